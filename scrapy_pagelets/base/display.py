@@ -22,8 +22,6 @@ Row = Sequence[str | int | float]
 def counted(number: int, name: str) -> str:
     """A number of things, in figures that are easy to read.
 
-    Examples
-    --------
     >>> counted(1, "page"), counted(31072, "page")
     ('1 page', '31,072 pages')
     """

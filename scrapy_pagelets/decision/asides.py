@@ -164,8 +164,6 @@ def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bo
 
     Manuals call what a function takes its signature. Parameters are those of `comments_of`.
 
-    Examples
-    --------
     >>> html = f"<p>{'Twenty words and more. ' * 6}</p><div class=signature>Ask me about tea"
     >>> for address in ("http://a/forum/1", "http://a/manual/1"):
     ...     signatures_of(Page.parse(html.encode(), address), np.ones(2, np.bool_)).tolist()

@@ -49,8 +49,6 @@ class Trees:
     def __call__(self, *parts: NDArray[np.float32]) -> Floats:
         """(m,) log odds of the rows of an (m, features) matrix, which may be given in parts side by side.
 
-        Examples
-        --------
         >>> trees = Trees(np.array([[0]]), np.array([[0.5]], "f"), np.array([[-1.0, 2.0]], "f"), 0.25)
         >>> trees(np.array([[0.0], [1.0], [np.nan]], "f")).tolist()
         [-0.75, 2.25, -0.75]

@@ -7,6 +7,7 @@ Tasks". The features are ours.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -63,21 +64,22 @@ class ContextMeasures:
         at = np.searchsorted(self.seen, share * self.total)
         return float(self.odds[self.order][np.minimum(at, self.count - 1)])
 
+    def mean_odds(self, side: str, reach: int) -> Floats:
+        """(m,) mean log odds of some leaves before each leaf, or after it, by words."""
+        index = np.arange(self.count)
+        if side == "before":
+            low, high = np.maximum(0, index - reach), index
+        else:
+            low, high = index + 1, np.minimum(self.count, index + 1 + reach)
+        summed, weight = np.append(0, np.cumsum(self.words * self.odds)), np.append(0, np.cumsum(self.words))
+        mean: Floats = (summed[high] - summed[low]) / np.maximum(0.1, weight[high] - weight[low])
+        return mean
+
     def unordered(self, column: Floats) -> Floats:
         """(m,) a column in the order of the log odds, in that of the page."""
         found = np.empty_like(column)
         found[self.order] = column
         return found
-
-
-def _quantile(share: float) -> Feature[ContextMeasures]:
-    about = f"Log odds up to which {share} of the words lie."
-    return Feature(f"context_quantile_{share}", about, lambda of: of.odds_at(share))
-
-
-def _near(side: str, reach: int) -> Feature[ContextMeasures]:
-    about = f"Mean log odds of {reach} leaves {side} it, by words."
-    return Feature(f"{side}_{reach}", about, lambda of: _mean_odds(of, side, reach))
 
 
 _RUN: Final = {
@@ -147,7 +149,8 @@ CONTEXT: Final = FeatureTable(ContextMeasures, (
             lambda of: in_order(of.words[(of.content > 0.2) & (of.content < 0.8)]) / of.total),
     Feature("context_best", "The best expected F1 of a cut of the page.", lambda of: of.expected.max()),
     Feature("context_prose", "Share of prose in the content.", lambda of: in_order(of.mass[of.prose]) / of.all_mass),
-    *map(_quantile, _QUANTILES),
+    *(Feature(f"context_quantile_{share}", f"Log odds up to which {share} of the words lie.",
+              partial(ContextMeasures.odds_at, share=share)) for share in _QUANTILES),
     Feature("context_odds", "Log odds of the leaf.", lambda of: of.odds),
     Feature("context_above", "Share of the content in leaves that are likelier content.",
             lambda of: of.unordered((of.found - of.mass[of.order]) / of.all_mass)),
@@ -159,7 +162,9 @@ CONTEXT: Final = FeatureTable(ContextMeasures, (
     Feature("context_from_best", "Log odds beyond the cut of the best expected F1.",
             lambda of: of.odds - of.odds[of.order][int(of.expected.argmax())]),
     *(_of_run(bar, name) for bar in _BARS for name in _RUN),
-    *(_near(side, reach) for reach in _REACH for side in ("before", "after")),
+    *(Feature(f"{side}_{reach}", f"Mean log odds of {reach} leaves {side} it, by words.",
+              partial(ContextMeasures.mean_odds, side=side, reach=reach))
+      for reach in _REACH for side in ("before", "after")),
     *(_of_sibling(name, k) for k in range(_LEVELS) for name in _SIBLING),
     *map(_region_mass, range(_LEVELS)),
     *map(_of_section, _SECTION),
@@ -205,18 +210,6 @@ def _run(words: Floats, mass: Floats, bar: float) -> dict[str, Floats | Bools | 
         "purity": found / max(1e-9, long),
         "mass": found / in_order(mass),
     }
-
-
-def _mean_odds(of: ContextMeasures, side: str, reach: int) -> Floats:
-    """(m,) mean log odds of some leaves before each leaf, or after it, by words."""
-    index = np.arange(of.count)
-    if side == "before":
-        low, high = np.maximum(0, index - reach), index
-    else:
-        low, high = index + 1, np.minimum(of.count, index + 1 + reach)
-    summed, weight = np.append(0, np.cumsum(of.words * of.odds)), np.append(0, np.cumsum(of.words))
-    mean: Floats = (summed[high] - summed[low]) / np.maximum(0.1, weight[high] - weight[low])
-    return mean
 
 
 def _siblings(of: ContextMeasures) -> dict[str, Floats]:

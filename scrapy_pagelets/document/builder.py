@@ -55,14 +55,11 @@ def _prune(root: Block) -> None:
     for block in reversed(list(root.walk())):
         held = [child for child in block.children if child.children or child.kind not in _HOLDERS]
         above = [None, *[child.kind for child in held]]
-        block.children = [child for child, kind in zip(held, above, strict=False) if not _is_idle_rule(child, kind)]
+        # A rule underlines a heading, follows another rule, or has nothing above it.
+        idle = (None, "heading", "rule")
+        block.children = [b for b, kind in zip(held, above, strict=False) if b.kind != "rule" or kind not in idle]
         while block.children and block.children[-1].kind == "rule":
             block.children.pop()
-
-
-def _is_idle_rule(block: Block, above: str | None) -> bool:
-    """Whether a block is a rule that underlines a heading, follows another rule, or has nothing above it."""
-    return block.kind == "rule" and above in (None, "heading", "rule")
 
 
 def _put_first(root: Block, headline: Headline, leaves: list[int], key: int) -> None:

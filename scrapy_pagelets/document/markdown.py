@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Final, NamedTuple
 
 from scrapy_pagelets.decision.decision import decided
@@ -173,9 +173,7 @@ def _pieces(runs: Sequence[Run]) -> list[_Piece]:
     pairs = 0
     for index, run in enumerate(runs):
         wanted = [(name, value) for name, value in zip(_LEVELS, _levels(run.style), strict=True) if value]
-        common = 0
-        while common < min(len(opened), len(wanted)) and opened[common][:2] == wanted[common]:
-            common += 1
+        common = len(list(takewhile(lambda pair: pair[0][:2] == pair[1], zip(opened, wanted, strict=False))))
         _close(pieces, opened, common)
         for name, value in wanted[common:]:
             inner = any(outer in _DELIMITERS for outer, _, _ in opened)

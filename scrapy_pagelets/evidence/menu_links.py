@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
@@ -174,10 +174,8 @@ def hyperlink_distance(url: str, target: str) -> int:
     (1, 2)
     """
     one, other = (urlsplit(u).path.split("/")[1:-1] for u in (url, target))
-    common = 0
-    while common < min(len(one), len(other)) and one[common] == other[common]:
-        common += 1
-    return len(one) + len(other) - 2 * common
+    common = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return len(one) + len(other) - 2 * len(list(common))
 
 
 def dom_distances(nodes: NodeTable, row: int) -> Ints:

@@ -120,8 +120,6 @@ def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools) ->
 def in_order(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
     """Pair the k-th occurrence of each key in one column with the k-th in the other: indices into both.
 
-    Examples
-    --------
     >>> [column.tolist() for column in in_order(np.array([7, 5, 5, 5]), np.array([5, 8, 5]))]
     [[1, 2], [0, 2]]
     """
@@ -135,8 +133,6 @@ def in_order(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
 def product(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
     """Pair all occurrences of each key in one column with all in the other: indices into both.
 
-    Examples
-    --------
     >>> [column.tolist() for column in product(np.array([5, 7, 5]), np.array([5, 8, 5]))]
     [[0, 0, 2, 2], [0, 2, 0, 2]]
     """
@@ -150,8 +146,6 @@ def product(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
 def runs(start: Ints, count: Ints) -> Ints:
     """Concatenate ``start[i], start[i] + 1, ...``, each run with ``count[i]`` numbers.
 
-    Examples
-    --------
     >>> runs(np.array([7, 3, 0]), np.array([2, 0, 3])).tolist()
     [7, 8, 0, 1, 2]
     """
@@ -181,11 +175,11 @@ def assign(group: Ints, left: Ints, right: Ints, weight: Floats, least: float) -
     chosen = np.zeros(len(order), np.bool_)
     single = np.minimum(few, few_) == 1
     chosen[_largest(ordered, start)[single]] = True
-    even = ~single & (size == few * few_) & _constant(weight[order], start)
+    most, least_of = np.maximum.reduceat(weight[order], start), np.minimum.reduceat(weight[order], start)
+    even = ~single & (size == few * few_) & (most == least_of)
     chosen |= np.repeat(even, size) & (i == j)
-    for begin, count, a, b in zip(
-        *(column[~single & ~even].tolist() for column in (start, size, few, few_)), strict=True
-    ):
+    others = (column[~single & ~even].tolist() for column in (start, size, few, few_))
+    for begin, count, a, b in zip(*others, strict=True):
         edges = slice(begin, begin + count)
         chosen[edges] = _solve(i[edges], j[edges], ordered[edges], (a, b))
     result = np.zeros(len(order), np.bool_)
@@ -211,11 +205,6 @@ def _largest(weight: Floats, start: Ints) -> Ints:
     top = np.repeat(np.maximum.reduceat(weight, start), np.diff(start, append=len(weight)))
     hits = np.flatnonzero(weight == top)
     return hits[np.searchsorted(hits, start)]
-
-
-def _constant(weight: Floats, start: Ints) -> Bools:
-    constant: Bools = np.maximum.reduceat(weight, start) == np.minimum.reduceat(weight, start)
-    return constant
 
 
 def _solve(i: Ints, j: Ints, weight: Floats, shape: tuple[int, int]) -> Bools:

@@ -37,12 +37,9 @@ _LONGEST: Final = 300
 
 def declared_names(objects: Sequence[Object]) -> list[str]:
     """Return the names of the longest ``BreadcrumbList`` among the JSON-LD objects of a page; [] without one."""
-    if not objects:
-        return []
     lists = (_names(each) for each in objects[:_MOST] if "BreadcrumbList" in types_of(each))
-    inner = (
-        _names(part) for each in objects[:_MOST] for part in values_of(each.get("breadcrumb")) if isinstance(part, dict)
-    )
+    parts = (part for each in objects[:_MOST] for part in values_of(each.get("breadcrumb")))
+    inner = (_names(part) for part in parts if isinstance(part, dict))
     return max((*lists, *inner), key=len, default=[])
 
 
@@ -74,7 +71,7 @@ def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bool
     mask = np.zeros(len(nodes.leaves), np.bool_)
     best: list[str] = []
     sure, end = _labelled(page, marked), 0
-    for row in sorted(_called(page) | sure)[:_MOST]:
+    for row in sorted(sure.union(rows_with(nodes, CRUMBS)))[:_MOST]:
         first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
         if row < end or not _is_trail(page, row):
             continue
@@ -98,16 +95,11 @@ def rest_of_trails(page: Page, keep: Bools, headline: Headline | None) -> Bools:
     mask = np.zeros(len(keep), np.bool_)
     if headline is None:
         return mask
-    for row in sorted(_called(page))[:_MOST]:
+    for row in rows_with(nodes, CRUMBS)[:_MOST]:
         first, last, end = int(nodes.first_leaf[row]), int(nodes.last_leaf[row]), int(nodes.end[row])
         if 0 < 2 * keep[first:last].sum() <= last - first and not row <= headline.row < end and _is_trail(page, row):
             mask[first:last] = True
     return mask
-
-
-def _called(page: Page) -> set[int]:
-    """Rows of the elements whose class or id is that of breadcrumbs."""
-    return set(rows_with(page.nodes, CRUMBS))
 
 
 def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:

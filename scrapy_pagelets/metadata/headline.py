@@ -75,9 +75,9 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     told = [(list(words), weight) for words, weight in _told(page).items()]
     candidates = _candidates(page.nodes, [words for words, _ in told])
     found = [one for row, weight in candidates if (one := _Candidate.of(page, row, weight, alike, told)) is not None]
-    names = [one for one in found if one.is_often(pages)]
+    names = [one for one in found if _is_often(one.text, one.others, pages)]
     banners = [one.row for one in names if one.is_first_level]
-    found = [one for one in found if not one.is_often(pages)]
+    found = [one for one in found if one not in names]
     if (best := _named(found, names, told)) is not None:
         sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
         above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
@@ -146,12 +146,9 @@ class _Candidate(NamedTuple):
             return None
         return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
 
-    def is_often(self, pages: int) -> bool:
-        """Whether it stands at the same place of so many of the other pages that it is the name of the site."""
-        return _is_often(self.text, self.others, pages)
-
 
 def _is_often(text: str, others: int, pages: int) -> bool:
+    """Whether a heading stands at the same place of so many other pages that it is the name of the site."""
     if others <= 1:
         return False
     most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, text)) else _OFTEN

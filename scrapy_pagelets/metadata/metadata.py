@@ -175,13 +175,9 @@ class _Told:
         return found + values_of(self._about.get(name)) if self._about else found
 
     def _meta_values(self, names: Sequence[str]) -> list[str]:
-        if not self._metas:  # as on half of the pages
-            return []
         return [self._metas[name] for name in names if name in self._metas]
 
     def _of_microdata(self, name: str) -> list[str]:
-        if not self._properties:
-            return []
         return [value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
 
     def _names(self, values: Iterable[Any]) -> Iterator[str]:

@@ -59,8 +59,6 @@ def is_gutter(element: etree._Element) -> bool:
 def line_numbers(nodes: NodeTable) -> Bools:
     r"""(m,) leaves of code that number its lines, in elements named so.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> html = b"<pre><i class=lineno>1</i>a = 1\n<i class=lineno>2</i>2 + 3</pre>"
     >>> line_numbers(Page.parse(html, "http://a/").nodes).tolist()
@@ -101,11 +99,7 @@ def code_of(element: etree._Element) -> str:
         elif node is not element:
             pieces.append(node.tail or "")
     lines = readable("".join(pieces)).replace("\r\n", "\n").split("\n")
-    while lines and not lines[0].strip():
-        del lines[0]
-    while lines and not lines[-1].strip():
-        del lines[-1]
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
 def language_of(element: etree._Element) -> str:

@@ -72,8 +72,6 @@ def is_data(nodes: NodeTable, table: int) -> bool:
 def in_lines(nodes: NodeTable) -> NodeTable:
     """The node table with each row of a data table in one line of text, whatever paragraphs and breaks its cells have.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> html = b"<table><tr><td><p>a<td><p>b<p>c<tr><td><p>d<td><p>e</table>"
     >>> in_lines(Page.parse(html, "http://a/").nodes).gap[1:].tolist() == [CELL, SPACE, LINE, CELL]

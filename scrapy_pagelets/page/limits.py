@@ -68,20 +68,6 @@ class Limits:
         if count > self.nodes:
             raise TooLarge(f"it has more than the {self.nodes} nodes of PAGELETS_MAX_NODES")
 
-    def check_attributes(self, of_element: int, of_page: int) -> None:
-        """Check the number of attributes of an element and of its page so far.
-
-        Raises
-        ------
-        TooLarge : if one of them exceeds its limit
-        """
-        if of_element > MAX_ATTRIBUTES:
-            raise TooLarge(f"it has an element with more than {MAX_ATTRIBUTES} attributes")
-        if of_page > (most := _ATTRIBUTES_PER_NODE * self.nodes):
-            raise TooLarge(
-                f"it has more than {most} attributes, {_ATTRIBUTES_PER_NODE} for each node of PAGELETS_MAX_NODES"
-            )
-
     def check(self, text: str) -> None:
         """Check the number of nodes and attributes of a text, in memory that does not depend on these numbers.
 
@@ -123,9 +109,13 @@ class _Count:
 
     def start(self, _tag: str, attributes: dict[str, str]) -> None:
         self.comment()
-        if attributes:
-            self._attributes += len(attributes)
-            self._limits.check_attributes(len(attributes), self._attributes)
+        self._attributes += len(attributes)
+        if len(attributes) > MAX_ATTRIBUTES:
+            raise TooLarge(f"it has an element with more than {MAX_ATTRIBUTES} attributes")
+        if self._attributes > (most := _ATTRIBUTES_PER_NODE * self._limits.nodes):
+            raise TooLarge(
+                f"it has more than {most} attributes, {_ATTRIBUTES_PER_NODE} for each node of PAGELETS_MAX_NODES"
+            )
 
     def comment(self, *_: str | None) -> None:
         self._nodes += 1

@@ -119,8 +119,6 @@ def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Ele
     ----------
     marked : the elements with a property or a type
     """
-    if not marked:
-        return {}
     found: dict[etree._Element | None, dict[str, list[etree._Element]]] = {}
     for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST_PROPERTIES):
         scope = next((above for above in _ancestors(element) if "itemscope" in above.attrib), None)

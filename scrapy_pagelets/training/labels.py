@@ -125,10 +125,3 @@ def template_share(example: Example) -> tuple[Floats, Floats]:
     below: Floats = nodes.total(nodes.spread(words)).astype(np.float64)
     template = nodes.total(nodes.spread(words * (example.labels == TEMPLATE)))
     return template / np.maximum(1, below), below
-
-
-def importance(example: Example) -> Floats:
-    """(m,) weight of each leaf: its share of the labelled words, so that all pages count alike; 0 without a label."""
-    weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
-    share: Floats = weight / max(1.0, weight.sum())
-    return share

@@ -167,18 +167,14 @@ def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int
 
 def _rating(part: Part, odds: Floats) -> Floats:
     """(len(CUTS),) F-measure of each cut, less that of the best one."""
-    beta = (_BETA_OF_ARTICLE if prose_share(part.example) > _ARTICLE else _BETA)[part.others > 0]
+    nodes = part.example.page.nodes
+    content = nodes.words * (part.example.labels == CONTENT)
+    prose = content[(nodes.words >= PROSE) & ~nodes.anchor[nodes.leaves]]
+    is_article = prose.sum() / max(1, content.sum()) > _ARTICLE
+    beta = (_BETA_OF_ARTICLE if is_article else _BETA)[part.others > 0]
     found = np.array([f1(part.example, odds - cut, beta) for cut in CUTS])
     regret: Floats = found - found.max()
     return regret
-
-
-def prose_share(example: Example) -> float:
-    """Share of the words of the content that are prose."""
-    nodes = example.page.nodes
-    content = nodes.words * (example.labels == CONTENT)
-    prose = (nodes.words >= PROSE) & ~nodes.anchor[nodes.leaves]
-    return float(content[prose].sum() / max(1, content.sum()))
 
 
 def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:

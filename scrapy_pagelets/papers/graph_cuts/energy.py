@@ -117,8 +117,6 @@ def minimise(energy: Energy) -> Ints:
 
     Time and memory grow with the product of nodes and labels.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> from scrapy_pagelets.papers.graph_cuts.tree import compact
     >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)

@@ -33,8 +33,6 @@ class GlobalTemplates:
     This distinguishes the template of a site, or of sister sites, from text that unrelated pages share by accident or
     as copies. The shingles of all pages are kept, and the links to pages that have not been added yet.
 
-    Examples
-    --------
     >>> crawl = GlobalTemplates()
     >>> crawl.add("a", [(0, 7), (1, 1)], links=["b", "c"])
     >>> crawl.add("b", [(0, 7), (1, 2)])
@@ -111,8 +109,6 @@ class Components(Generic[T]):
 
     Source: Tarjan & van Leeuwen 1984, union by size with path halving.
 
-    Examples
-    --------
     >>> graph = Components[str]()
     >>> graph.union("a", "b")
     >>> graph.union("c", "d")

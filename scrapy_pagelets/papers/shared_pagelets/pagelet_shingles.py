@@ -134,8 +134,6 @@ def token_hashes(text: str) -> list[int]:
     Text in scripts without spaces gives its runs of three characters. This is decided for each run of characters
     separately, so that an edit changes no other tokens.
 
-    Examples
-    --------
     >>> token_hashes("Page 12") == token_hashes("PAGE 7"), len(token_hashes("テンプレート"))
     (True, 4)
     """
@@ -169,8 +167,6 @@ def _token(word: str) -> int:
 def word_tokens(strings: list[str]) -> tuple[Ints, Ints]:
     """(t,) number of the text, and (t,) hash, of each word of some texts, in their order; hashes as in `token_hashes`.
 
-    Examples
-    --------
     >>> texts, hashes = word_tokens(["two words", "", "words"])
     >>> texts.tolist(), bool(hashes[1] == hashes[2])
     ([0, 0, 2], True)

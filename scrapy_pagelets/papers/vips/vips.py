@@ -90,8 +90,6 @@ np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display i
 def guess_layout(nodes: NodeTable) -> Layout:
     """Guess the layout of a page that was not rendered.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> nodes = Page.parse(b"<h1>Title</h1><p>Some words.", "http://example.com/").nodes
     >>> layout = guess_layout(nodes)
