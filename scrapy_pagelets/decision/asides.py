@@ -77,10 +77,8 @@ def _beside_text(nodes: NodeTable) -> Bools:
     found = hints_of(nodes)
     if found.any():
         found &= ~_labels_of_prices(nodes)
-    found |= nodes.leaves_below(rows_with(nodes, looks.CHOICES))
-    for row in rows_with(nodes, looks.BYLINE):
-        leaves = nodes.leaves_of(row)
-        found[leaves] |= nodes.words[leaves].sum() <= _BYLINE
+    bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
+    found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
     for row in rows_with(nodes, looks.HEADING) if found.any() else ():
         leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()
@@ -89,11 +87,7 @@ def _beside_text(nodes: NodeTable) -> Bools:
 
 def hints_of(nodes: NodeTable) -> Bools:
     """(m,) leaves of hints that only screen readers say, headings that a page hides among them."""
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    for row in rows_with(nodes, looks.HEARD):
-        leaves = nodes.leaves_of(row)
-        found[leaves] |= nodes.words[leaves].sum() <= _HINT
-    return found
+    return nodes.leaves_below(_short(nodes, rows_with(nodes, looks.HEARD), _HINT))
 
 
 def _series(nodes: NodeTable) -> Bools:
@@ -108,9 +102,9 @@ def _series(nodes: NodeTable) -> Bools:
     return found
 
 
-def _short(nodes: NodeTable, rows: Iterable[int]) -> list[int]:
+def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:
     """Those of some rows that have few words."""
-    return [row for row in rows if nodes.words[nodes.leaves_of(row)].sum() <= _SHORT]
+    return [row for row in rows if nodes.words[nodes.leaves_of(row)].sum() <= most]
 
 
 def _log_in(nodes: NodeTable) -> Iterator[int]:

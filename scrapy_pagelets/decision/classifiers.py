@@ -134,7 +134,7 @@ def node_odds(page: Page, columns: NDArray[np.float32], first: Floats, classifie
 
 def size_class(nodes: NodeTable) -> Ints:
     """(n,) size class of each node by the number of words below it."""
-    return np.searchsorted(SIZES, nodes.total(nodes.spread(nodes.words)), side="right")
+    return np.searchsorted(SIZES, nodes.sum_below(nodes.words), side="right")
 
 
 def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
@@ -145,7 +145,7 @@ def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
     odds : (m,) log odds of the leaves
     """
     words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
-    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
+    mean: Floats = nodes.sum_below(words * odds) / np.maximum(nodes.sum_below(words), 0.05)
     return mean
 
 

@@ -129,7 +129,7 @@ def _of_section(name: str) -> Feature[ContextMeasures]:
 
 def _region_mass(k: int) -> Feature[ContextMeasures]:
     about = f"Share of region {k} in the content of the page."
-    return Feature(f"region_mass_{k}", about, lambda of: _total(of, of.mass)[of.regions[k]] / of.all_mass)
+    return Feature(f"region_mass_{k}", about, lambda of: of.nodes.sum_below(of.mass)[of.regions[k]] / of.all_mass)
 
 
 def _of_record(name: str, k: int) -> Feature[ContextMeasures]:
@@ -188,11 +188,6 @@ def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
     return CONTEXT.columns(nodes, odds)
 
 
-def _total(of: ContextMeasures, column: Floats) -> Floats:
-    """(n,) the sum of a column of the leaves below each row."""
-    return of.nodes.total(of.nodes.spread(column))
-
-
 def _run(words: Floats, mass: Floats, bar: float) -> dict[str, Floats | Bools | float]:
     """Relate the leaves to one run of leaves: that with the most content words beyond a share of its words."""
     gain = np.append(0, np.cumsum(mass - bar * words))
@@ -214,8 +209,8 @@ def _run(words: Floats, mass: Floats, bar: float) -> dict[str, Floats | Bools | 
 
 def _siblings(of: ContextMeasures) -> dict[str, Floats]:
     """(n,) log odds and words of the siblings with text before and after each row, and its own log odds."""
-    nodes, below = of.nodes, _total(of, of.words)
-    mean = _total(of, of.words * of.odds) / np.maximum(1e-9, below)
+    nodes, below = of.nodes, of.nodes.sum_below(of.words)
+    mean = of.nodes.sum_below(of.words * of.odds) / np.maximum(1e-9, below)
     order = np.argsort(nodes.parent, kind="stable")
     order = order[below[order] > 0]
     adjacent = nodes.parent[order[1:]] == nodes.parent[order[:-1]]

@@ -106,13 +106,14 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the model file."""
         about = self.about | {"version": VERSION, "features": FEATURES}
+        passes = [columns_of(getattr(self, name), f"{name}_") for name in _PASSES]
         with open(path, "wb") as file:
             np.savez_compressed(
                 file,
                 **described(about, self.lexicon),
                 marks=np.array(self.own_tokens, np.uint64),
                 **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
-                **{key: column for name in _PASSES for key, column in _columns(name, getattr(self, name)).items()},
+                **{key: column for one in passes for key, column in one.items()},
             )
 
 
@@ -181,19 +182,21 @@ def _model(data: dict[str, Any]) -> Model:
         raise ValueError("it has other features")
     lexicon = lexicon_of(data)
     classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
-    trees, context, decision, cut = (_trees(name, data) for name in _PASSES)
+    trees, context, decision, cut = (trees_of(data, f"{name}_") for name in _PASSES)
     return Model(classifier, trees, context, decision, cut, lexicon, tuple(data["marks"].tolist()), about)
 
 
-def _columns(name: str, trees: Trees) -> dict[str, Any]:
+def columns_of(trees: Trees, prefix: str = "") -> dict[str, Any]:
+    """Columns of a model file with some trees, for `trees_of`."""
     return {
-        f"{name}_feature": trees.feature.astype(np.int16),
-        f"{name}_border": trees.border,
-        f"{name}_value": trees.value,
-        f"{name}_bias": np.float64(trees.bias),
+        f"{prefix}feature": trees.feature.astype(np.int16),
+        f"{prefix}border": trees.border,
+        f"{prefix}value": trees.value,
+        f"{prefix}bias": np.float64(trees.bias),
     }
 
 
-def _trees(name: str, data: dict[str, Any]) -> Trees:
-    feature, border, value, bias = (data[f"{name}_{part}"] for part in ("feature", "border", "value", "bias"))
+def trees_of(data: Mapping[str, Any], prefix: str = "") -> Trees:
+    """Restore trees from the columns of a model file."""
+    feature, border, value, bias = (data[f"{prefix}{part}"] for part in ("feature", "border", "value", "bias"))
     return Trees(feature.astype(np.int64), border, value, float(bias))

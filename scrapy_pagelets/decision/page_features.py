@@ -55,28 +55,24 @@ class RegionMeasures:
         self.leaves = nodes.last_leaf - nodes.first_leaf
         self.words = nodes.words.astype(np.float64)
         self.linked = self.words * nodes.anchor[nodes.leaves]
-        self.total = self.below(self.words)
+        self.total = self.nodes.sum_below(self.words)
         self.floor = np.maximum(1, self.total)
-
-    def below(self, column: Floats) -> Floats:
-        """(n,) the sum of a column of the leaves below each row."""
-        return self.nodes.total(self.nodes.spread(column))
 
     @cached_property
     def headings(self) -> Floats:
         """(n,) number of leaves in headings."""
-        return self.below((_landmarks(self.nodes) & LANDMARKS["heading"] > 0).astype(np.float64))
+        return self.nodes.sum_below((_landmarks(self.nodes) & LANDMARKS["heading"] > 0).astype(np.float64))
 
     @cached_property
     def prose(self) -> Floats:
         """(n,) words of prose."""
-        return self.below(np.where((self.words >= PROSE) & (self.linked == 0), self.words, 0.0))
+        return self.nodes.sum_below(np.where((self.words >= PROSE) & (self.linked == 0), self.words, 0.0))
 
 
 #: The features of a region. Each leaf has those of the `LEVELS` regions around it, each node those of its own subtree.
 REGION: Final = FeatureTable(RegionMeasures, (
     Feature("words", "Words, log.", lambda of: np.log1p(of.total), "few words", "many words"),
-    Feature("link_density", "Share of the words in links.", lambda of: of.below(of.linked) / of.floor,
+    Feature("link_density", "Share of the words in links.", lambda of: of.nodes.sum_below(of.linked) / of.floor,
             "little text in links", "much text in links"),
     Feature("leaves", "Runs of text, log.", lambda of: np.log1p(of.leaves), "few runs of text", "many runs of text"),
     Feature("words_per_leaf", "Words of a run of text, log.",
@@ -159,7 +155,7 @@ class LeafMeasures:
     @cached_property
     def heading(self) -> Ints:
         """(m,) the last heading leaf at or before each leaf, -1 for none."""
-        return _last_heading(self.landmarks)
+        return headings(self.nodes)
 
     @cached_property
     def heading_odds(self) -> Floats:
@@ -342,7 +338,7 @@ def node_features(page: Page, columns: NDArray[np.float32]) -> Floats:
     weight = nodes.words.astype(np.float64) + 0.1  # leaves without words, such as a bullet, have a small weight
     summed = np.zeros((len(weight) + 1, len(_OWN)))
     np.cumsum(columns[:, : len(_OWN)] * weight[:, None], axis=0, out=summed[1:])
-    share = nodes.total(nodes.spread(weight))
+    share = nodes.sum_below(weight)
     mean = (summed[nodes.last_leaf] - summed[nodes.first_leaf]) / np.maximum(share, 0.05)[:, None]
     return np.hstack([REGION.columns(nodes), mean])
 
@@ -377,11 +373,8 @@ def declared(page: Page) -> dict[str, bool]:
 
 def headings(nodes: NodeTable) -> Ints:
     """(m,) index of the last heading leaf at or before each leaf, -1 for none."""
-    return _last_heading(_landmarks(nodes))
-
-
-def _last_heading(bits: Ints) -> Ints:
-    return np.maximum.accumulate(np.where(bits & LANDMARKS["heading"], np.arange(len(bits)), -1))
+    is_heading = _landmarks(nodes) & LANDMARKS["heading"] > 0
+    return np.maximum.accumulate(np.where(is_heading, np.arange(len(is_heading)), -1))
 
 
 def _landmarks(nodes: NodeTable) -> Ints:

@@ -56,8 +56,8 @@ class SiteMeasures:
 
     def share(self, column: Floats) -> Floats:
         """(n,) the mean of a column of the leaves below each row, weighted by words."""
-        total = self.nodes.total(self.nodes.spread(self.words))
-        return self.nodes.total(self.nodes.spread(column * self.words)) / np.maximum(1, total)
+        total = self.nodes.sum_below(self.words)
+        return self.nodes.sum_below(column * self.words) / np.maximum(1, total)
 
     @cached_property
     def target(self) -> Floats:
@@ -196,7 +196,7 @@ def _container(nodes: NodeTable, odds: Floats) -> dict[str, ArrayLike]:
     """Relate the leaves to the container, the node with the most content minus template words; see `_CONTAINER`."""
     words = nodes.words.astype(np.float64)
     gain = words * (1 - 2 / (1 + np.exp(-odds)))
-    gained, below = nodes.total(nodes.spread(gain)), nodes.total(nodes.spread(words))
+    gained, below = nodes.sum_below(gain), nodes.sum_below(words)
     best = int(np.lexsort((nodes.depth, gained))[-1])
     above: Bools = np.zeros(len(nodes), np.bool_)  # the container and its ancestors
     above[: best + 1] = nodes.end[: best + 1] > best

@@ -159,7 +159,8 @@ class _Packer:
 
         The groups are few levels deep (six headings, a pagelet, the lists of `draft.DEPTH`), so this may recurse.
         """
-        for group in _groups(units, depth):
+        for _, same in groupby(units, lambda unit: unit.path[depth] if depth < len(unit.path) else unit):
+            group = list(same)
             words = sum(unit.words for unit in group)
             if self._words + words > self._most and (words <= self._most or len(group) == 1 or not self._is_small):
                 self.close()
@@ -180,12 +181,6 @@ class _Packer:
     @property
     def _is_small(self) -> bool:
         return _SMALL * self._words < self._most
-
-
-def _groups(units: Sequence[Unit], depth: int) -> Iterator[list[Unit]]:
-    """Divide units by the group that they belong to at this depth; a unit without a group is one by itself."""
-    for _, group in groupby(units, lambda unit: unit.path[depth] if depth < len(unit.path) else unit):
-        yield list(group)
 
 
 def _without_rules(units: list[Unit]) -> list[Unit]:

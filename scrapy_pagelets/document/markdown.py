@@ -181,14 +181,11 @@ def _pieces(runs: Sequence[Run]) -> list[_Piece]:
             pieces.append(_Piece(_opening(name, value), pairs if name in _DELIMITERS else -1, opens=True, inner=inner))
             pairs += 1
         after = runs[index + 1] if index + 1 < len(runs) else Run("")
-        pieces.append(_Piece(_text(run, before_bracket=_opens_bracket(run, after))))
+        # An exclamation mark before a bracket would make a picture of a link.
+        bracket = bool(after.source) or (bool(after.style.href) and after.style.href != run.style.href)
+        pieces.append(_Piece(_text(run, before_bracket=bracket)))
     _close(pieces, opened, 0)
     return pieces
-
-
-def _opens_bracket(run: Run, after: Run) -> bool:
-    """Whether a bracket comes after a run, which an exclamation mark before it would make a picture."""
-    return bool(after.source) or (bool(after.style.href) and after.style.href != run.style.href)
 
 
 def _levels(style: Style) -> tuple[str, str, str, str, str]:

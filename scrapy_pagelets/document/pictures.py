@@ -41,13 +41,11 @@ _TINY: Final = 2
 
 def source_of(image: etree._Element) -> str:
     """The address of a picture as written; "" if it has none, or only inline data."""
-    source = (image.get("src") or "").strip()
     late = next((value.strip() for name in _LATE if (value := image.get(name))), "")
-    if source and not _is_inline(source) and not _PLACEHOLDER.search(source):
-        return source
-    if late and not _is_inline(late) and not _PLACEHOLDER.search(late):
-        return late
-    nodes = [image, *(source for above in image.iterancestors("picture") for source in above.iter("source"))]
+    for source in ((image.get("src") or "").strip(), late):
+        if not _is_inline(source) and not _PLACEHOLDER.search(source):
+            return source
+    nodes = [image, *(node for above in image.iterancestors("picture") for node in above.iter("source"))]
     return next((best for node in nodes for name in _SETS if (best := _largest(node.get(name) or ""))), "")
 
 

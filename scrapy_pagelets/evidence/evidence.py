@@ -73,7 +73,7 @@ def keys_of(page: Page) -> Keys:
         placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
         path=nodes.path,
         shape=nodes.shape,
-        exact=nodes.total(nodes.spread(mix(nodes.text))),
+        exact=nodes.sum_below(mix(nodes.text)),
         links=link_sets(nodes, nodes.links.key),
         target=targets,
     )
@@ -400,8 +400,8 @@ def _mean(count: Floats, summed: Floats) -> Floats:
 @compiled("counter")
 def mostly_links(nodes: NodeTable) -> Bools:
     """(n,) whether more than three quarters of the row's words are link text."""
-    words = nodes.total(nodes.spread(nodes.words))
-    return nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves])) > 0.75 * words
+    words = nodes.sum_below(nodes.words)
+    return nodes.sum_below(nodes.words * nodes.anchor[nodes.leaves]) > 0.75 * words
 
 
 give("counter", Keys=Keys, SiteEvidence=SiteEvidence)

@@ -187,8 +187,8 @@ def dom_distances(nodes: NodeTable, row: int) -> Ints:
 
 def _in_dense_region(nodes: NodeTable) -> Bools:
     """(n,) True inside a node with three links or more, most of whose words are link text."""
-    words: Ints = nodes.total(nodes.spread(nodes.words))
-    linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
+    words: Ints = nodes.sum_below(nodes.words)
+    linked = nodes.sum_below(nodes.words * nodes.anchor[nodes.leaves])
     count = np.zeros(len(nodes), np.int64)
     count[nodes.links.row] = 1
     dense = (nodes.total(count) >= 3) & (linked > _DENSE * words)
@@ -245,17 +245,10 @@ def is_plain_link(element: etree._Element) -> bool:
 
 
 def _names_action(text: str, actions: frozenset[str]) -> bool:
-    text = _decoded(text)
+    for _ in range(_DECODINGS):
+        text = unquote(text)
     if _INSIDE.search(text):
         return True
     tokens = _WORD.findall(_folded(_CAMEL.sub(" ", text)))
     runs = ("".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens) - n + 1))
     return any(run in actions for run in runs) or any(token.endswith(_SUFFIXES) for token in tokens)
-
-
-def _decoded(text: str) -> str:
-    for _ in range(_DECODINGS):
-        if (decoded := unquote(text)) == text:
-            break
-        text = decoded
-    return text

@@ -85,8 +85,8 @@ def _divided(nodes: NodeTable, k: int, strict: bool) -> Bools:
 
 def _prose(nodes: NodeTable) -> Bools:
     """(n,) whether the row is a block of text in which links are a minor part."""
-    words = nodes.total(nodes.spread(nodes.words))
-    linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
+    words = nodes.sum_below(nodes.words)
+    linked = nodes.sum_below(nodes.words * nodes.anchor[nodes.leaves])
     return np.isin(nodes.tag, _PROSE_TAGS) & (words >= _PROSE_WORDS) & (linked < 0.5 * words)
 
 

@@ -79,11 +79,7 @@ def document(about: str, html: str) -> str:
     """
     comment = re.sub("-(?=-)", "- ", visible(about))
     whole = readable(f"<!DOCTYPE html>\n<!-- {comment} -->\n{html.strip()}\n")
-    return "".join(map(_reference, whole))
-
-
-def _reference(character: str) -> str:
-    return character if character.isprintable() or character == "\n" else f"&#{ord(character)};"
+    return "".join(c if c.isprintable() or c == "\n" else f"&#{ord(c)};" for c in whole)
 
 
 def _insert_slots(nodes: NodeTable, rows: Bools) -> None:
@@ -101,18 +97,14 @@ def _insert_slots(nodes: NodeTable, rows: Bools) -> None:
     for row, _ in slots:
         parent = int(nodes.parent[row])
         if nodes.tag[row] == TEXT and parent not in texts:
-            texts[parent] = _texts(nodes.elements[parent])
+            above = nodes.elements[parent]  # for each text, the child before it, or the element itself
+            texts[parent] = ([above] if above.text else []) + [child for child in above if child.tail]
     for row, begins in slots:
         parent, leaf = int(nodes.parent[row]), int(nodes.first_leaf[row])
         if nodes.tag[row] == TEXT:
             _replace_text(nodes.elements[parent], texts[parent][nodes.number[leaf] - 1], begins)
         else:
             _replace(nodes.elements[row], begins)
-
-
-def _texts(element: etree._Element) -> list[etree._Element]:
-    """For each run of text of an element, the child before it, or the element itself."""
-    return ([element] if element.text else []) + [child for child in element if child.tail]
 
 
 def _replace_text(parent: etree._Element, before: etree._Element, begins: bool) -> None:

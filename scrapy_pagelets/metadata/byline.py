@@ -119,7 +119,8 @@ class Byline:
     @cached_property
     def modified(self) -> str | None:
         """The first date of a change, or that of the last change, in ISO 8601."""
-        return self._dates[1] or _last_change(self._page)
+        changes = set() if self._dates[1] else set(_changes(self._page))
+        return changes.pop() if len(changes) == 1 else self._dates[1]
 
     @cached_property
     def _near(self) -> list[int]:
@@ -258,13 +259,8 @@ def _name(page: Page, text: str) -> str | None:
     return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
 
 
-def _last_change(page: Page) -> str | None:
-    """The date of the one text that begins as "Last updated on"; None if there are several such dates."""
-    found = set(_changes(page))
-    return found.pop() if len(found) == 1 else None
-
-
 def _changes(page: Page) -> Iterator[str]:
+    """The dates of the texts that begin as "Last updated on"."""
     strings = page.nodes.strings
     for leaf in leaves_beginning(page.nodes, _BEGINS_CHANGE):
         text = strings[leaf]

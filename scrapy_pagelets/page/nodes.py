@@ -12,7 +12,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.looks import Look
 
@@ -135,6 +135,10 @@ class NodeTable:
         np.cumsum(column, out=sums[1:])
         return sums[self.end] - sums[:-1]
 
+    def sum_below(self, of_leaves: NDArray[T]) -> NDArray[T]:
+        """Sum a column of the leaves, (m,), over the subtree of each row."""
+        return self.total(self.spread(of_leaves))
+
     def inherit(self, column: NDArray[T], combine: Callable[..., Any]) -> NDArray[T]:
         """Combine the value of each row, (n,), with that of its parent, from the root down; the column is changed."""
         for rows in self.levels[1:]:
@@ -217,13 +221,18 @@ class NodeTable:
 
     @cached_property
     def _among_all(self) -> tuple[Ints, Ints]:
-        return _ranks(self.parent, self.tag == TEXT)
+        return ranks(self.parent, self.tag == TEXT)
 
     @cached_property
     def _among_namesakes(self) -> tuple[Ints, Ints]:
         numbers: dict[str, int] = {}
         names = np.array([numbers.setdefault(look[0], len(numbers)) for look in self.looks], np.int64)
-        return _ranks(self.parent, np.where(self.tag == TEXT, -1, names[self.look]))
+        return ranks(self.parent, np.where(self.tag == TEXT, -1, names[self.look]))
+
+    @cached_property
+    def letters(self) -> Floats:
+        """(m,) number of characters of each leaf."""
+        return np.fromiter(map(len, self.strings), np.float64, len(self.strings))
 
     @cached_property
     def link_leaf(self) -> Ints:
@@ -257,7 +266,7 @@ def levels_of(depth: Ints) -> list[Ints]:
     return np.split(order, np.cumsum(np.bincount(depth))[:-1])
 
 
-def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
+def ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
     """Return (n,) rank of each row among its siblings of the same kind, from 1, and (n,) number of these siblings."""
     order = np.lexsort((kind, parent))
     first = np.ones(len(parent), np.bool_)

@@ -296,8 +296,8 @@ def decode(body: bytes, content_type: str | None = None) -> str:
         if (text := _strictly(body, name)) is not None:
             return text
     if first == "utf-8":
-        if _nearly_utf8(body):
-            # A replacement character would lose a letter, or break a link.
+        if body.decode("utf-8", "replace").count("\ufffd") * 4 <= _beyond_ascii(body):
+            # Some text was pasted in from elsewhere. A replacement character would lose a letter, or break a link.
             return body.decode("utf-8", _CP1252_FALLBACK)
         first = next((name for name in names if name != "utf-8"), None) or _detect(body)
     return encoding.to_unicode(body, first)
@@ -336,11 +336,6 @@ def _strictly(body: bytes, name: str) -> str | None:
     except UnicodeDecodeError as error:
         cut = name == "utf-8" and error.reason == "unexpected end of data" and _beyond_ascii(body) > 1
         return encoding.to_unicode(body, name) if cut else None
-
-
-def _nearly_utf8(body: bytes) -> bool:
-    """Return True if most non-ASCII bytes are valid UTF-8: a page with some text pasted in from elsewhere."""
-    return body.decode("utf-8", "replace").count("\ufffd") * 4 <= _beyond_ascii(body)
 
 
 def _beyond_ascii(body: bytes) -> int:

@@ -232,7 +232,7 @@ def cleaned(page: Page, keep: Bools) -> str:
 
 def _rows_to_keep(nodes: NodeTable, keep: Bools) -> Bools:
     """(n,) the leaves to keep, their ancestors, and the void elements whose parent is kept."""
-    alive = nodes.total(nodes.spread(keep.astype(np.int64))) > 0
+    alive = nodes.sum_below(keep.astype(np.int64)) > 0
     void = np.array([look[0] in _VOID for look in nodes.looks])[nodes.look] & (nodes.first_leaf == nodes.last_leaf)
     for row in np.flatnonzero(void[1:]) + 1:  # `picture` before its `img`
         alive[row] = alive[nodes.parent[row]]

@@ -122,7 +122,7 @@ def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
     x : (n,) scores, 0 to 1
     section : cost of a section
     """
-    weight = np.log1p(nodes.total(nodes.spread(nodes.words)).astype(np.float64))
+    weight = np.log1p(nodes.sum_below(nodes.words).astype(np.float64))
     return smooth(nodes.levels, nodes.parent, x, weight, section, _LEVELS)
 
 

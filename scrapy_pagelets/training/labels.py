@@ -111,8 +111,8 @@ def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
 
 def _by_counts(nodes: NodeTable, count: Ints, pages: int) -> Ints:
     template = count >= max(3, _FREQUENT * pages)
-    words = nodes.total(nodes.spread(nodes.words))
-    inside = (nodes.total(nodes.spread(nodes.words * template)) > 0.8 * words) & (nodes.tag != TEXT)
+    words = nodes.sum_below(nodes.words)
+    inside = (nodes.sum_below(nodes.words * template) > 0.8 * words) & (nodes.tag != TEXT)
     nodes.inherit(inside, np.bitwise_or)
     labels = np.where(template, TEMPLATE, np.where((count == 1) & ~inside[nodes.leaves], CONTENT, UNKNOWN))
     return np.where((nodes.words == 0) | (pages < 3), UNKNOWN, labels)
@@ -122,6 +122,6 @@ def template_share(example: Example) -> tuple[Floats, Floats]:
     """(n,) share of template among the labelled words below each node, and (n,) number of labelled words."""
     nodes = example.page.nodes
     words = nodes.words * (example.labels != UNKNOWN)
-    below: Floats = nodes.total(nodes.spread(words)).astype(np.float64)
-    template = nodes.total(nodes.spread(words * (example.labels == TEMPLATE)))
+    below: Floats = nodes.sum_below(words).astype(np.float64)
+    template = nodes.sum_below(words * (example.labels == TEMPLATE))
     return template / np.maximum(1, below), below

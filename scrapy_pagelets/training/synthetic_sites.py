@@ -69,7 +69,7 @@ class _Habits:
         links = linked > _LINKS * np.bincount(pagelet, words, count)
         varied = template & (rng.random(count) < np.where(links, rng.random(), rng.random()))
         below = nodes.last_leaf - nodes.first_leaf
-        inner = (nodes.total(nodes.spread(content.astype(np.int64))) == below) & (below > 0)
+        inner = (nodes.sum_below(content.astype(np.int64)) == below) & (below > 0)
         last = np.append(pagelet, -1)[nodes.last_leaf - 1]
         return cls(
             pagelet=pagelet,
@@ -153,7 +153,7 @@ def _synthetic_page(
             text=text,
             placed=mix(path[nodes.leaves] * 31 + text),
             path=path,
-            exact=nodes.total(nodes.spread(mix(text))),
+            exact=nodes.sum_below(mix(text)),
             links=link_sets(nodes, np.where(change & (nodes.links.key != 0), elsewhere, nodes.links.key)),
             target=np.where(change & (keys.target != 0), elsewhere, keys.target),
         ),
@@ -178,7 +178,7 @@ def _present_rows(example: Example, habits: _Habits, same: bool, rng: np.random.
     nodes = example.page.nodes
     absent = habits.absent if same else np.maximum(habits.absent, habits.lost * habits.template)
     kept = (rng.random(len(absent)) >= absent)[habits.pagelet]
-    there: Bools = (nodes.total(nodes.spread(kept.astype(np.int64))) > 0) | (nodes.first_leaf == nodes.last_leaf)
+    there: Bools = (nodes.sum_below(kept.astype(np.int64)) > 0) | (nodes.first_leaf == nodes.last_leaf)
     content = np.append(0, np.cumsum(example.labels != TEMPLATE))
     before = content[nodes.first_leaf] / max(1, int(content[-1]))
     ends = habits.inner & (before > rng.uniform(0.2, 1.6))

@@ -204,8 +204,8 @@ def _look_words(example: Example, below: dict[int, Floats]) -> float:
     nodes = example.page.nodes
     weight = nodes.words * (example.labels != UNKNOWN)
     all_words = max(1, int(weight.sum()))
-    total = nodes.total(nodes.spread(weight)) / all_words
-    template = nodes.total(nodes.spread(weight * (example.labels == TEMPLATE))) / all_words
+    total = nodes.sum_below(weight) / all_words
+    template = nodes.sum_below(weight * (example.labels == TEMPLATE)) / all_words
     for row in np.flatnonzero((nodes.tag != TEXT) & (total > 0)).tolist():
         for token in look_tokens(nodes.looks[nodes.look[row]]):
             below[token] += (template[row], total[row])

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.page.looks import POSITION, Layout
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
@@ -47,19 +47,14 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
     size, weight, dark, behind = (_extended(tree, column) * seen for column in _leaf_columns(tree, layout))
     shade = _lightness(layout.background)[tree.rows]
     steps = np.abs(shade - shade[np.maximum(tree.parent, 0)])
-    chain = tree.of >= 0
-
-    def count_in_chains(column: Bools) -> Floats:
-        return np.bincount(tree.of[chain], weights=column[chain], minlength=len(tree)).astype(np.float64)
-
     columns = (
         wide / layout.page_width, np.log1p(high / _LINE), wide * high / (layout.page_width * height),
         left / layout.page_width, right / layout.page_width, top / height, bottom / height,
         np.log((wide + 1) / (high + 1)), 1 - tree.total(seen) / tree.size,
         *_mean_and_spread(tree, size, count), _largest(tree, size), tree.total(weight) / count,
         *_mean_and_spread(tree, dark, count), steps, _mean_and_spread(tree, behind, count)[1],
-        np.log1p(count_in_chains(layout.picture)), count_in_chains(layout.position >= POSITION["absolute"]),
-        count_in_chains(layout.floating),
+        np.log1p(tree.in_chains(layout.picture)), tree.in_chains(layout.position >= POSITION["absolute"]),
+        tree.in_chains(layout.floating),
         *_among_children(tree, boxes),
     )  # fmt: skip
     return np.column_stack(columns).astype(np.float64)

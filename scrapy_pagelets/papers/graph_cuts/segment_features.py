@@ -14,7 +14,7 @@ from scrapy_pagelets.base.arrays import Floats, Ints, mix
 from scrapy_pagelets.decision.lexicon import look_odds
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.page.looks import Layout
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, ranks, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
@@ -88,7 +88,7 @@ def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
         np.log1p(words), np.log1p(leaves), words / leaves, per_word, np.log1p(links / leaves),
         np.log1p(images / leaves), images > 0, headings / leaves, np.log1p(headings), np.log1p(inputs),
         np.log1p(blocks), blocks / leaves, sentences / leaves, np.log1p(sentences), digits / leaves,
-        template, spread, _chains(tree, _lexicon(page.nodes)),
+        template, spread, tree.in_chains(_lexicon(page.nodes)),
         tree.first / count, tree.last / count, (tree.first + tree.last) / (2 * count), words / max(1.0, words[0]),
         leaves / count, tree.depth, _height(tree), tree.children, *_children(page.nodes, tree),
         *(_spread(tree, column) for column in (words, per_word, template)), *_looks(page.nodes, tree),
@@ -115,12 +115,6 @@ def _lexicon(nodes: NodeTable) -> Floats:
     """(n,) Log odds that an element belongs to a template, by its class, id and role."""
     odds = np.array([look_odds(look, load(LABELLED).lexicon) for look in nodes.looks])[nodes.look]
     return np.where(nodes.tag == TEXT, 0.0, odds)
-
-
-def _chains(tree: Tree, column: Floats) -> Floats:
-    """(k,) Sum of a column of the rows over the chain that a node represents."""
-    here = tree.of >= 0
-    return np.bincount(tree.of[here], weights=column[here], minlength=len(tree)).astype(np.float64)
 
 
 def _height(tree: Tree) -> Floats:
@@ -174,7 +168,7 @@ def _looks(nodes: NodeTable, tree: Tree) -> Floats:
     width = len(_CLASSES) + 1
     cells = tree.of[here] * width + _CLASS[nodes.tag[here]]
     classes = np.bincount(cells, minlength=len(tree) * width).reshape(-1, width)
-    return np.vstack((_chains(tree, named.astype(np.float64)), _chains(tree, np.ones(len(nodes))), classes[:, :-1].T))
+    return np.vstack((tree.in_chains(named.astype(np.float64)), tree.in_chains(np.ones(len(nodes))), classes[:, :-1].T))
 
 
 def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
@@ -187,7 +181,7 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
     above = np.maximum(tree.parent, 0)
     kind = _kind(nodes, tree)
     before, after = tree.siblings
-    rank = _ranks(tree)
+    rank = ranks(tree.parent, np.zeros(len(tree)))[0] - 1  # the place among the siblings, from 0
     _, back, count = np.unique(_family(tree, kind), return_inverse=True, return_counts=True)
     alike = count[back] / np.maximum(1, tree.children)[above]
     like = (np.where(near >= 0, kind[near] == kind, -1.0) for near in (before, after))
@@ -199,14 +193,6 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
             *like, np.abs(own - own[above]),
         )
     )  # fmt: skip
-
-
-def _ranks(tree: Tree) -> Ints:
-    """(k,) The place of each node among its siblings, from 0."""
-    order = np.argsort(tree.parent, kind="stable")
-    rank = np.empty(len(tree), np.int64)
-    rank[order] = np.arange(len(tree)) - np.searchsorted(tree.parent[order], tree.parent[order])
-    return rank
 
 
 def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, other: Ints) -> Floats:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
+from scrapy_pagelets.decision.model import columns_of, trees_of
 from scrapy_pagelets.papers.graph_cuts.appearance import APPEARANCE, PAIR_APPEARANCE, SITUATION_APPEARANCE
 from scrapy_pagelets.papers.graph_cuts.segment_features import NODE_FEATURES, PAIR_FEATURES, SITUATION_FEATURES
 
@@ -101,10 +102,7 @@ class Weights:
                 file,
                 about=np.frombuffer(json.dumps(about).encode(), np.uint8),
                 **columns,
-                feature=self.whole.feature.astype(np.int16),
-                border=self.whole.border,
-                value=self.whole.value,
-                bias=np.float64(self.whole.bias),
+                **columns_of(self.whole),
             )
 
 
@@ -141,8 +139,7 @@ def _weights(data: dict[str, NDArray[Any]]) -> Weights:
         raise ValueError("it was made with other features")
     parts: dict[str, Any] = {name: data[name].astype(np.float64) for name in _SPACE}
     parts |= {name: Logistic(data[name][:-1], float(data[name][-1])) for name in _LOGISTIC}
-    whole = Trees(data["feature"].astype(np.int64), data["border"], data["value"], float(data["bias"]))
-    return Weights(**parts, whole=whole, penalties=about.pop("penalties"), about=about)
+    return Weights(**parts, whole=trees_of(data), penalties=about.pop("penalties"), about=about)
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,6 +76,11 @@ class Tree:
         np.cumsum(column, axis=0, out=sums[1:])
         return sums[self.end] - sums[:-1]
 
+    def in_chains(self, column: Floats | Bools) -> Floats:
+        """(k,) Sum of a column of the rows, (n,), over the chain that each node represents."""
+        here = self.of >= 0
+        return np.bincount(self.of[here], weights=column[here], minlength=len(self)).astype(np.float64)
+
     def meeting(self, one: Ints, other: Ints) -> Ints:
         """(e,) Lowest common ancestor of pairs of different leaves.
 

@@ -8,7 +8,7 @@ is the least share of a site's pages (``docs/algorithms/pagelets-templates-2002.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Final, Literal, NamedTuple, Self
 
@@ -205,13 +205,9 @@ class RepeatedPagelets(Unsaved[Pagelets]):
     def sisters(self) -> list[Sisters]:
         """Pairs of sites that share templates (Figure 5), pairs with the most templates first."""
         with self.lock:
-            pairs = Counter(pair for sites in self._owners() for pair in combinations(sorted(sites), 2))
+            owners = ({self._sites[int(page)] for page in template.pages} for template in self._linked.templates())
+            pairs = Counter(pair for sites in owners for pair in combinations(sorted(sites), 2))
         return [Sisters(one, other, count) for (one, other), count in pairs.most_common()]
-
-    def _owners(self) -> Iterator[set[str]]:
-        """The sites of each template."""
-        for template in self._linked.templates():
-            yield {self._sites[int(page)] for page in template.pages}
 
     def _repeated(self, pages: set[int], site: str, rows: Ints, form: Form) -> Bools:
         """(p, 2) whether enough pages have each shingle: of the site, or connected to one of the given pages."""

@@ -118,8 +118,7 @@ def guess_layout(nodes: NodeTable) -> Layout:
 
 def _widths(nodes: NodeTable, beside: Bools) -> Floats:
     """(n,) Cells share the width of their row by the length of their text; any other node is as wide as its parent."""
-    letters = nodes.total(nodes.spread(np.fromiter(map(len, nodes.strings), np.float64, len(nodes.strings))))
-    part = np.where(beside, 1 + np.sqrt(letters), 0)
+    part = np.where(beside, 1 + np.sqrt(nodes.sum_below(nodes.letters)), 0)
     whole = np.bincount(nodes.parent[1:], weights=part[1:], minlength=len(nodes))
     width = np.full(len(nodes), float(_WIDTH))
     for rows in nodes.levels[1:]:
@@ -131,8 +130,7 @@ def _widths(nodes: NodeTable, beside: Bools) -> Floats:
 def _heights(nodes: NodeTable, beside: Bools, width: Floats) -> Floats:
     """(n,) Text fills lines. A row is as high as its highest cell, any other node as the sum of its children."""
     height = _LINE * (_CONTROLS[nodes.tag] + 0.5 * (nodes.tag == TAG["br"])) + _PICTURE * _PICTURES[nodes.tag]
-    letters = np.fromiter(map(len, nodes.strings), np.float64, len(nodes.strings))
-    height[nodes.leaves] = np.maximum(0.5, letters * _LETTER / width[nodes.leaves]) * _LINE
+    height[nodes.leaves] = np.maximum(0.5, nodes.letters * _LETTER / width[nodes.leaves]) * _LINE
     height[nodes.hidden] = 0
     height += _MARGIN * (_SPACED[nodes.tag] * ~nodes.hidden)
     for rows in reversed(nodes.levels[1:]):

@@ -246,13 +246,8 @@ class Strict:
         text = nodes.leaves[leaf]
         used = np.column_stack((block, layout.font_size[text], layout.font_weight[text]))
         used, number = np.unique(used, axis=0, return_inverse=True)
-        letters = np.bincount(number, self._letters[leaf], len(used))
+        letters = np.bincount(number, nodes.letters[leaf], len(used))
         order = np.argsort(letters, kind="stable")
         fonts = np.full((len(rows), 2), np.nan)
         fonts[used[order, 0].astype(np.int64)] = used[order, 1:]  # the last one counts
         return fonts
-
-    @cached_property
-    def _letters(self) -> Floats:
-        """(m,) Number of letters of each leaf."""
-        return np.fromiter(map(len, self.nodes.strings), np.float64, len(self.nodes.strings))

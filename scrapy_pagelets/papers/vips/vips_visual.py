@@ -176,8 +176,7 @@ class Cues:
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
         nodes, layout = blocks.nodes, blocks.layout
-        letters = np.fromiter(map(len, nodes.strings), np.float64, len(nodes.strings))
-        text = nodes.spread(letters) * layout.visible
+        text = nodes.spread(nodes.letters) * layout.visible
         size = np.log2(np.maximum(layout.font_size, 1))
         colors = np.column_stack([layout.background >> shift & 255 for shift in (24, 16, 8)]) / 255
         columns = np.column_stack((text, text * nodes.anchor, text * size, text[:, None] * colors))
