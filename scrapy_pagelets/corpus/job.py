@@ -36,7 +36,7 @@ _VIEWS: Final = {
     "cleaned_pages": "page", "cut_pagelets": "pagelet", "found_links": "link", "shingles": "shingle",
     "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
 }  # fmt: skip
-_FORMS: Final = ("local", "global")
+_FORMS: Final = {"local": "of_site", "global": "shingle"}
 #: Most rounds of small sites, and of large sites: each round searches all files for its pages.
 _ROUNDS: Final = 64
 Progress = Callable[[str], None]
@@ -256,8 +256,7 @@ class CorpusJob:
         self._connect("template_stars", relational.TEMPLATE_LINKS)
         self._open("template_stars", opened="stars")
         self._write("page_groups_global", relational.GLOBAL_GROUPS)
-        columns = {"local": "of_site", "global": "shingle"}
-        selects = (statements.TEMPLATES.format(form=form, column=columns[form]) for form in _FORMS)
+        selects = (statements.TEMPLATES.format(form=form, column=column) for form, column in _FORMS.items())
         self._write("templates", " UNION ALL ".join(selects), opened="found_templates")
         self._progress("templates are found")
 

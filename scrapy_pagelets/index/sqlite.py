@@ -150,13 +150,10 @@ class SQLiteIndex(interface.Index):
         rows = [(page, [_row(pagelet) for pagelet in page.pagelets]) for page in pages]
         with self._errors(), self._lock, writing(self.base):
             for page, pagelets in rows:
-                self._upsert(page, pagelets)
-
-    def _upsert(self, page: interface.IndexedPage, pagelets: list[tuple[object, ...]]) -> None:
-        written = self.base.execute(_UPSERT, page.columns).fetchall()
-        for (number,) in written:  # no row if the index has a later version of the page
-            self.base.execute("DELETE FROM pagelets WHERE page = ?", (number,))
-            self.base.executemany(_PAGELET, [(number, *row) for row in pagelets])
+                written = self.base.execute(_UPSERT, page.columns).fetchall()
+                for (number,) in written:  # no row if the index has a later version of the page
+                    self.base.execute("DELETE FROM pagelets WHERE page = ?", (number,))
+                    self.base.executemany(_PAGELET, [(number, *row) for row in pagelets])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
         """Delete old pages."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
@@ -126,26 +126,20 @@ class Rules:
         row_of = {element: row for row, element in enumerate(page.nodes.elements) if row not in leaves}
         rows: dict[Cause, list[int]] = {}
         problems = []
-        for host, rule, action, selector in _parts(found):
+        for host, rule in found:
             self._used.add(rule)
-            own = rows.setdefault(Cause(host, action), [])
-            try:
-                elements = selector.elements(page.root)
-            except ValueError as error:
-                problems.append(f"{self._path}, line {selector.line}: {selector.written!r} {error} on {page.url}")
-                elements = []
-            if elements:
-                self._used.add(selector)
-            own += [row for element in elements if (row := row_of.get(element)) is not None]
+            for action, selector in ((action, one) for action, some in rule.selectors.items() for one in some):
+                own = rows.setdefault(Cause(host, action), [])
+                try:
+                    elements = selector.elements(page.root)
+                except ValueError as error:
+                    problems.append(f"{self._path}, line {selector.line}: {selector.written!r} {error} on {page.url}")
+                    elements = []
+                if elements:
+                    self._used.add(selector)
+                own += [row for element in elements if (row := row_of.get(element)) is not None]
         ignored = [row for cause, own in rows.items() if cause.action == IGNORE_LINKS for row in own]
         return Marks(rows, frozenset(links_inside(page.nodes, ignored) if ignored else ()), tuple(problems))
-
-
-def _parts(found: Sequence[tuple[str, Rule]]) -> Iterator[tuple[str, Rule, str, Selector]]:
-    for host, rule in found:
-        for action, selectors in rule.selectors.items():
-            for selector in selectors:
-                yield host, rule, action, selector
 
 
 #: How an XPath begins: with a slash, a bracket, a dot and a slash, or the name of a function. No CSS selector does.
