@@ -102,7 +102,7 @@ class CrawlReport:
 
         stats = self.crawler.stats.get_stats() if self.crawler.stats is not None else {}
         rules, progress = self.session.rules, self.session.progress
-        facts = CrawlFacts.of(
+        facts = CrawlFacts(
             stats,
             loaded=progress.loaded,
             computed=_by_step(self._computed_before),

@@ -18,7 +18,8 @@ from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
-    from scrapy_pagelets.corpus.engines import Engine
+    from scrapy_pagelets.corpus.distributed import SparkEngine
+    from scrapy_pagelets.corpus.embedded import EmbeddedEngine
     from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.corpus.job import Report
 
@@ -113,7 +114,7 @@ def _check_libraries(engine: str) -> None:
         raise CommandError(f"this needs {' and '.join(missing)}: pip install 'scrapy-pagelets[{_EXTRA[engine]}]'")
 
 
-def _engine(options: argparse.Namespace, out: Path) -> Engine:
+def _engine(options: argparse.Namespace, out: Path) -> EmbeddedEngine | SparkEngine:
     if options.engine == "spark":
         from scrapy_pagelets.corpus.distributed import SparkEngine
 

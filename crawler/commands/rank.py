@@ -78,7 +78,7 @@ def _clever(options: argparse.Namespace) -> Iterator[str]:
     if version not in VERSIONS:
         raise CommandError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
     tables = _tables(options)
-    if not VERSIONS[version].ft and not tables.template.any():
+    if "-ft" not in version and not tables.template.any():
         warn(
             f"the feed has content pagelets only, so {version} cannot use the links of templates: "
             "crawl with -s PAGELETS_EXPORT=all"
@@ -90,7 +90,7 @@ def _clever(options: argparse.Namespace) -> Iterator[str]:
     if not ranking.authorities.any():
         raise CommandError(_why_none(tables, inside(tables, within), version))
     yield from _scores("authority", ranking.authorities, options.top, tables)
-    yield from _scores("hub", ranking.hubs, options.top, tables, pagelets=VERSIONS[version].pagelets)
+    yield from _scores("hub", ranking.hubs, options.top, tables, pagelets=version.startswith("pagelet"))
 
 
 def _why_none(tables: Tables, within: bool, version: str) -> str:

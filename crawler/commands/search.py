@@ -14,7 +14,7 @@ from scrapy_pagelets.crawler.commands.terminal import warn, write
 
 if TYPE_CHECKING:
     from scrapy_pagelets.retrieval.answers import Answer
-    from scrapy_pagelets.retrieval.stored import StoredCollection, StoredMatches
+    from scrapy_pagelets.retrieval.collection import StoredCollection, StoredMatches
 
 #: Length of the passage of a pagelet that is shown, in runs without white space.
 _PASSAGE: Final = 40

@@ -33,22 +33,20 @@ def sources(path: str) -> list[str]:
     return list(dict.fromkeys(listed))
 
 
-def pages(source: str, base: str) -> Iterator[Record | SkipRecord | OSError]:
-    """Yield the pages of a folder or of one file in order, and in place of an unusable file, the reason.
-
-    Parameters
-    ----------
-    base : prefix of the URL of a page, before its path below the folder; "" for ``file://`` URLs
-    """
-    for path in _html_files(os.path.normpath(source)) if os.path.isdir(source) else [source]:
-        try:
-            yield page(path, base)
-        except (SkipRecord, OSError) as reason:
-            yield reason
+def files(source: str) -> list[str]:
+    """List the files of a folder in order, without WARC files; or the one file that a source is."""
+    if not os.path.isdir(source):
+        return [source]
+    folder = os.path.normpath(source)
+    return [_rooted(folder, name) for name in _below(folder) if not _WARC_NAME.search(name)]
 
 
 def page(path: str, base: str) -> Record:
     """Read one HTML file.
+
+    Parameters
+    ----------
+    base : prefix of the URL, before the path below the folder; "" for ``file://`` URLs
 
     Raises
     ------
@@ -101,13 +99,6 @@ def _outermost(paths: list[str]) -> Iterator[str]:
     for path in paths:
         if folders.isdisjoint(map(str, Path(path).parents)):
             yield path
-
-
-def _html_files(folder: str) -> Iterator[str]:
-    """Yield all files of a folder except WARC files; `page` skips those that are not HTML."""
-    for name in _below(folder):
-        if not _WARC_NAME.search(name):
-            yield _rooted(folder, name)
 
 
 def _below(folder: str) -> list[str]:

@@ -6,7 +6,7 @@ import glob
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
 from scrapy_pagelets.archives import folders, warc
@@ -14,20 +14,13 @@ from scrapy_pagelets.archives.folders import is_warc
 from scrapy_pagelets.archives.record import ArchiveError, Record, SkipRecord, opened
 from scrapy_pagelets.archives.unpacking import Bomb
 
-__all__ = ["ArchiveError", "Reader", "Record", "expand", "read", "records"]
-
+__all__ = ["ArchiveError", "Reader", "Record", "expand", "records"]
 logger = logging.getLogger(__name__)
-
 _UNREADABLE = "%s cannot be read and is left out: %s"
-
 _TRUNCATED = "%s is cut off or damaged at or after %s, the pages from there on are left out: %s"
-
 _BOMB = "%s contains a compression bomb at offset %d, which is left out: reading continues after it"
-
 _TOO_MUCH = "%s contains a record with too many %s at %s, which is left out; further ones are left out silently"
-
 _WARNED = {"too_large": "bytes", "headers": "headers"}
-
 _ADVICE = "give a WARC file, a glob in quotes, or a folder of WARC or HTML files"
 
 
@@ -43,14 +36,6 @@ def expand(path: str) -> list[str]:
     Raises
     ------
     ArchiveError : if the path does not exist or has no archive, or if FastWARC is needed and not installed
-
-    Examples
-    --------
-    >>> expand("nowhere.warc.gz")
-    Traceback (most recent call last):
-    ...
-    scrapy_pagelets.archives.record.ArchiveError: nowhere.warc.gz does not exist: give a WARC file, a glob in quotes, \
-or a folder of WARC or HTML files
     """
     normal = os.path.normpath(os.path.expanduser(path)) if path else ""
     if not os.path.exists(normal) and not glob.has_magic(normal):
@@ -64,7 +49,7 @@ or a folder of WARC or HTML files
 
 
 def records(
-    source: str, base: str = "", skipped: Counter[str] | None = None, *, quiet: bool = False
+    source: str, base: str = "", skipped: Counter[str] | None = None, log: Callable[..., None] | None = None
 ) -> Iterator[Record]:
     """Read the pages of one source in order; bad data never raises an error.
 
@@ -78,34 +63,19 @@ def records(
         ``headers`` (too many), ``bomb`` (a compression bomb), ``unreadable`` (the file cannot be opened, or is a pipe,
         a socket or a device), and ``truncated``: once for a file that is cut off or damaged. The rest of such a file is
         skipped, and one warning names file and offset
-    quiet : log no warnings; for a source that was read before
+        None for a source that was read before: then there are no warnings either
+    log : called with each message and its arguments, of which the first is a path, in place of a warning
 
     Raises
     ------
     ArchiveError : immediately, if FastWARC is needed and not installed
     """
+    log = log or (logger.debug if skipped is None else logger.warning)
     counter: Counter[str] = Counter() if skipped is None else skipped
-    level = logging.DEBUG if quiet else logging.WARNING
     if os.path.isdir(source) or not is_warc(source):
-        return _html_pages(source, base, counter, level)
+        return _html_pages(source, base, counter, log)
     _require_fastwarc()
-    return _warc_pages(source, counter, level)
-
-
-def read(source: str, offset: int, base: str = "") -> Record:
-    """Read one page again.
-
-    Parameters
-    ----------
-    source, offset : attributes of the `Record`
-    base : the same as for `records`
-
-    Raises
-    ------
-    ArchiveError : if the page is no longer there, or if FastWARC is needed and not installed
-    """
-    with Reader() as reader:
-        return reader.read(source, offset, base)
+    return _warc_pages(source, counter, log)
 
 
 class Reader:
@@ -115,7 +85,17 @@ class Reader:
         self._finder: warc.Finder | None = None
 
     def read(self, source: str, offset: int, base: str = "") -> Record:
-        """Read one page again, see the function `read`."""
+        """Read one page again.
+
+        Parameters
+        ----------
+        source, offset : attributes of the `Record`
+        base : the same as for `records`
+
+        Raises
+        ------
+        ArchiveError : if the page is no longer there, or if FastWARC is needed and not installed
+        """
         try:
             if not is_warc(source):
                 return folders.page(source, base)
@@ -148,29 +128,29 @@ class Reader:
         self.close()
 
 
-def _html_pages(source: str, base: str, skipped: Counter[str], level: int) -> Iterator[Record]:
-    for page in folders.pages(source, base):
-        if isinstance(page, Record):
-            yield page
-        elif isinstance(page, SkipRecord):
-            skipped[str(page)] += 1
-        else:
+def _html_pages(source: str, base: str, skipped: Counter[str], log: Callable[..., None]) -> Iterator[Record]:
+    for path in folders.files(source):
+        try:
+            yield folders.page(path, base)
+        except SkipRecord as reason:
+            skipped[str(reason)] += 1
+        except OSError as error:
             skipped["unreadable"] += 1
-            logger.log(level, _UNREADABLE, page.filename, page.strerror)
+            log(_UNREADABLE, error.filename, error.strerror)
 
 
-def _warc_pages(path: str, skipped: Counter[str], level: int) -> Iterator[Record]:
+def _warc_pages(path: str, skipped: Counter[str], log: Callable[..., None]) -> Iterator[Record]:
     try:
         file = opened(path)
     except OSError as error:
         skipped["unreadable"] += 1
-        logger.log(level, _UNREADABLE, path, error.strerror)
+        log(_UNREADABLE, path, error.strerror)
         return
     offset = 0
 
     def bomb(offset: int) -> None:
         skipped["bomb"] += 1
-        logger.log(level, _BOMB, path, offset)
+        log(_BOMB, path, offset)
 
     with file:
         if not os.fstat(file.fileno()).st_size:
@@ -182,14 +162,14 @@ def _warc_pages(path: str, skipped: Counter[str], level: int) -> Iterator[Record
                 except SkipRecord as skip:
                     skipped[str(skip)] += 1
                     if str(skip) in _WARNED and skipped[str(skip)] == 1:
-                        logger.log(level, _TOO_MUCH, path, _WARNED[str(skip)], _where(offset))
+                        log(_TOO_MUCH, path, _WARNED[str(skip)], _where(offset))
                 except Bomb:
                     pass  # `walk` reports it
                 else:
                     yield page
         except (OSError, EOFError, ValueError) as error:
             skipped["truncated"] += 1
-            logger.log(level, _TRUNCATED, path, _where(offset), error)
+            log(_TRUNCATED, path, _where(offset), error)
 
 
 def _where(offset: int) -> str:
@@ -211,11 +191,6 @@ def parts(sites: Sequence[str]) -> list[int]:
     Parameters
     ----------
     sites : the site of each page, in the order of the archive
-
-    Examples
-    --------
-    >>> parts(["a", "a", "b", "c", "b", "d"])
-    [2, 3, 1]
     """
     last = {site: number for number, site in enumerate(sites)}
     found, start, end = [], 0, 0

@@ -13,6 +13,7 @@ import os
 import re
 import zlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 from scrapy_pagelets.base.errors import PageletsError
@@ -40,7 +41,7 @@ class Record:
     status : always 200; other responses are skipped
     body : the page, neither chunked nor compressed
     fetched_at : ISO 8601 in UTC, to the second; None if the archive does not record it
-    source, offset : opaque; `reader.read` needs them to find the page again
+    source, offset : opaque; `Reader.read` needs them to find the page again
     """
 
     url: str
@@ -61,11 +62,7 @@ def opened(path: str) -> BinaryIO:
     """
     if not os.path.isfile(path) and os.path.exists(path):
         raise OSError(errno.EINVAL, "it is not a regular file", path)
-    return open(path, "rb", opener=_non_blocking)
-
-
-def _non_blocking(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
 
 
 def checked(body: bytes) -> bytes:
@@ -84,20 +81,14 @@ def checked(body: bytes) -> bytes:
 
 #: Headers that describe the encoding of a body; they do not apply to the decoded body.
 PACKING: Final = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length"})
-
 #: Bytes from the beginning of a file that are read to recognise its type.
 SNIFFED: Final = 8192
-
 _BLANK: Final = re.compile(rb"\r?\n\r?\n")
-
 #: Bytes of all headers; servers and browsers accept a fraction of that.
 _MAX_HEADERS: Final = 1 << 18
-
 #: Content encodings of one body. One is normal, two happen by mistake.
 _MAX_ENCODINGS: Final = 8
-
 _CHUNK: Final = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
-
 # What a browser recognises as HTML without a declared type (WHATWG MIME Sniffing, Section 7.1), after comments and
 # declarations.
 _HTML_START: Final = re.compile(
@@ -105,7 +96,6 @@ _HTML_START: Final = re.compile(
     rb"(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/]",
     re.IGNORECASE | re.DOTALL,
 )
-
 Headers = dict[str, list[str]]
 
 
@@ -140,12 +130,17 @@ def text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-def media_type(declared: str) -> str:
-    """Return a ``Content-Type`` without its parameters.
+def timestamp(moment: str | datetime) -> str | None:
+    """Return a moment in UTC, to the second, as ISO 8601; None for another string. Without a zone it is in UTC."""
+    try:
+        moment = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    >>> media_type("Text/HTML; charset=utf-8")
-    'text/html'
-    """
+
+def media_type(declared: str) -> str:
+    """Return a ``Content-Type`` without its parameters."""
     return declared.partition(";")[0].strip().lower()
 
 

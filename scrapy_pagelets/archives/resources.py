@@ -18,7 +18,6 @@ from scrapy_pagelets.archives.folders import ROOT, is_warc
 from scrapy_pagelets.archives.record import opened
 
 logger = logging.getLogger(__name__)
-
 _MAX_REDIRECTS: Final = 5
 
 

@@ -15,18 +15,12 @@ if TYPE_CHECKING:
 
 #: The first bytes of a member: the magic number, and deflate, the only compression method.
 MAGIC: Final = b"\x1f\x8b\x08"
-
 _WINDOW: Final = 31
-
 _CHUNK: Final = 1 << 16
-
 _SCANNED: Final = 1 << 20
-
 #: A member is a bomb if it unpacks to more bytes than this, and to more than this multiple of its size.
 _UNPACKED: Final = 256 << 20
-
 _RATIO: Final = 200
-
 #: A member is also a bomb if it has more consecutive white space: FastWARC takes 0.1 s to skip a megabyte of it.
 BLANK: Final = 4 << 20
 
@@ -73,7 +67,8 @@ class Unpacked:
         Bomb : if the member is a bomb; every later call raises as well
         OSError : if the file is damaged
         """
-        if self._is_bomb():
+        unpacked, packed = self._position - self._member_position, self._offset - self._member
+        if self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * packed):
             raise Bomb(self._member)
         data = b""
         while not data and (self._packed or self._fill()):
@@ -106,10 +101,6 @@ class Unpacked:
             self._packed = self._inflate.unconsumed_tail
         self._offset += before - len(self._packed)
         return data
-
-    def _is_bomb(self) -> bool:
-        unpacked = self._position - self._member_position
-        return self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * (self._offset - self._member))
 
 
 def seek_next(file: BinaryIO, after: int) -> bool:

@@ -6,7 +6,6 @@ import itertools
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
@@ -148,7 +147,7 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
     if not _is_page_url(url):
         raise SkipRecord("no_url")
     kept = {name: values for name, values in headers.items() if name not in PACKING}
-    return Record(url, kept, status, body, _timestamp(record.headers.get("WARC-Date") or ""), source, offset)
+    return Record(url, kept, status, body, http.timestamp(record.headers.get("WARC-Date") or ""), source, offset)
 
 
 def urls(file: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -188,7 +187,8 @@ def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
     from fastwarc.warc import WarcRecordType
 
     declared = record.headers.get("Content-Type") or ""
-    if record.record_type == WarcRecordType.response and _is_http(declared, block):
+    is_http = http.media_type(declared) == "application/http" or block.startswith(b"HTTP/")
+    if record.record_type == WarcRecordType.response and is_http:
         try:
             return http.parse(block)
         except ValueError:
@@ -228,19 +228,6 @@ def _is_page_url(url: str) -> bool:
     except ValueError:  # "http://[broken"
         return False
     return "://" in url and bool(parts.hostname or parts.scheme not in ("http", "https"))
-
-
-def _is_http(declared: str, block: bytes) -> bool:
-    return http.media_type(declared) == "application/http" or block.startswith(b"HTTP/")
-
-
-def _timestamp(date: str) -> str | None:
-    try:
-        moment = datetime.fromisoformat(date)
-    except ValueError:
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _first(records: Iterator[tuple[int, WarcRecord]]) -> WarcRecord:

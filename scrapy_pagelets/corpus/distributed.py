@@ -8,8 +8,7 @@ import shutil
 import socket
 import subprocess
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +40,7 @@ _SETTINGS: Final = {
 
 
 class SparkEngine:
-    """A Spark session; see `engines.Engine`. The output folder must be one that all machines see.
+    """A Spark session, with the methods of `EmbeddedEngine`. The output folder must be one that all machines see.
 
     Parameters
     ----------
@@ -97,7 +96,13 @@ class SparkEngine:
             frame = frame.repartition(*work.keys).sortWithinPartitions(*work.keys, *work.order)
         elif not work.many:  # each row is a task, for example a file to read
             frame = frame.repartition(max(1, frame.count()))
-        mapped = _mapped(work, _ROWS if work.keys or work.many else 1)
+        size = _ROWS if work.keys or work.many else 1
+
+        def mapped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for table in whole_groups(batches, work.keys, size):
+                for made in work.function(table):
+                    yield from made.cast(work.schema).to_batches(_BATCH)
+
         self._store(frame.mapInArrow(mapped, from_arrow_schema(work.schema)), folder)
 
     def _store(self, frame: Any, folder: Path) -> None:
@@ -116,17 +121,6 @@ class SparkEngine:
     def close(self) -> None:
         """End the session."""
         self._session.stop()
-
-
-def _mapped(work: Work, size: int) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for batches of a partition, whose groups are whole and come one after the other."""
-
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in whole_groups(batches, work.keys, size):
-            for made in work.function(table):
-                yield from made.cast(work.schema).to_batches(_BATCH)
-
-    return run
 
 
 def check(master: str) -> None:
@@ -161,16 +155,12 @@ def _check_master(master: str) -> None:
     if match is None:
         return
     try:
-        with suppress(TimeoutError), socket.create_connection((match[1], int(match[2])), _PATIENCE):
-            return
+        socket.create_connection((match[1], int(match[2])), _PATIENCE).close()
     except OSError as error:
-        raise CorpusError(_NO_MASTER.format(master=master, error=error.strerror or error)) from None
-    raise CorpusError(_NO_MASTER.format(master=master, error="it does not answer"))
-
-
-_NO_MASTER: Final = (
-    "there is no Spark cluster at {master}: {error}; start it, or give --master local[*] for this machine"
-)
+        why = "it does not answer" if isinstance(error, TimeoutError) else error.strerror or error
+        raise CorpusError(
+            f"there is no Spark cluster at {master}: {why}; start it, or give --master local[*] for this machine"
+        ) from None
 
 
 def _first_line(error: BaseException) -> str:

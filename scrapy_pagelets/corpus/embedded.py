@@ -56,13 +56,18 @@ class _Task:
 
 
 class EmbeddedEngine:
-    """DuckDB and worker processes; see `engines.Engine`.
+    """DuckDB and worker processes, which run statements and functions over tables: folders of Parquet files.
 
     Parameters
     ----------
     spill : folder for what does not fit in memory
     workers : number of worker processes
     memory : of DuckDB, as ``4GB``; by default a share of the machine's
+
+    Attributes
+    ----------
+    binary : name of the SQL type of bytes
+    round_sources, round_pages : number of sources, and of pages, after which the result is written for good
     """
 
     binary = "BLOB"
@@ -74,8 +79,9 @@ class EmbeddedEngine:
         self._left_out = spill.with_name(_LEFT_OUT)
         self._connection = duckdb.connect(":memory:")
         self._pool: ProcessPoolExecutor | None = None
+        share = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE) >> 20
         try:
-            self._connection.execute(f"SET memory_limit = '{memory or _default_memory()}'")
+            self._connection.execute(f"SET memory_limit = '{memory or f'{share}MiB'}'")
         except duckdb.Error as error:
             raise CorpusError(f"--memory {memory} cannot be used, give a size such as 4GB: {error}") from None
         self._connection.execute(f"SET temp_directory = '{_quoted(spill)}'")
@@ -160,18 +166,15 @@ class EmbeddedEngine:
                 middle = len(table) // 2
                 waiting += [table.slice(middle), table.slice(0, middle)]
             else:
-                self._leave_out(table)
+                name = next((str(table[column][0]) for column in _NAMES if column in table.column_names), "a row")
+                with self._left_out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(name) + "\n")
         rest = pa.concat_tables(survivors) if survivors else task.table.slice(0, 0)
         if len(survivors) != 1 and not _survives(replace(task, table=rest)):
             raise CorpusError(
                 f"worker processes end on {len(rest)} rows together, perhaps because there is no memory left: run the "
                 "same command again, with fewer --workers; it continues where it stopped"
             )
-
-    def _leave_out(self, row: pa.Table) -> None:
-        name = next((str(row[column][0]) for column in _NAMES if column in row.column_names), "a row")
-        with self._left_out.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(name) + "\n")
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:  # DuckDB has threads, so processes must not be forked
@@ -227,10 +230,6 @@ def _write(tables: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:
         for table in tables:
             rows = size * len(table) // max(1, table.nbytes)
             writer.write_table(table.cast(schema), row_group_size=max(1, rows))
-
-
-def _default_memory() -> str:
-    return f"{int(os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') * _SHARE) >> 20}MiB"
 
 
 def _quoted(path: Path) -> str:

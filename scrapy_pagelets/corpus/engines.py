@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -77,41 +78,6 @@ class Work:
     many: bool = False
 
 
-class Engine(Protocol):
-    """Runs statements and functions over tables, which are folders of Parquet files.
-
-    Attributes
-    ----------
-    binary : name of the SQL type of bytes
-    round_sources, round_pages : number of sources, and of pages, after which the result is written for good
-    """
-
-    binary: str
-    round_sources: int
-    round_pages: int
-
-    def view(self, name: str, select: str) -> None:
-        """Give a name to the result of a statement, without storing it."""
-
-    def open(self, name: str, *folders: Path) -> None:
-        """Give a name to the rows of all Parquet files in some folders."""
-
-    def write(self, folder: Path, select: str) -> None:
-        """Store the result of a statement as Parquet files in a folder."""
-
-    def map(self, folder: Path, work: Work) -> None:
-        """Store what a function makes of the rows of a statement."""
-
-    def rows(self, select: str) -> list[tuple[Any, ...]]:
-        """Return the result of a statement with few rows."""
-
-    def left_out(self) -> list[str]:
-        """Names of the rows that could not be worked on because they end the process that does."""
-
-    def close(self) -> None:
-        """End what the engine has started."""
-
-
 class TableFolders:
     """The folders of the tables of a job. A folder with its final name is complete; anything else is written again.
 
@@ -132,18 +98,15 @@ class TableFolders:
         """Return True if the table, or the part, is complete."""
         return self.folder(name).is_dir()
 
-    def begin(self, name: str) -> Path:
-        """Return a path for the files of a table that is to be written; nothing is there."""
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Path]:
+        """Give a path for the files of a table, where nothing is; at the end, the table gets its final name."""
         path = self.folder(name)
         unfinished = path.with_name(path.name + _UNFINISHED)
         unfinished.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(unfinished, ignore_errors=True)
-        return unfinished
-
-    def finish(self, name: str) -> None:
-        """Give a table that was written its final name."""
-        path = self.folder(name)
-        os.replace(path.with_name(path.name + _UNFINISHED), path)
+        yield unfinished
+        os.replace(unfinished, path)
 
     def parts(self, name: str) -> list[Path]:
         """The folders of the complete parts of a table."""

@@ -26,7 +26,7 @@ _INDEX: Final = re.compile(r"\.cdxj?(\.gz)?$", re.IGNORECASE)
 _REMOTE: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 #: Columns of Common Crawl's index as Parquet.
-_FILE, _OFFSET, _LENGTH = COLUMNS = ("warc_filename", "warc_record_offset", "warc_record_length")
+COLUMNS: Final = ("warc_filename", "warc_record_offset", "warc_record_length")
 _ADVICE: Final = (
     "give WARC (.warc, .warc.gz, .warc.zst), .wacz or .parquet files, a folder or a glob of them, a list of files "
     "(.paths) or an index (.cdx, .cdxj, Common Crawl's as .parquet)"
@@ -87,10 +87,6 @@ class Source:
     offsets: list[int] | None = None
     sizes: list[int] | None = field(default=None, repr=False)
 
-    def row(self, number: int) -> dict[str, Any]:
-        """The source as a row of the table ``sources``."""
-        return {"source": number, "path": self.path, "offsets": self.offsets, "sizes": self.sizes}
-
 
 def sources_of(path: str, base: str = "") -> list[Source]:
     """List the sources of a path or URL, files in the order of their names.
@@ -103,13 +99,6 @@ def sources_of(path: str, base: str = "") -> list[Source]:
     Raises
     ------
     CorpusError : if there is none
-
-    Examples
-    --------
-    >>> sources_of("nowhere.warc.gz")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    scrapy_pagelets.corpus.inputs.CorpusError: nowhere.warc.gz does not exist: give WARC ...
     """
     try:
         found = list(_sources(path, base))
@@ -183,18 +172,14 @@ def _index_lines(path: str) -> Iterator[tuple[str, int, int]]:
                 continue  # the header, or a blank line
             try:
                 record = json.loads(line[start:])
-                if _is_page(record):
+                mime = record.get("mime-detected") or record.get("mime") or "text/html"
+                if mime in _HTML and str(record.get("status", "200")) == "200":
                     yield record["filename"], int(record["offset"]), int(record["length"])
             except (ValueError, KeyError, TypeError) as error:
                 raise CorpusError(
                     f"{path}, line {number}, is not of a CDXJ index ({type(error).__name__}: {error}): "
                     "each line ends with a JSON object with filename, offset and length"
                 ) from None
-
-
-def _is_page(record: dict[str, Any]) -> bool:
-    mime = record.get("mime-detected") or record.get("mime") or "text/html"
-    return mime in _HTML and str(record.get("status", "200")) == "200"
 
 
 def _index_rows(path: str) -> Iterator[tuple[str, int, int]] | None:
@@ -227,11 +212,7 @@ def _folder(path: str) -> str:
 
 
 def is_remote(path: str) -> bool:
-    """Return True for a URL.
-
-    >>> is_remote("s3://bucket/a.warc.gz"), is_remote("C/a.warc.gz")
-    (True, False)
-    """
+    """Return True for a URL."""
     return bool(_REMOTE.match(path))
 
 

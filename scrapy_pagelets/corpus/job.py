@@ -12,32 +12,23 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.transactions import whole_file
-from scrapy_pagelets.corpus import statements
-from scrapy_pagelets.corpus.engines import (
-    COUNTS,
-    PAIRS,
-    RAW,
-    RESULTS,
-    SOURCES,
-    WORK,
-    Engine,
-    TableFolders,
-    Work,
-    cleaned_schema,
-    feed_fields,
-    store,
-)
+from scrapy_pagelets.corpus import engines, statements
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, Source
-from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages
-from scrapy_pagelets.corpus.site_cleaning import CleanSites, LearnParts, MergeParts
+from scrapy_pagelets.corpus.raw_pages import BROKEN, read_pages
+from scrapy_pagelets.corpus.site_cleaning import clean_sites, learn_parts, merge_parts
 from scrapy_pagelets.papers.shared_pagelets import relational
+
+if TYPE_CHECKING:
+    from scrapy_pagelets.corpus.distributed import SparkEngine
+    from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 
 _PLAN: Final = "job.json"
 #: Views on the rows of `cleaned_schema`, with their kinds.
@@ -45,10 +36,9 @@ _VIEWS: Final = {
     "cleaned_pages": "page", "cut_pagelets": "pagelet", "found_links": "link", "shingles": "shingle",
     "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
 }  # fmt: skip
-_FORMS: Final = ("local", "global")
+_FORMS: Final = {"local": "of_site", "global": "shingle"}
 #: Most rounds of small sites, and of large sites: each round searches all files for its pages.
 _ROUNDS: Final = 64
-
 Progress = Callable[[str], None]
 
 
@@ -85,7 +75,7 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
     ------
     CorpusError : if the folder has anything else
     """
-    plan = out / WORK / _PLAN
+    plan = out / engines.WORK / _PLAN
     wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
     try:
         known = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else None
@@ -128,10 +118,15 @@ class CorpusJob:
     """
 
     def __init__(
-        self, engine: Engine, out: Path, sources: Sequence[Source], options: CorpusOptions, progress: Progress
+        self,
+        engine: EmbeddedEngine | SparkEngine,
+        out: Path,
+        sources: Sequence[Source],
+        options: CorpusOptions,
+        progress: Progress,
     ) -> None:
         self._engine = engine
-        self._tables = TableFolders(out)
+        self._tables = engines.TableFolders(out)
         self._sources = sources
         self._options = options
         self._progress = progress
@@ -149,7 +144,7 @@ class CorpusJob:
         self._clean()
         if self._options.duplicates != "off":
             self._find_near_duplicates()
-        self._store_links()
+        self._write("links", statements.LINKS, opened="linked")
         self._store_templates()
         self._store_results()
         self._count(report)
@@ -158,18 +153,22 @@ class CorpusJob:
         return report
 
     def _gather(self, report: Report) -> None:
-        rows = [source.row(number) for number, source in enumerate(self._sources)]
+        rows = [{"source": number, **vars(source)} for number, source in enumerate(self._sources)]
         if not self._tables.exists("sources"):
-            store(self._tables.begin("sources"), pa.Table.from_pylist(rows, SOURCES))
-            self._tables.finish("sources")
+            with self._tables.writing("sources") as folder:
+                engines.store(folder, pa.Table.from_pylist(rows, engines.SOURCES))
         self._open("sources")
-        step = self._engine.round_sources
+        step, read = self._engine.round_sources, partial(read_pages, started=self._options.started)
         for first in range(0, len(rows), step):
             select = f"SELECT * FROM sources WHERE source BETWEEN {first} AND {first + step - 1}"
-            self._map(f"raw/{first:09d}", Work(select, ReadPages(self._options.started), RAW))
+            self._map(f"raw/{first:09d}", engines.Work(select, read, engines.RAW))
             self._progress(f"{min(first + step, len(rows))} of {len(rows)} sources are read")
         self._engine.open("raw", *self._tables.parts("raw"))
-        self._read_problems(report)
+        for (found,) in self._engine.rows(statements.SKIPPED):
+            source = json.loads(found)
+            report.skipped.update(source["skipped"])
+            if BROKEN & source["skipped"].keys():
+                report.broken += source["messages"] or [f"{source['path']} cannot be read"]
         [(report.pages, report.sites)] = self._engine.rows("SELECT COUNT(url), COUNT(DISTINCT site) FROM raw")
         if not report.pages:
             reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items()) or "it is empty"
@@ -177,31 +176,25 @@ class CorpusJob:
             raise CorpusError(" ".join([f"the input has no HTML page: {reasons}.", *report.broken]))
         self._progress(f"{counted(report.pages, 'page')} of {counted(report.sites, 'site')}")
 
-    def _read_problems(self, report: Report) -> None:
-        for (found,) in self._engine.rows(statements.SKIPPED):
-            source = json.loads(found)
-            report.skipped.update(source["skipped"])
-            if BROKEN & source["skipped"].keys():
-                report.broken += source["messages"] or [f"{source['path']} cannot be read"]
-
     def _learn_large_sites(self) -> None:
         options = self._options
         self._write("large_sites", statements.LARGE_SITES.format(part=options.part))
         self._write("places", statements.PLACES.format(part=options.part))
         self._write("sample", statements.SAMPLE.format(part=options.part, sample=options.sample))
-        self._map("part_counts", Work(statements.SAMPLED, LearnParts(options), COUNTS, ("site", "part"), ("page",)))
+        learn = partial(learn_parts, options=options)
+        self._map("part_counts", engines.Work(statements.SAMPLED, learn, engines.COUNTS, ("site", "part"), ("page",)))
         self._open("part_counts")
         parts = "SELECT site, part, counts FROM part_counts"
-        self._map("site_counts", Work(parts, MergeParts(), COUNTS, ("site",), ("part",)))
+        self._map("site_counts", engines.Work(parts, merge_parts, engines.COUNTS, ("site",), ("part",)))
         self._open("site_counts")
 
     def _clean(self) -> None:
-        schema = cleaned_schema(self._options)
-        function = CleanSites(self._options)
+        schema = engines.cleaned_schema(self._options)
+        function = partial(clean_sites, options=self._options)
         rounds = list(self._rounds())
         done = 0
         for name, pages, select in rounds:
-            self._map(f"cleaned/{name}", Work(select, function, schema, ("site", "chunk"), ("page",)))
+            self._map(f"cleaned/{name}", engines.Work(select, function, schema, ("site", "chunk"), ("page",)))
             done += pages
             self._progress(f"{done} of {sum(pages for _, pages, _ in rounds)} pages are cleaned")
         self._engine.open("cleaned", *self._tables.parts("cleaned"))
@@ -232,9 +225,9 @@ class CorpusJob:
         self._progress("near-duplicates are found")
 
     def _compare(self, name: str, pairs: str) -> None:
-        compare = statements.Compare(self._options.threshold)
+        compare = partial(statements.compare, threshold=self._options.threshold)
         select = statements.COMPARED.format(pairs=pairs)
-        self._map(name, Work(select, compare, PAIRS, many=True))
+        self._map(name, engines.Work(select, compare, engines.PAIRS, many=True))
         self._open(name)
 
     def _connect(self, name: str, edges: str) -> None:
@@ -250,28 +243,22 @@ class CorpusJob:
                 self._open(f"{name}_{number}", opened="stars")
         self._write(name, "SELECT * FROM stars")
 
-    def _store_links(self) -> None:
-        self._write("links", statements.LINKS, opened="linked")
-
     def _store_templates(self) -> None:
-        self._views(statements.LOCAL)
+        for name, select in statements.LOCAL:
+            self._engine.view(name, select)
         self._write("candidates_local", _candidates(), opened="template_candidates")
         self._write("page_groups_local", relational.LOCAL_GROUPS)
-        self._views(statements.GLOBAL)
+        for name, select in statements.GLOBAL:
+            self._engine.view(name, select)
         self._write("candidates_global", _candidates(), opened="template_candidates")
         self._engine.view("originals", relational.CANDIDATES[0][1])
-        self._write("candidate_links", statements.CANDIDATE_LINKS)
-        self._connect("template_stars", statements.GLOBAL_EDGES)
+        self._write("candidate_links", relational.CANDIDATE_LINKS)
+        self._connect("template_stars", relational.TEMPLATE_LINKS)
         self._open("template_stars", opened="stars")
         self._write("page_groups_global", relational.GLOBAL_GROUPS)
-        columns = {"local": "of_site", "global": "shingle"}
-        selects = (statements.TEMPLATES.format(form=form, column=columns[form]) for form in _FORMS)
+        selects = (statements.TEMPLATES.format(form=form, column=column) for form, column in _FORMS.items())
         self._write("templates", " UNION ALL ".join(selects), opened="found_templates")
         self._progress("templates are found")
-
-    def _views(self, selects: Sequence[tuple[str, str]]) -> None:
-        for name, select in selects:
-            self._engine.view(name, select)
 
     def _store_results(self) -> None:
         if self._options.duplicates == "off":
@@ -282,15 +269,15 @@ class CorpusJob:
             "near_duplicate_of": "d.url AS near_duplicate_of",
             "similarity": "ROUND(v.similarity, 4) AS similarity",
         }
-        names = [each.name for each in feed_fields(self._options)]
+        names = [each.name for each in engines.feed_fields(self._options)]
         columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in names)])
         where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
         self._write("pages", statements.FEED.format(columns=columns, where=where, last=statements.LAST))
 
     def _count(self, report: Report) -> None:
-        for name in RESULTS:
+        for name in engines.RESULTS:
             self._open(name, opened=f"result_{name}")
-        counts = {name: self._engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in RESULTS}
+        counts = {name: self._engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in engines.RESULTS}
         report.pages, report.links, report.templates = counts["pages"], counts["links"], counts["templates"]
         [(report.duplicates,)] = self._engine.rows(
             "SELECT COUNT(*) FROM result_duplicates WHERE duplicate_of IS NOT NULL"
@@ -299,14 +286,14 @@ class CorpusJob:
 
     def _write(self, name: str, select: str, *, opened: str = "") -> None:
         if not self._tables.exists(name):
-            self._engine.write(self._tables.begin(name), select)
-            self._tables.finish(name)
+            with self._tables.writing(name) as folder:
+                self._engine.write(folder, select)
         self._open(name, opened=opened)
 
-    def _map(self, name: str, work: Work) -> None:
+    def _map(self, name: str, work: engines.Work) -> None:
         if not self._tables.exists(name):
-            self._engine.map(self._tables.begin(name), work)
-            self._tables.finish(name)
+            with self._tables.writing(name) as folder:
+                self._engine.map(folder, work)
 
     def _open(self, name: str, *, opened: str = "") -> None:
         self._engine.open(opened or name, self._tables.folder(name))
@@ -326,11 +313,7 @@ def _candidates() -> str:
 
 
 def _round_size(sizes: Sequence[tuple[int, int]], least: int) -> int:
-    """Number of pages of a round, so that a large corpus is not read too often.
-
-    >>> _round_size([(0, 30), (1, 40)], 50), _round_size([(0, 64_000), (1, 1)], 50)
-    (50, 1001)
-    """
+    """Number of pages of a round, so that a large corpus is not read too often."""
     return max(least, -(-sum(size for _, size in sizes) // _ROUNDS))
 
 

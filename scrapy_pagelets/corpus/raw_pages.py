@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -19,7 +18,7 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.archives import reader
-from scrapy_pagelets.archives.record import Record, SkipRecord, checked
+from scrapy_pagelets.archives.record import Record, SkipRecord, checked, timestamp
 from scrapy_pagelets.corpus.engines import RAW
 from scrapy_pagelets.corpus.inputs import BUCKETS, Source, file_system, is_remote, reading
 from scrapy_pagelets.page import urls
@@ -42,56 +41,52 @@ _NAMES: Final = {
 _ROWS: Final = 64
 
 
-class ReadPages:
+def read_pages(table: pa.Table, started: str) -> Iterator[pa.Table]:
     """Read all pages of the sources in a table; the last row of each source says what was skipped in it.
+
+    Yield tables of the schema ``RAW``.
 
     Parameters
     ----------
     started : the time of pages without a date
     """
-
-    def __init__(self, started: str) -> None:
-        self._started = started
-
-    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Yield tables of the schema ``RAW``."""
-        for row in table.to_pylist():
-            yield from self._source(row["source"], Source(row["path"], row["offsets"], row["sizes"]))
-
-    def _source(self, number: int, source: Source) -> Iterator[pa.Table]:
-        skipped: Counter[str] = Counter()
-        rows: list[dict[str, Any]] = []
-        size = position = 0
-        with _warnings() as messages:
-            for position, record in enumerate(_records(source, skipped)):
-                rows.append(self._row((number << POSITION) + position, record))
-                size += len(record.body)
-                if size >= _RUN:
-                    yield _sorted(rows)
-                    rows, size = [], 0
-            names = [message.replace(os.fspath(name), source.path) for message, name in messages]
-        found = {"path": source.path, "skipped": dict(skipped), "messages": names}
-        rows.append({"page": number << POSITION, "bucket": -1, "skipped": json.dumps(found)})
-        yield _sorted(rows)
-
-    def _row(self, page: int, record: Record) -> dict[str, Any]:
-        site = urls.site_of(record.url)
-        return {
-            "page": page,
-            "site": site,
-            "bucket": bucket_of(site),
-            "key": urls.key(record.url),
-            "url": record.url,
-            "fetched_at": record.fetched_at or _date(record) or self._started,
-            "content_type": record.headers.get("Content-Type", [""])[0],
-            "body": record.body,
-            "skipped": None,
-        }
+    for row in table.to_pylist():
+        yield from _read_source(row["source"], Source(row["path"], row["offsets"], row["sizes"]), started)
 
 
-def bucket_of(site: str) -> int:
-    """The bucket of a site."""
-    return xxh3_64_intdigest(site.encode("utf-8", "replace")) % BUCKETS
+def _read_source(number: int, source: Source, started: str) -> Iterator[pa.Table]:
+    skipped: Counter[str] = Counter()
+    messages: list[str] = []
+    rows: list[dict[str, Any]] = []
+    size = position = 0
+
+    def log(message: str, name: str, *more: object) -> None:
+        messages.append((message % (name, *more)).replace(os.fspath(name), source.path))
+
+    for position, record in enumerate(_records(source, skipped, log)):
+        rows.append(_row((number << POSITION) + position, record, started))
+        size += len(record.body)
+        if size >= _RUN:
+            yield _sorted(rows)
+            rows, size = [], 0
+    found = {"path": source.path, "skipped": dict(skipped), "messages": messages}
+    rows.append({"page": number << POSITION, "bucket": -1, "skipped": json.dumps(found)})
+    yield _sorted(rows)
+
+
+def _row(page: int, record: Record, started: str) -> dict[str, Any]:
+    site = urls.site_of(record.url)
+    return {
+        "page": page,
+        "site": site,
+        "bucket": xxh3_64_intdigest(site.encode("utf-8", "replace")) % BUCKETS,
+        "key": urls.key(record.url),
+        "url": record.url,
+        "fetched_at": record.fetched_at or _date(record) or started,
+        "content_type": record.headers.get("Content-Type", [""])[0],
+        "body": record.body,
+        "skipped": None,
+    }
 
 
 def _sorted(rows: list[dict[str, Any]]) -> pa.Table:
@@ -100,13 +95,12 @@ def _sorted(rows: list[dict[str, Any]]) -> pa.Table:
 
 def _date(record: Record) -> str | None:
     try:
-        moment = parsedate_to_datetime(record.headers.get("Date", [""])[0]).astimezone(UTC)
+        return timestamp(parsedate_to_datetime(record.headers.get("Date", [""])[0]).astimezone(UTC))
     except (ValueError, OverflowError):
         return None
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _records(source: Source, skipped: Counter[str]) -> Iterator[Record]:
+def _records(source: Source, skipped: Counter[str], log: Callable[..., None]) -> Iterator[Record]:
     """The pages of a source; what cannot be read is counted and logged, and never raises an error."""
     try:
         if source.path.lower().endswith(".parquet"):
@@ -114,13 +108,10 @@ def _records(source: Source, skipped: Counter[str]) -> Iterator[Record]:
             return
         with _local(source) as paths:
             for path in paths:
-                yield from reader.records(path, skipped=skipped)
+                yield from reader.records(path, skipped=skipped, log=log)
     except Exception as error:  # each file system and each library has errors of its own
         skipped["unreadable"] += 1
-        _log.warning("%s cannot be read and is left out: %s", source.path, error)
-
-
-_log: Final = logging.getLogger(reader.__name__)
+        log("%s cannot be read and is left out: %s", source.path, error)
 
 
 @contextmanager
@@ -137,7 +128,13 @@ def _local(source: Source) -> Iterator[list[str]]:
         elif is_remote(source.path):
             with reading(source.path) as file, open(copy, "wb") as local:
                 shutil.copyfileobj(file, local, 1 << 20)
-        yield _unpacked(copy if is_remote(source.path) else source.path, folder) if is_packed else [copy]
+        if not is_packed:
+            yield [copy]
+            return
+        # A WACZ file is a ZIP file with WARC files in the folder ``archive``.
+        with zipfile.ZipFile(copy if is_remote(source.path) else source.path) as packed:
+            names = sorted(name for name in packed.namelist() if name.startswith("archive/") and ".warc" in name)
+            yield [packed.extract(name, folder) for name in names]
 
 
 def _copy_ranges(source: Source, copy: str) -> None:
@@ -155,13 +152,6 @@ def _copy_ranges(source: Source, copy: str) -> None:
             ends = [start + size for start, size in zip(starts, some, strict=True)]
             for content in system.cat_ranges([path] * len(starts), starts, ends, on_error="raise"):
                 local.write(content)
-
-
-def _unpacked(path: str, folder: str) -> list[str]:
-    """The WARC files of a WACZ file, which is a ZIP file with the folder ``archive``."""
-    with zipfile.ZipFile(path) as packed:
-        names = sorted(name for name in packed.namelist() if name.startswith("archive/") and ".warc" in name)
-        return [packed.extract(name, folder) for name in names]
 
 
 def _of_parquet(path: str, skipped: Counter[str]) -> Iterator[Record]:
@@ -187,37 +177,6 @@ def _record(row: dict[str, Any], path: str) -> Record:
     content_type = row["content_type"] or "text/html"
     if isinstance(body, str):  # it was decoded already
         body, content_type = body.encode("utf-8", "replace"), "text/html; charset=utf-8"
-    return Record(url, {"Content-Type": [content_type]}, 200, checked(body or b""), _time(row["fetched_at"]), path, 0)
-
-
-def _time(value: Any) -> str | None:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-    if not isinstance(value, datetime):
-        return None
-    return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-class _Collected(logging.Handler):
-    """Keeps what the readers of archives log, each message with the name of the file."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.messages: list[tuple[str, str]] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        name = record.args[0] if isinstance(record.args, tuple) and record.args else ""
-        self.messages.append((record.getMessage(), str(name)))
-
-
-@contextmanager
-def _warnings() -> Iterator[list[tuple[str, str]]]:
-    handler = _Collected()
-    _log.addHandler(handler)
-    try:
-        yield handler.messages
-    finally:
-        _log.removeHandler(handler)
+    date = row["fetched_at"]
+    fetched_at = timestamp(date) if isinstance(date, (str, datetime)) else None
+    return Record(url, {"Content-Type": [content_type]}, 200, checked(body or b""), fetched_at, path, 0)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Ints, band_hashes, mix
+from scrapy_pagelets.base.arrays import band_hashes, mix
 from scrapy_pagelets.corpus.engines import COUNTS, cleaned_schema, groups, rows_of, union_rows
 from scrapy_pagelets.corpus.inputs import CorpusOptions
 from scrapy_pagelets.corpus.statements import LAST
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.shingles import SIZE, shingles, weighted_shingles, word_hashes, word_weights
-from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
+from scrapy_pagelets.duplicates.content_store import Document, prepare
+from scrapy_pagelets.duplicates.shingles import word_weights
+from scrapy_pagelets.duplicates.sketch import banding, encode
 from scrapy_pagelets.evidence.evidence import CLASSES, Column
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of
@@ -34,7 +35,6 @@ from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.sites.site_store import pack, unpack
 
-logger = logging.getLogger(__name__)
 #: The first pages of a site, up to this number of bytes, stay in memory between learning and cleaning; others are
 #: parsed twice. A page takes some thirty times its bytes.
 _KEPT: Final = 8 << 20
@@ -48,57 +48,51 @@ _TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
 _BY_CLASS: Final = ("text", "path")
 
 
-class CleanSites:
-    """Clean the pages of sites, or of chunks of large sites; the rows are sorted by site, chunk and page.
+def clean_sites(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
+    """Clean the pages of sites, or of chunks of large sites; yield tables of `cleaned_schema`.
 
-    A group whose first row has ``counts`` is a chunk of a large site, which was learnt before. The pages of other
-    groups are a whole site, and are learnt first.
+    The rows are sorted by site, chunk and page. A group whose first row has ``counts`` is a chunk of a large site,
+    which was learnt before. The pages of other groups are a whole site, and are learnt first.
     """
+    schema = cleaned_schema(options)
+    for group in groups(table, ("site", "chunk")):
+        rows: Rows = defaultdict(list)
+        site = Site(group["site"][0].as_py(), options.model, options.strict)
+        pages: dict[int, Page] = {}
+        if (counts := group["counts"][0].as_py()) is not None:
+            site.learnt = counts_of(site.name, counts)
+        else:
+            learn(site, _pages(group, options, pages))
+        for number, row in enumerate(rows_of(group), 1):
+            for kind, some in _clean(row, pages.pop(row["page"], None), site, options).items():
+                rows[kind] += some
+            if number % _BLOCK == 0:
+                yield union_rows(rows, schema)
+                rows.clear()
+        yield union_rows(rows, schema)
 
-    def __init__(self, options: CorpusOptions) -> None:
-        self._options = options
-        self._parse = PageParser(options)
 
-    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Yield tables of `cleaned_schema`."""
-        schema = cleaned_schema(self._options)
-        for group in groups(table, ("site", "chunk")):
-            rows: Rows = defaultdict(list)
-            site = Site(group["site"][0].as_py(), self._options.model, self._options.strict)
-            pages: dict[int, Page] = {}
-            if (counts := group["counts"][0].as_py()) is not None:
-                site.learnt = counts_of(site.name, counts)
-            else:
-                learn(site, self._pages(group, pages))
-            for number, row in enumerate(rows_of(group), 1):
-                self._clean(row, pages.pop(row["page"], None), site, rows)
-                if number % _BLOCK == 0:
-                    yield union_rows(rows, schema)
-                    rows.clear()
-            yield union_rows(rows, schema)
-
-    def _pages(self, group: pa.Table, kept: dict[int, Page]) -> Iterator[Page]:
-        """Parse the pages of a group, and keep the first ones; a failure is reported when they are cleaned."""
-        room = _KEPT
-        for row in rows_of(group):
-            try:
-                page = self._parse(row)
-            except Exception:
-                continue
-            room -= len(row["body"])
-            if room >= 0:
-                kept[row["page"]] = page
-            yield page
-
-    def _clean(self, row: dict[str, Any], page: Page | None, site: Site, rows: Rows) -> None:
+def _pages(group: pa.Table, options: CorpusOptions, kept: dict[int, Page] | None = None) -> Iterator[Page]:
+    """Parse the pages of a group, and keep the first ones; a failure is reported when they are cleaned."""
+    room = _KEPT
+    for row in rows_of(group):
         try:
-            record = record_of(page or self._parse(row), site, row["fetched_at"], self._options)
-            made = rows_of_record(record, row["page"], self._options)
-        except Exception as error:
-            reason = f"it is too large: {error}" if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
-            made = {"failure": [{"page": row["page"], "url": row["url"], "reason": reason}]}
-        for kind, some in made.items():
-            rows[kind] += some
+            page = parse(row, options)
+        except Exception:
+            continue
+        room -= len(row["body"])
+        if kept is not None and room >= 0:
+            kept[row["page"]] = page
+        yield page
+
+
+def _clean(row: dict[str, Any], page: Page | None, site: Site, options: CorpusOptions) -> Rows:
+    try:
+        record = record_of(page or parse(row, options), site, row["fetched_at"], options)
+        return rows_of_record(record, row["page"], options)
+    except Exception as error:
+        reason = f"it is too large: {error}" if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
+        return {"failure": [{"page": row["page"], "url": row["url"], "reason": reason}]}
 
 
 def record_of(page: Page, site: Site, fetched_at: str, options: CorpusOptions) -> PageRecord:
@@ -182,67 +176,50 @@ def _content(
 
     Pages that declare another one as the canonical page are compared after all others.
     """
-    page = record.page
-    number += LAST if page.is_declared_copy else 0
+    page, within, weights = record.page, options.within_sites, None
     if options.duplicates == "off":
         return [], [], None
-    token = word_hashes(record.text)
-    if len(token) < SIZE:
+    if not within:
+        weights = word_weights(page.nodes, record.decision.content, record.decision.templateness)
+    document = Document(page.url, record.text, urls.key(page.canonical_url), page.site, weights)
+    if (made := prepare(document, within_sites=within)) is None:
         return [], [], None
-    weights = None
-    if options.within_sites:
-        hashes = shingles(token)
-    else:
-        words = word_weights(page.nodes, record.decision.content, record.decision.templateness)
-        hashes, weights = weighted_shingles(token, words)
-    sketch = minhash(hashes)
-    site = _hash(page.site)
-    scope = site if options.within_sites else 0
-    least = options.threshold.within if options.within_sites else options.threshold.least
-    exact = int(mix(np.array([xxh3_64_intdigest(token.tobytes()) >> 1 ^ scope]))[0])
+    number += LAST if page.is_declared_copy else 0
     content = {
         "page": number,
         "url": page.url,
-        "site": site,
-        "address": urls.key(page.canonical_url) ^ scope,
-        "exact": exact,
-        "shingles": hashes.tobytes(),
-        "weights": None if weights is None else weights.tobytes(),
+        "site": made.site,
+        "address": made.address ^ made.scope,
+        "exact": int(mix(np.array([made.exact ^ made.scope]))[0]),
+        "shingles": made.shingles.tobytes(),
+        "weights": None if made.weights is None else made.weights.tobytes(),
     }
-    bands = [{"page": number, "key": key} for key in _bands(sketch, least, scope).tolist()]
-    return [content], bands, encode(sketch)
-
-
-def _bands(sketch: Any, threshold: float, scope: int) -> Ints:
-    """(bands,) keys of 64 bits: with the 32 bits of a crawl's index, many of a billion pages would share a key."""
-    bands, rows = banding(threshold)
-    start = np.arange(bands)[None, :] + mix(np.array([scope]))[:, None]
-    keys: Ints = band_hashes(sketch[None], bands, rows, start)[0]
-    return keys
+    # Keys of 64 bits: with the 32 bits of a crawl's index, many of a billion pages would share a key.
+    bands, rows = banding(options.threshold.within if within else options.threshold.least)
+    start = np.arange(bands)[None, :] + mix(np.array([made.scope]))[:, None]
+    keys = band_hashes(made.sketch[None], bands, rows, start)[0].tolist()
+    return [content], [{"page": number, "key": key} for key in keys], encode(made.sketch)
 
 
 def _hash(name: str) -> int:
     return xxh3_64_intdigest(name.encode("utf-8", "replace")) >> 1
 
 
-class PageParser:
-    """Parse raw pages, and mark what the rules of the user name; the rules are read in the process that needs them."""
+def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
+    """Parse a row of the schema ``RAW``, and mark what the rules of the user name.
 
-    def __init__(self, options: CorpusOptions) -> None:
-        self._limits = options.limits
-        self._path = options.rules
-        self._rules: Rules | None = None
+    Raises
+    ------
+    TooLarge : if the page exceeds the limits
+    """
+    page = Page.parse(row["body"], row["url"], row["content_type"], options.limits)
+    return _rules(options.rules).mark(page)
 
-    def __call__(self, row: dict[str, Any]) -> Page:
-        """Parse a row of the schema ``RAW``.
 
-        Raises
-        ------
-        TooLarge : if the page exceeds the limits
-        """
-        if self._rules is None:
-            self._rules = read(self._path) if self._path else Rules()
-        return self._rules.mark(Page.parse(row["body"], row["url"], row["content_type"], self._limits))
+@cache
+def _rules(path: str) -> Rules:
+    """The rules of the user, which are read in the process that needs them."""
+    return read(path) if path else Rules()
 
 
 def learn(site: Site, pages: Iterable[Page]) -> None:
@@ -252,38 +229,27 @@ def learn(site: Site, pages: Iterable[Page]) -> None:
             site.count(page, site.model.page_evidence(page).odds)
 
 
-class LearnParts:
-    """Learn the pages of each part of a site; the rows are sorted by site, part and page."""
+def learn_parts(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
+    """Learn the pages of each part of a site; yield a table of the schema ``COUNTS`` for each part.
 
-    def __init__(self, options: CorpusOptions) -> None:
-        self._options = options
-        self._parse = PageParser(options)
-
-    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Yield a table of the schema ``COUNTS`` for each part."""
-        for part in groups(table, ("site", "part")):
-            name, number = part["site"][0].as_py(), part["part"][0].as_py()
-            site = Site(name, self._options.model)
-            learn(site, self._pages(part))
-            yield pa.Table.from_pylist([{"site": name, "part": number, "counts": pack(site.arrays())}], COUNTS)
-
-    def _pages(self, part: pa.Table) -> Iterator[Page]:
-        for row in rows_of(part):
-            try:
-                yield self._parse(row)
-            except Exception:  # reported when the page is cleaned
-                continue
+    The rows are sorted by site, part and page.
+    """
+    for part in groups(table, ("site", "part")):
+        site = Site(part["site"][0].as_py(), options.model)
+        learn(site, _pages(part, options))
+        counts = {"site": site.name, "part": part["part"][0].as_py(), "counts": pack(site.arrays())}
+        yield pa.Table.from_pylist([counts], COUNTS)
 
 
-class MergeParts:
-    """Add up the counts of the parts of each site; the rows are sorted by site and part."""
+def merge_parts(table: pa.Table) -> Iterator[pa.Table]:
+    """Add up the counts of the parts of each site; yield a table of the schema ``COUNTS`` for each site.
 
-    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Yield a table of the schema ``COUNTS`` for each site."""
-        for parts in groups(table, ("site",)):
-            name = parts["site"][0].as_py()
-            counts = merge_counts(name, [counts_of(name, content.as_py()) for content in parts["counts"]])
-            yield pa.Table.from_pylist([{"site": name, "part": 0, "counts": pack(counts.arrays())}], COUNTS)
+    The rows are sorted by site and part.
+    """
+    for parts in groups(table, ("site",)):
+        name = parts["site"][0].as_py()
+        counts = merge_counts(name, [counts_of(name, content.as_py()) for content in parts["counts"]])
+        yield pa.Table.from_pylist([{"site": name, "part": 0, "counts": pack(counts.arrays())}], COUNTS)
 
 
 def counts_of(name: str, content: bytes) -> SiteCounts:

@@ -13,13 +13,13 @@ come last, because ``LAST`` is added to their numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from scrapy_pagelets.corpus.engines import PAIRS, rows_of
-from scrapy_pagelets.duplicates.shingles import jaccard, weighted_jaccard
+from scrapy_pagelets.duplicates.shingles import resemblance
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.papers.shared_pagelets import relational
 
@@ -102,9 +102,6 @@ GLOBAL: Final = (
         """,
     ),
 )
-#: Step 3 of Figure 5: pages are connected by links, and by their site.
-CANDIDATE_LINKS: Final = relational.CANDIDATE_LINKS
-GLOBAL_EDGES: Final = relational.TEMPLATE_LINKS
 #: One round of large-star and small-star as one statement.
 ROUND: Final = (
     f"WITH {', '.join(f'{name} AS ({select})' for name, select in relational.ROUND[:-1])} {relational.ROUND[-1][1]}"
@@ -159,7 +156,7 @@ CANDIDATES: Final = f"""
     ) ranked WHERE place <= {VERIFIED}
     UNION ALL SELECT page, earlier, TRUE AS canonical FROM ({_CANONICAL}) addresses
 """
-#: What `Compare` needs to know of the two pages of a pair; another version of a page is no duplicate of it. The rows
+#: What `compare` needs to know of the two pages of a pair; another version of a page is no duplicate of it. The rows
 #: are not sorted: with the shingles of both pages, they have many times the bytes of all contents.
 COMPARED: Final = """
     SELECT a.page, b.page AS earlier, p.canonical, a.site, b.site AS earlier_site, a.shingles, a.weights,
@@ -204,27 +201,15 @@ DUPLICATES: Final = f"""
 """
 
 
-class Compare:
-    """Compute the resemblance of pairs of contents; keep those from the threshold on."""
-
-    def __init__(self, threshold: Threshold) -> None:
-        self._threshold = threshold
-
-    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Yield tables of the schema ``PAIRS``."""
-        kept = []
-        for row in rows_of(table):
-            similarity = _resemblance(row)
-            if similarity >= self._threshold.between(row["site"], row["earlier_site"]):
-                kept.append({name: row[name] for name in ("page", "earlier", "canonical")})
-                kept[-1]["similarity"] = similarity
-        yield pa.Table.from_pylist(kept, PAIRS)
-
-
-def _resemblance(row: dict[str, Any]) -> float:
-    """As a crawl compares contents: by weights if the sites differ."""
-    one, other = (np.frombuffer(row[name], np.uint32) for name in ("shingles", "earlier_shingles"))
-    if row["site"] == row["earlier_site"] or row["weights"] is None or row["earlier_weights"] is None:
-        return jaccard(one, other)
-    weights, others = (np.frombuffer(row[name], np.uint8) for name in ("weights", "earlier_weights"))
-    return weighted_jaccard(one, weights, other, others)
+def compare(table: pa.Table, threshold: Threshold) -> Iterator[pa.Table]:
+    """Compute the resemblance of pairs of contents; yield a table of the schema ``PAIRS`` with those that are near."""
+    kept = []
+    for row in rows_of(table):
+        one, other = (
+            (np.frombuffer(row[hashes], np.uint32), row[weights] and np.frombuffer(row[weights], np.uint8))
+            for hashes, weights in (("shingles", "weights"), ("earlier_shingles", "earlier_weights"))
+        )
+        similarity = resemblance(one, other, one_site=row["site"] == row["earlier_site"])
+        if similarity >= threshold.between(row["site"], row["earlier_site"]):
+            kept.append({name: row[name] for name in ("page", "earlier", "canonical")} | {"similarity": similarity})
+    yield pa.Table.from_pylist(kept, PAIRS)

@@ -152,27 +152,18 @@ class BandIndex:
             self._link(start, min(start + _BLOCK, self._count))
 
     def _table(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """A table in a temporary file; in memory if the disk has no room for it."""
+        if not hasattr(os, "posix_fallocate"):  # macOS
+            return np.zeros(shape, dtype)
         try:
-            return _mapped(shape, dtype, self._folder)
+            with tempfile.TemporaryFile(dir=self._folder) as file:
+                # Reserve the blocks now: writing to a sparse mapped file on a full disk would kill the process.
+                os.posix_fallocate(file.fileno(), 0, int(np.prod(shape)) * np.dtype(dtype).itemsize)
+                # Slicing a plain array takes a third of the time of slicing a memmap.
+                return np.memmap(file, dtype, "r+", shape=shape).view(np.ndarray)
         except OSError as error:
             self._failed(f"the disk has no room for the index of near-duplicates, which stays in memory: {error}")
             return np.zeros(shape, dtype)
-
-
-def _mapped(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> Any:
-    """A table in a temporary file.
-
-    Raises
-    ------
-    OSError : if the disk has no room for it
-    """
-    if not hasattr(os, "posix_fallocate"):  # macOS
-        return np.zeros(shape, dtype)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        # Reserve the blocks now: writing to a sparse mapped file on a full disk would kill the process.
-        os.posix_fallocate(file.fileno(), 0, int(np.prod(shape)) * np.dtype(dtype).itemsize)
-        # Slicing a plain array takes a third of the time of slicing a memmap.
-        return np.memmap(file, dtype, "r+", shape=shape).view(np.ndarray)
 
 
 class BloomBands:

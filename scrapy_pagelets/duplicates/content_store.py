@@ -6,8 +6,8 @@ import json
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -17,15 +17,14 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.base.transactions import writing
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import (
     SIZE,
     Hashes,
-    Tokens,
     Weights,
-    jaccard,
+    resemblance,
     shingles,
-    weighted_jaccard,
     weighted_shingles,
     word_hashes,
 )
@@ -101,54 +100,32 @@ class Document:
     weights: Floats | None = None
 
 
-class _DocumentKey(NamedTuple):
-    """The URL of a document and the hashes by which it is looked up."""
+class Prepared(NamedTuple):
+    """A document with everything that is computed of it alone; it can be sent to other processes.
+
+    Attributes
+    ----------
+    url, address : as in `Document`
+    site, scope, exact : hashes of the site; of the site if pages are compared only within sites, else 0; of all words
+    shingles : see `shingles.shingles`
+    weights : of the shingles; None if all are equal
+    sketch : (128,)
+    """
 
     url: str
     address: int
     site: int
     scope: int
     exact: int
-
-
-class _Content(NamedTuple):
-    """The shingles of a text, and their weights unless all are equal."""
-
     shingles: Hashes
     weights: Weights | None
-
-    def resemblance(self, other: _Content, *, one_site: bool) -> float:
-        """The part of two contents that they have in common; weights count if the sites differ.
-
-        What is left of the template in a content is the same on all pages of its site, and differs between sites.
-        """
-        if one_site or (self.weights is None and other.weights is None):
-            return jaccard(self.shingles, other.shingles)
-        return weighted_jaccard(self.shingles, self._weighed(), other.shingles, other._weighed())
-
-    def _weighed(self) -> Weights:
-        return np.full(len(self.shingles), 255, np.uint8) if self.weights is None else self.weights
-
-
-class Prepared(NamedTuple):
-    """A document with everything that is computed of it alone; it can be sent to other processes.
-
-    Attributes
-    ----------
-    key : its URL and the hashes by which it is looked up
-    content : its shingles and their weights
-    sketch : (128,)
-    """
-
-    key: _DocumentKey
-    content: _Content
     sketch: Hashes
 
     def packed(self) -> bytes:
         """Serialise to bytes: a line of JSON, and the columns."""
-        hashes, weights = self.content
-        columns = hashes.tobytes() + self.sketch.tobytes() + (b"" if weights is None else weights.tobytes())
-        return json.dumps([*self.key, len(hashes), xxh3_64_intdigest(columns)]).encode() + b"\n" + columns
+        *key, hashes, weights, sketch = self
+        columns = hashes.tobytes() + sketch.tobytes() + (b"" if weights is None else weights.tobytes())
+        return json.dumps([*key, len(hashes), xxh3_64_intdigest(columns)]).encode() + b"\n" + columns
 
     @classmethod
     def unpacked(cls, content: bytes) -> Self:
@@ -158,7 +135,7 @@ class Prepared(NamedTuple):
         if xxh3_64_intdigest(columns) != digest:
             raise ValueError("it is cut or changed")
         url.encode()  # a string that can be stored
-        key = _DocumentKey(url, *np.array(numbers, np.int64, ndmin=1).tolist())
+        address, site, scope, exact = np.array(numbers, np.int64, ndmin=1).tolist()
         end = size * 4 + PERMUTATIONS * 4
         hashes = np.frombuffer(columns[: size * 4], np.uint32)
         sketch = np.frombuffer(columns[size * 4 : end], np.uint32)
@@ -167,15 +144,32 @@ class Prepared(NamedTuple):
             raise ValueError("its columns have other lengths")
         if not size or (hashes[1:] <= hashes[:-1]).any():
             raise ValueError("its shingles are none of a text")
-        return cls(key, _Content(hashes, weights if len(weights) else None), sketch)
+        return cls(url, address, site, scope, exact, hashes, weights if len(weights) else None, sketch)
 
 
-class _Resemblance(NamedTuple):
-    """How much a text resembles a content, and whether that reaches the threshold; the best one is the largest."""
+def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
+    """Compute everything that `ContentStore.enter` needs; None for a text with fewer words than a shingle.
 
-    enough: bool
-    similarity: float
-    content: int  # negative, so that the first of equals is the largest
+    Parameters
+    ----------
+    within_sites : whether pages are compared only with those of their own site
+
+    Raises
+    ------
+    ValueError : if there is not one weight for each word
+    """
+    token, weight, weights = word_hashes(document.text), document.weights, None
+    if weight is not None and len(weight) != len(token):
+        raise ValueError(f"there are {len(weight)} weights for {len(token)} words")
+    if len(token) < SIZE:
+        return None
+    if weight is None or within_sites:
+        hashes = shingles(token)
+    else:
+        hashes, weights = weighted_shingles(token, weight)
+    site, exact = (xxh3_64_intdigest(known) >> 1 for known in (document.site.encode(), token.tobytes()))
+    scope = site if within_sites else 0
+    return Prepared(document.url, document.address, site, scope, exact, hashes, weights, minhash(hashes))
 
 
 class _Group(NamedTuple):
@@ -223,8 +217,7 @@ class ContentStore:
         self._threshold, self._within_sites = threshold or Threshold(), within_sites
         self._least = self._threshold.within if within_sites else self._threshold.least
         self._lock = threading.Lock()
-        try:
-            # With an empty name SQLite uses a temporary file on disk.
+        try:  # with an empty name, SQLite uses a temporary file on disk
             self._base = sqlite3.connect(path or "", check_same_thread=False, isolation_level=None)
         except sqlite3.Error as error:
             raise _unusable(error) from error
@@ -267,46 +260,19 @@ class ContentStore:
         ------
         ValueError : if there is not one weight for each word
         """
-        if (read := self._read(document)) is None:
-            return None, None
-        key, token = read
-        with self._lock:
-            if (known := self._exact(key)) is not None:
-                return known
-        return self.enter(self._prepared(key, token, document))
+        prepared = self.prepare(document)
+        return (None, None) if prepared is None else self.enter(prepared)
 
     def prepare(self, document: Document) -> Prepared | None:
         """Compute everything that `enter` needs; None for a text with fewer words than a shingle."""
-        read = self._read(document)
-        return None if read is None else self._prepared(*read, document)
+        return prepare(document, within_sites=self._within_sites)
 
     def enter(self, prepared: Prepared) -> tuple[Verdict | None, Hashes]:
         """Compare a prepared text with earlier ones and add it, see `add`."""
-        key, made, sketch = prepared
-        with self._lock:  # another thread may have added the same text in the meantime
-            return self._exact(key) or (self._near(key, made, sketch), sketch)
+        with self._lock:
+            return self._exact(prepared) or (self._near(prepared), prepared.sketch)
 
-    def _read(self, document: Document) -> tuple[_DocumentKey, Tokens] | None:
-        """The key of a document, and its words; None if they are fewer than those of a shingle."""
-        token = word_hashes(document.text)
-        if document.weights is not None and len(document.weights) != len(token):
-            raise ValueError(f"there are {len(document.weights)} weights for {len(token)} words")
-        if len(token) < SIZE:
-            return None
-        exact = xxh3_64_intdigest(token.tobytes()) >> 1
-        site = xxh3_64_intdigest(document.site.encode()) >> 1
-        return _DocumentKey(document.url, document.address, site, site if self._within_sites else 0, exact), token
-
-    def _prepared(self, key: _DocumentKey, token: Tokens, document: Document) -> Prepared:
-        made = self._content(token, document.weights)
-        return Prepared(key, made, minhash(made.shingles))
-
-    def _content(self, token: Tokens, weights: Floats | None) -> _Content:
-        if weights is None or self._within_sites:
-            return _Content(shingles(token), None)
-        return _Content(*weighted_shingles(token, weights))
-
-    def _exact(self, key: _DocumentKey) -> tuple[Verdict | None, Hashes] | None:
+    def _exact(self, key: Prepared) -> tuple[Verdict | None, Hashes] | None:
         """The result for a text whose words were seen before in the same order."""
         query = "SELECT id, content, head, of, similarity FROM pages WHERE exact = ? AND scope = ?"
         first = self._base.execute(f"{query} ORDER BY id LIMIT 1", (key.exact, key.scope)).fetchone()
@@ -316,69 +282,57 @@ class ContentStore:
         again = self._base.execute(f"{query} AND url = ? LIMIT 1", (key.exact, key.scope, key.url)).fetchone()
         if again is None:
             of, similarity = (page, 1.0) if of is None else (of, similarity)
-            with self._transaction():
+            with writing(self._base):
                 _, (of, similarity) = self._insert(key, content, _Group(head, of, similarity))
         else:
             of, similarity = again[-2:]
         (sketch,) = self._base.execute("SELECT sketch FROM contents WHERE id = ?", (content,)).fetchone()
         return self._verdict(of, similarity), np.frombuffer(sketch, np.uint32)
 
-    def _near(self, key: _DocumentKey, made: _Content, sketch: Hashes) -> Verdict | None:
+    def _near(self, key: Prepared) -> Verdict | None:
         """The verdict on a text that is not an exact copy of an earlier one."""
-        keys = band_keys(sketch[None], self._least, key.scope)
-        group = self._group_among(key, made, self._canonical(key))
-        group = group or self._group_among(key, made, self._index.query(keys)[1][:_VERIFIED].tolist())
+        keys = band_keys(key.sketch[None], self._least, key.scope)
+        group = self._group_among(key, self._canonical(key))
+        group = group or self._group_among(key, self._index.query(keys)[1][:_VERIFIED].tolist())
         content = len(self._index)
-        with self._transaction():
+        with writing(self._base):
             page, named = self._insert(key, content, group)
-            weights = None if made.weights is None else made.weights.tobytes()
-            row = content, page, key.site, key.scope, sketch.tobytes(), made.shingles.tobytes(), weights
+            weights = None if key.weights is None else key.weights.tobytes()
+            row = content, page, key.site, key.scope, key.sketch.tobytes(), key.shingles.tobytes(), weights
             self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._index.add(keys)
         return self._verdict(*named)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._base.execute("BEGIN")
-        try:
-            yield
-            self._base.execute("COMMIT")
-        except BaseException:
-            if self._base.in_transaction:  # SQLite ends the transaction itself if the disk is full
-                self._base.execute("ROLLBACK")
-            raise
-
-    def _canonical(self, key: _DocumentKey) -> list[int]:
+    def _canonical(self, key: Prepared) -> list[int]:
         """The content of the first page with the same address; some sites give the same address to all pages."""
         query = "SELECT content FROM pages WHERE address = ? AND scope = ? ORDER BY id LIMIT 1"
         return [content for (content,) in self._base.execute(query, (key.address, key.scope))]
 
-    def _group_among(self, key: _DocumentKey, made: _Content, contents: list[int]) -> _Group | None:
+    def _group_among(self, key: Prepared, contents: list[int]) -> _Group | None:
         """The group of the content that resembles a text most, the first one among equals; None if none is similar."""
-        best = max((self._resemblance(key, made, content) for content in contents), default=None)
-        if best is None or not best.enough:
+        best = max((self._resemblance(key, content) for content in contents), default=None)
+        if best is None or not best[0]:
             return None
+        _, similarity, content = best
         query = "SELECT id, head FROM pages WHERE id = (SELECT page FROM contents WHERE id = ?)"
-        of, head = self._base.execute(query, (-best.content,)).fetchone()
+        of, head = self._base.execute(query, (-content,)).fetchone()
         url, content = self._base.execute("SELECT url, content FROM pages WHERE id = ?", (head,)).fetchone()
         if url == key.url:
             return None  # an earlier version of the page itself
-        if of != head and (to_head := self._resemblance(key, made, content)).enough:
-            of, best = head, to_head
-        return _Group(head, of, best.similarity)
+        if of != head and (to_head := self._resemblance(key, content))[0]:
+            of, similarity = head, to_head[1]
+        return _Group(head, of, similarity)
 
-    def _resemblance(self, key: _DocumentKey, made: _Content, content: int) -> _Resemblance:
+    def _resemblance(self, key: Prepared, content: int) -> tuple[bool, float, int]:
+        """Whether a text resembles a content enough, and how much; and its number, negative: of equals, the first is
+        the largest."""
         query = "SELECT site, shingles, weights FROM contents WHERE id = ?"
         site, hashes, weights = self._base.execute(query, (content,)).fetchone()
-        other = _Content(
-            np.frombuffer(hashes, np.uint32), None if weights is None else np.frombuffer(weights, np.uint8)
-        )
-        similarity = made.resemblance(other, one_site=key.site == site)
-        return _Resemblance(similarity >= self._threshold.between(key.site, site), similarity, -content)
+        other = np.frombuffer(hashes, np.uint32), None if weights is None else np.frombuffer(weights, np.uint8)
+        similarity = resemblance((key.shingles, key.weights), other, one_site=key.site == site)
+        return similarity >= self._threshold.between(key.site, site), similarity, -content
 
-    def _insert(
-        self, key: _DocumentKey, content: int, group: _Group | None
-    ) -> tuple[int, tuple[int | None, float | None]]:
+    def _insert(self, key: Prepared, content: int, group: _Group | None) -> tuple[int, tuple[int | None, float | None]]:
         """Insert a page; return its number, and the page that its verdict names with the resemblance to it."""
         (page,) = self._base.execute("SELECT coalesce(max(id), -1) + 1 FROM pages").fetchone()
         leads = group is not None and self._is_canonical(key, group.head)
@@ -392,12 +346,9 @@ class ContentStore:
             self._base.execute("UPDATE pages SET head = ? WHERE head = ?", (page, group.head))
         return int(page), (of, similarity)
 
-    def _is_canonical(self, key: _DocumentKey, head: int) -> bool:
-        """Whether a page of a group declares this one as its canonical page.
-
-        If the first page of the group is of another site, only its own word counts: two copies elsewhere that declare
-        each other say nothing about it.
-        """
+    def _is_canonical(self, key: Prepared, head: int) -> bool:
+        """Whether a page of a group declares this one as its canonical page. If the group's first page is of another
+        site, only its own word counts: two copies elsewhere that declare each other say nothing about it."""
         own = urls.key(key.url)
         if key.address != own:
             return False

@@ -62,27 +62,23 @@ def near_pairs(
     >>> list(near_pairs([("a", text), ("a", "six"), ("b", text.upper())]))
     [(2, 0, 1.0)]
     """
-    with TemporaryFile() as file:
-        yield from _pairs(iter(texts), threshold or Threshold(), _Shingles(file))
-
-
-def _pairs(
-    texts: Iterator[tuple[str, str]], threshold: Threshold, known: _Shingles
-) -> Iterator[tuple[int, int, float]]:
+    threshold, remaining = threshold or Threshold(), iter(texts)
     index, first, number = BandIndex(threshold.least), dict[int, int](), 0
-    while block := list(islice(texts, _BLOCK)):
-        fresh = []
-        for site, text in block:
-            token = word_hashes(text)
-            if len(token) >= SIZE:
-                before = first.setdefault(xxh3_64_intdigest(token.tobytes()), number)
-                if before == number:
-                    fresh.append(known.add(number, site, shingles(token)))
-                else:
-                    yield number, before, 1.0
-            number += 1
-        if fresh:
-            yield from _near(index, known, fresh, threshold)
+    with TemporaryFile() as file:
+        known = _Shingles(file)
+        while block := list(islice(remaining, _BLOCK)):
+            fresh = []
+            for site, text in block:
+                token = word_hashes(text)
+                if len(token) >= SIZE:
+                    before = first.setdefault(xxh3_64_intdigest(token.tobytes()), number)
+                    if before == number:
+                        fresh.append(known.add(number, site, shingles(token)))
+                    else:
+                        yield number, before, 1.0
+                number += 1
+            if fresh:
+                yield from _near(index, known, fresh, threshold)
 
 
 class _Shingles:

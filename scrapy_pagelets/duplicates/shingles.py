@@ -214,13 +214,25 @@ def weighted_jaccard(one: Hashes, one_weights: Weights, other: Hashes, other_wei
     return common / every if every else 0.0
 
 
+def resemblance(one: tuple[Hashes, Weights | None], other: tuple[Hashes, Weights | None], *, one_site: bool) -> float:
+    """Return the resemblance of two texts: by the weights of their shingles, unless the texts are of one site.
+
+    What is left of the template in a content is the same on all pages of its site, and differs between sites.
+
+    Parameters
+    ----------
+    one, other : distinct hashes, ascending, and their weights; None if all are equal
+    """
+    if one_site or (one[1] is None and other[1] is None):
+        return jaccard(one[0], other[0])
+    weights = (np.full(len(text), _WHOLE_WEIGHT, np.uint8) if own is None else own for text, own in (one, other))
+    return weighted_jaccard(one[0], next(weights), other[0], next(weights))
+
+
 @cache
 def _kinds() -> NDArray[np.uint8]:
-    """(code points,) kind of each, by the regular expression that defines words.
-
-    Beyond the basic multilingual plane no character is a word by itself, and from the fourth plane on none is a letter
-    or a digit.
-    """
+    """(code points,) kind of each, by the regular expression that defines words. Beyond the basic multilingual plane no
+    character is a word by itself, and from the fourth plane on none is a letter or a digit."""
     kinds = np.zeros(_CODE_POINTS, np.uint8)
     doubled = "\n".join(chr(code) * 2 for code in range(_BMP))
     found = np.fromiter((match.start() for match in WORD.finditer(doubled)), np.int64)

@@ -29,11 +29,9 @@ _PUNCTUATION: Final = "|/\\·•:;,.-–—¶#§»«>…"
 give("text", INVISIBLE=_INVISIBLE, MARKS=_PUNCTUATION, normalised=normalised)
 #: Most different words of a content that are counted; of longer contents, a sample is counted.
 MOST_WORDS: Final = 4096
-
 #: What has at most this templateness is in doubt; and the most contents with it that are compared.
 _DOUBTFUL: Final = 0.9
 _MOST_CUTS: Final = 32
-
 Counts = NDArray[np.uint32]
 
 

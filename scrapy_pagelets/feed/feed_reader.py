@@ -11,7 +11,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.base.errors import PageletsError
@@ -19,7 +19,6 @@ from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLAT
 
 Line = dict[str, Any]
 _Check = tuple[Callable[[Any], bool], str]
-
 #: Role of pagelets that are not template.
 CONTENT: Final = "content"
 #: Numbers from here on do not fit into an index.
@@ -123,7 +122,7 @@ class Feed:
         if self.path.endswith(".parquet"):
             yield from enumerate(_read_parquet(self.path, ("url", *self._columns)), 1)
             return
-        with _opened(self.path) as file:
+        with gzip.open(self.path) if self.path.endswith(".gz") else open(self.path, "rb") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield number, _loaded(number, line)
@@ -154,11 +153,7 @@ _ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_
 
 
 def unlisted(value: Any) -> Any:
-    """A value without the list around it, which an ``ItemLoader`` without output processors adds.
-
-    >>> unlisted(["http://h/"]), unlisted("http://h/")
-    ('http://h/', 'http://h/')
-    """
+    """A value without the list around it, which an ``ItemLoader`` without output processors adds."""
     return value[0] if isinstance(value, list) and len(value) == 1 and value[0] is not None else value
 
 
@@ -219,10 +214,6 @@ def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = ""
         value = record.get(name)
         if not (fits(value) or (optional and value is None)):
             raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
-
-
-def _opened(path: str) -> IO[bytes] | gzip.GzipFile:
-    return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
 
 
 def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:

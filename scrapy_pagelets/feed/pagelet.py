@@ -241,7 +241,8 @@ def _undivided(page: Page, labels: Ints, templateness: Floats) -> list[Pagelet]:
         index = number[group[nodes.tag[seen[group]] == TEXT]]
         # A pagelet of pictures only takes its templateness and role from the text that follows.
         near = index if len(index) else np.minimum(number[group[:1]], len(templateness) - 1)
-        mean = _mean_templateness(page, near, templateness)
+        weights = np.maximum(nodes.words[near], 1)
+        mean = fsum((templateness[near] * weights).tolist()) / int(weights.sum())
         role = role_of(nodes, near, mean)
         pagelets.append(Pagelet(page, len(pagelets), index, mean, role, roots.get(int(labels[seen[group[0]]]), [])))
     return pagelets
@@ -260,8 +261,3 @@ def _roots(nodes: NodeTable, seen: Ints, labels: Ints) -> dict[int, list[int]]:
     for row in np.flatnonzero(top).tolist():
         roots.setdefault(int(labels[first[row]]), []).append(row)
     return roots
-
-
-def _mean_templateness(page: Page, index: Ints, templateness: Floats) -> float:
-    weights = np.maximum(page.nodes.words[index], 1)
-    return fsum((templateness[index] * weights).tolist()) / int(weights.sum())

@@ -12,7 +12,6 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from datetime import datetime
 from errno import ENOSPC
 from fcntl import LOCK_EX, flock
 from pathlib import Path
@@ -20,18 +19,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from scrapy_pagelets.base.characters import BY_CHARACTER
 from scrapy_pagelets.base.transactions import whole_file
-from scrapy_pagelets.index.interface import (
-    TITLE,
-    UNSEARCHED,
-    VERSION,
-    Hit,
-    Index,
-    IndexAway,
-    IndexedPage,
-    IndexUnusable,
-    check_version,
-    key_of,
-)
+from scrapy_pagelets.index import interface
 
 #: Bytes that are read at once when a file is repaired.
 _BLOCK: Final = 1 << 16
@@ -56,7 +44,7 @@ MAPPING: Final[dict[str, Any]] = {
     "settings": {"analysis": _ANALYSIS},
     "mappings": {
         "dynamic": False,
-        "_meta": {"scrapy_pagelets": VERSION},
+        "_meta": {"scrapy_pagelets": interface.VERSION},
         "properties": {
             "url": _STORED,
             "site": _KEYWORD,
@@ -83,7 +71,7 @@ MAPPING: Final[dict[str, Any]] = {
 }
 
 
-class BulkFile(Index):
+class BulkFile(interface.Index):
     """A growing file of ``_bulk`` lines; several crawls may write to it at the same time.
 
     Next to ``NAME.ndjson`` it writes ``NAME.mapping.json``, the mapping to create the index with. A purge writes
@@ -99,7 +87,8 @@ class BulkFile(Index):
         mapping = self._path.with_suffix(".mapping.json")
         with self._errors():
             if self._path.exists() and self._path.stat().st_size:
-                check_version(str(path), _version(mapping))
+                version = interface.version_in(mapping, "mappings", "_meta", "scrapy_pagelets")
+                interface.check_version(str(path), version)
             _replace(mapping, MAPPING)
             with self._locked() as file:
                 _repair(file)
@@ -109,7 +98,7 @@ class BulkFile(Index):
         try:
             yield
         except OSError as error:
-            raise IndexAway(f"{self._path} cannot be written: {error.strerror or error}") from error
+            raise interface.IndexAway(f"{self._path} cannot be written: {error.strerror or error}") from error
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
@@ -119,9 +108,9 @@ class BulkFile(Index):
             file.seek(0, os.SEEK_END)
             yield cast(BinaryIO, file)
 
-    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+    def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
         """Append pages."""
-        lines = "".join(f"{_json(line)}\n" for page in pages for line in _lines_of(page)).encode()
+        lines = "".join(f"{interface.to_json(line)}\n" for page in pages for line in _lines_of(page)).encode()
         with self._errors(), self._locked() as file:
             end = file.tell()
             try:
@@ -138,19 +127,19 @@ class BulkFile(Index):
             _replace(self._path.with_suffix(".purge.json"), {"query": {"bool": {"filter": filters}}})
         return 0
 
-    def search(self, query: str, limit: int = 10) -> list[Hit]:  # noqa: ARG002
+    def find(self, wanted: object, limit: int) -> list[interface.Match]:  # noqa: ARG002
         """Raise an error: only a server can search the file."""
-        raise IndexUnusable(f"{self._path} cannot be searched: send it to the _bulk interface of a server.")
+        raise interface.IndexUnusable(f"{self._path} cannot be searched: send it to the _bulk interface of a server.")
 
     def close(self) -> None:
         """Do nothing: the file is open only while it is being written."""
 
 
-def _lines_of(page: IndexedPage) -> Iterator[dict[str, Any]]:
+def _lines_of(page: interface.IndexedPage) -> Iterator[dict[str, Any]]:
     """The action and the document of a page."""
-    version = int(datetime.fromisoformat(page.crawled).timestamp() * 1000)
-    yield {"index": {"_id": key_of(page.url), "version": version, "version_type": "external_gte"}}
-    pagelets = [pagelet for pagelet in page.pagelets if pagelet.role not in (TITLE, *UNSEARCHED)]
+    version = interface.milliseconds(page.crawled)
+    yield {"index": {"_id": interface.key_of(page.url), "version": version, "version_type": "external_gte"}}
+    pagelets = [pagelet for pagelet in page.pagelets if pagelet.role not in (interface.TITLE, *interface.UNSEARCHED)]
     yield asdict(replace(page, pagelets=tuple(pagelets)))
 
 
@@ -168,18 +157,7 @@ def _repair(file: BinaryIO) -> None:
     file.truncate(end + len(kept))
 
 
-def _version(mapping: Path) -> str | None:
-    try:
-        return str(json.loads(mapping.read_bytes())["mappings"]["_meta"]["scrapy_pagelets"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-
-
 def _replace(path: Path, value: object) -> None:
     """Write a JSON file atomically."""
     with whole_file(path, f".{os.getpid()}") as new:
         new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

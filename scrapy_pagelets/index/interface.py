@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import reduce
+from operator import getitem
+from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from xxhash import xxh3_128_hexdigest
 
 from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.index.terms import phrases, terms
 from scrapy_pagelets.page.urls import site_of
 
 #: Version of the schema. An index of another version is refused.
@@ -89,9 +93,14 @@ class Index(ABC):
     def purge(self, before: str, sites: Collection[str]) -> int:
         """Delete the pages of some sites that were last seen before a time (see `now`); return their number."""
 
-    @abstractmethod
     def search(self, query: str, limit: int = 10) -> list[Hit]:
         """Return the pages with terms of a query, the best first; of a group of near-duplicates only the best page."""
+        wanted = phrases(query)[:QUERY_TERMS]
+        return hits_of(self.find(wanted, limit), limit) if wanted else []
+
+    @abstractmethod
+    def find(self, wanted: Sequence[Sequence[str]], limit: int) -> list[Match]:
+        """Return the pagelets with some phrases (see `phrases`), the best first, of at least that many pages."""
 
     @abstractmethod
     def close(self) -> None:
@@ -115,6 +124,14 @@ def check_version(name: str, version: object) -> None:
         raise IndexUnusable(
             f"{name} is an index of version {version}, not {VERSION}: create a new one, under another name."
         )
+
+
+def version_in(path: Path, *keys: str) -> str | None:
+    """Return the version that a JSON file has under some keys, None if it has none."""
+    try:
+        return str(reduce(getitem, keys, json.loads(path.read_bytes())))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
@@ -144,11 +161,7 @@ def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
 
 
 def shown(target: str) -> str:
-    """Return the name of an index without user and password, for logs.
-
-    >>> shown("postgresql://me:secret@localhost/search?sslmode=require")
-    'postgresql://localhost/search'
-    """
+    """Return the name of an index without user and password, for logs."""
     if "://" not in target:
         return target
     scheme, _, rest = target.partition("://")
@@ -188,6 +201,12 @@ class IndexedPage:
     near_duplicate_of: str | None
     words: int
     pagelets: tuple[IndexedPagelet, ...]
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """The fields of the page alone, in their order."""
+        about = self.url, self.site, self.title, self.language, self.fetched_at, self.crawled
+        return *about, self.near_duplicate_of, self.words
 
 
 def now() -> str:
@@ -252,6 +271,16 @@ def line_of(page: IndexedPage) -> dict[str, Any]:
         {"id": pagelet.pop("number"), **pagelet} for pagelet in line["pagelets"] if pagelet["role"] != TITLE
     ]
     return line
+
+
+def milliseconds(moment: str) -> int:
+    """Return a time as milliseconds since 1970."""
+    return int(datetime.fromisoformat(moment).timestamp() * 1000)
+
+
+def to_json(value: object) -> str:
+    """Write JSON in one line, in as few characters as possible."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def key_of(url: str) -> str:

@@ -23,25 +23,16 @@ BATCH_PAGES: Final = 64
 
 @dataclass
 class _File:
-    """A file that this process has locked.
-
-    Attributes
-    ----------
-    handle : the locked file object, open at its end
-    waiting : number of lines that were not sent
-    begin, end : offsets at which the waiting lines begin, and at which the taken lines end
-    taken, unreadable : number of taken lines, and of those among them that cannot be read
-    damaged : whether earlier lines could not be read
-    """
+    """A file that this process has locked, open at its end; ``taken`` are the lines of the last batch."""
 
     path: Path
     handle: BinaryIO
-    waiting: int = 0
-    begin: int = 0
-    end: int = 0
+    waiting: int = 0  # lines that were not sent
+    begin: int = 0  # offset of the first of them
+    end: int = 0  # offset behind the taken ones
     taken: int = 0
-    unreadable: int = 0
-    damaged: bool = False
+    unreadable: int = 0  # of the taken ones
+    damaged: bool = False  # whether earlier lines could not be read
 
 
 class PendingPages:

@@ -14,24 +14,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from scrapy_pagelets.index.interface import (
-    QUERY_TERMS,
-    UNSEARCHED,
-    VERSION,
-    Hit,
-    Index,
-    IndexAway,
-    IndexedPage,
-    IndexUnusable,
-    Match,
-    PageRefused,
-    check_version,
-    hits_of,
-    key_of,
-    latest,
-    shown,
-)
-from scrapy_pagelets.index.terms import phrases, terms
+from scrapy_pagelets.index import interface
+from scrapy_pagelets.index.terms import terms
 
 if TYPE_CHECKING:
     import psycopg
@@ -51,7 +35,7 @@ _LOCK: Final = 0x7061676C
 _SCHEMA: Final = f"""
 CREATE SCHEMA IF NOT EXISTS pagelets;
 CREATE TABLE pagelets.meta (key text PRIMARY KEY, value text);
-INSERT INTO pagelets.meta VALUES ('version', '{VERSION}');
+INSERT INTO pagelets.meta VALUES ('version', '{interface.VERSION}');
 CREATE TABLE pagelets.pages (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key uuid NOT NULL UNIQUE, url text NOT NULL, site text NOT NULL,
     title text NOT NULL, language text, fetched_at text, crawled timestamptz NOT NULL, near_duplicate_of text,
@@ -93,7 +77,7 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 """
 
 
-class PostgresIndex(Index):
+class PostgresIndex(interface.Index):
     """An index in a database, created if it does not exist. Safe for several threads, and for several crawls at once.
 
     Parameters
@@ -108,7 +92,7 @@ class PostgresIndex(Index):
     def __init__(self, target: str) -> None:
         import psycopg
 
-        self._psycopg, self._name, self._lock = psycopg, shown(target), threading.Lock()
+        self._psycopg, self._name, self._lock = psycopg, interface.shown(target), threading.Lock()
         with self._opening():
             self._base = psycopg.connect(target, connect_timeout=_CONNECT, tcp_user_timeout=_STATEMENT * 1000)
         try:
@@ -129,11 +113,12 @@ class PostgresIndex(Index):
         except self._psycopg.Error as error:
             raise self._unusable(error) from error
 
-    def _unusable(self, error: Exception) -> IndexUnusable:
-        return IndexUnusable(f"{self._name} cannot be used: {_sentence(error)}; check its address and permissions.")
+    def _unusable(self, error: Exception) -> interface.IndexUnusable:
+        problem = f"{self._name} cannot be used: {_sentence(error)}; check its address and permissions."
+        return interface.IndexUnusable(problem)
 
-    def _away(self, error: Exception) -> IndexAway:
-        return IndexAway(f"{self._name} cannot be used now: {_sentence(error)}")
+    def _away(self, error: Exception) -> interface.IndexAway:
+        return interface.IndexAway(f"{self._name} cannot be used now: {_sentence(error)}")
 
     def _prepare(self) -> None:
         with self._base.transaction():
@@ -145,9 +130,11 @@ class PostgresIndex(Index):
                 for statement in _SCHEMA.split(";")[:-1]:
                     self._base.execute(statement.encode())
             elif meta or pages:
-                raise IndexUnusable(f"The schema pagelets of {self._name} is not an index: name another database.")
+                raise interface.IndexUnusable(
+                    f"The schema pagelets of {self._name} is not an index: name another database."
+                )
             about: dict[str, str] = dict(self._base.execute("SELECT key, value FROM pagelets.meta").fetchall())
-        check_version(self._name, about.get("version"))
+        interface.check_version(self._name, about.get("version"))
 
     @contextmanager
     def _transaction(self) -> Iterator[psycopg.Cursor[Any]]:
@@ -156,16 +143,17 @@ class PostgresIndex(Index):
                 yield cursor
         except self._psycopg.Error as error:
             if (error.sqlstate or "").startswith(_REFUSED) or isinstance(error, self._psycopg.DataError):
-                raise PageRefused(_sentence(error)) from error
+                raise interface.PageRefused(_sentence(error)) from error
             raise self._away(error) from error
 
-    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+    def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
         """Write pages."""
-        newest = latest(pages)  # in the same order in all crawls, which prevents deadlocks
+        newest = interface.latest(pages)  # in the same order in all crawls, which prevents deadlocks
         with self._transaction() as cursor:
-            cursor.executemany(_UPSERT, [_row(page) for page in newest], returning=True)
-            rows = [result.fetchone() for result in cursor.results()]
-            written = [(row[0], page) for row, page in zip(rows, newest, strict=True) if row]
+            rows = [(UUID(interface.key_of(page.url)), *page.columns) for page in newest]
+            cursor.executemany(_UPSERT, rows, returning=True)
+            numbers = [result.fetchone() for result in cursor.results()]
+            written = [(row[0], page) for row, page in zip(numbers, newest, strict=True) if row]
             cursor.execute("DELETE FROM pagelets.pagelets WHERE page = ANY(%s)", ([number for number, _ in written],))
             cursor.executemany(_PAGELET, [row for number, page in written for row in _pagelets(number, page)])
             cursor.executemany(_TERMS, [row for number, page in written for row in _terms(number, page)])
@@ -176,14 +164,11 @@ class PostgresIndex(Index):
             query = "DELETE FROM pagelets.pages WHERE crawled < %s AND site = ANY(%s)"
             return cursor.execute(query, (before, sorted(sites))).rowcount
 
-    def search(self, query: str, limit: int = 10) -> list[Hit]:
+    def find(self, wanted: Sequence[Sequence[str]], limit: int) -> list[interface.Match]:
         """Find pages by ``ts_rank``, divided by 1 + the logarithm of the length."""
-        groups = phrases(query)[:QUERY_TERMS]
-        if not groups:
-            return []
-        expression = " | ".join("(" + " <-> ".join(f"'{term}'" for term in phrase) + ")" for phrase in groups)
+        expression = " | ".join("(" + " <-> ".join(f"'{term}'" for term in phrase) + ")" for phrase in wanted)
         with self._transaction() as cursor:
-            return hits_of((Match(*row) for row in cursor.execute(_SEARCH, (expression, limit))), limit)
+            return [interface.Match(*row) for row in cursor.execute(_SEARCH, (expression, limit))]
 
     def close(self) -> None:
         """Close the connection."""
@@ -191,20 +176,15 @@ class PostgresIndex(Index):
             self._base.close()
 
 
-def _row(page: IndexedPage) -> tuple[object, ...]:
-    about = page.url, page.site, page.title, page.language, page.fetched_at, page.crawled
-    return (UUID(key_of(page.url)), *about, page.near_duplicate_of, page.words)
-
-
-def _pagelets(number: int, page: IndexedPage) -> Iterator[tuple[object, ...]]:
+def _pagelets(number: int, page: interface.IndexedPage) -> Iterator[tuple[object, ...]]:
     for pagelet in page.pagelets:
         about = pagelet.number, pagelet.role, pagelet.templateness, pagelet.text, pagelet.words
         yield (number, *about, json.dumps(pagelet.xpaths), json.dumps(pagelet.links))
 
 
-def _terms(number: int, page: IndexedPage) -> Iterator[tuple[int, int, str]]:
+def _terms(number: int, page: interface.IndexedPage) -> Iterator[tuple[int, int, str]]:
     for pagelet in page.pagelets:
-        if pagelet.role not in UNSEARCHED:
+        if pagelet.role not in interface.UNSEARCHED:
             words = terms(pagelet.text)
             for start in range(0, len(words), _ROW):
                 yield number, pagelet.number, _vector(words[start : start + _ROW])

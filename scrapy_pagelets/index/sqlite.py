@@ -15,33 +15,20 @@ from pathlib import Path
 from typing import Final
 
 from scrapy_pagelets.base.transactions import write_ahead, writing
-from scrapy_pagelets.index.interface import (
-    QUERY_TERMS,
-    UNSEARCHED,
-    VERSION,
-    Hit,
-    Index,
-    IndexAway,
-    IndexedPage,
-    IndexedPagelet,
-    IndexUnusable,
-    Match,
-    check_version,
-    hits_of,
-)
-from scrapy_pagelets.index.terms import is_plain, phrases, terms
+from scrapy_pagelets.index import interface
+from scrapy_pagelets.index.terms import is_plain, terms
 
 #: Temporary errors: another process is writing, or the disk is full or unavailable.
 _PASSING: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM", "SQLITE_PROTOCOL")
 #: Seconds to wait for another process that is writing.
 _PATIENCE: Final = 60.0
 _TOKENIZER: Final = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
-_UNSEARCHED: Final = ", ".join(f"'{role}'" for role in UNSEARCHED)
+_UNSEARCHED: Final = ", ".join(f"'{role}'" for role in interface.UNSEARCHED)
 #: ``pagelets.length`` is the number of terms; ``pagelets.terms`` has the terms of a text that the tokenizer would split
 #: differently. ``search`` indexes the rows of the view ``indexed``; the triggers keep both in step.
 _SCHEMA: Final = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);
-INSERT INTO meta VALUES ('version', '{VERSION}'), ('tokenizer', '{_TOKENIZER.replace("'", "''")}');
+INSERT INTO meta VALUES ('version', '{interface.VERSION}'), ('tokenizer', '{_TOKENIZER.replace("'", "''")}');
 CREATE TABLE pages (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, site TEXT NOT NULL, title TEXT NOT NULL,
                     language TEXT, fetched_at TEXT, crawled TEXT NOT NULL, near_duplicate_of TEXT, words INTEGER);
 CREATE INDEX by_site ON pages (site, crawled);
@@ -87,7 +74,7 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 """
 
 
-class SQLiteIndex(Index):
+class SQLiteIndex(interface.Index):
     """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
 
     Parameters
@@ -113,7 +100,7 @@ class SQLiteIndex(Index):
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self._path, self._lock = path, threading.RLock()
         if not create and not Path(path).is_file():
-            raise IndexUnusable(
+            raise interface.IndexUnusable(
                 f"{path} does not exist: create an index with PAGELETS_INDEX or `scrapy pagelets index`."
             )
         with self._errors():
@@ -129,13 +116,13 @@ class SQLiteIndex(Index):
         self.base.execute("PRAGMA foreign_keys = ON")
         if not self._tables():
             write_ahead(self.base, _PATIENCE)
-            with self._transaction():
+            with self._lock, writing(self.base):
                 if not self._tables():  # another crawl may have created them
                     self._create()
         self.base.execute("PRAGMA synchronous = NORMAL")
         if not {"meta", "pages", "pagelets"} <= self._tables():
-            raise IndexUnusable(f"{self._path} is a database but not an index: name another file.")
-        check_version(str(self._path), dict(self.base.execute("SELECT key, value FROM meta")).get("version"))
+            raise interface.IndexUnusable(f"{self._path} is a database but not an index: name another file.")
+        interface.check_version(str(self._path), dict(self.base.execute("SELECT key, value FROM meta")).get("version"))
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self.base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -155,43 +142,30 @@ class SQLiteIndex(Index):
             yield
         except sqlite3.Error as error:
             if is_temporary(error):
-                raise IndexAway(f"{self._path} cannot be used now: {error}") from error
-            raise IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
+                raise interface.IndexAway(f"{self._path} cannot be used now: {error}") from error
+            raise interface.IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._lock, writing(self.base):
-            yield
-
-    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+    def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
         """Write pages."""
         rows = [(page, [_row(pagelet) for pagelet in page.pagelets]) for page in pages]
-        with self._errors(), self._transaction():
+        with self._errors(), self._lock, writing(self.base):
             for page, pagelets in rows:
-                self._upsert(page, pagelets)
-
-    def _upsert(self, page: IndexedPage, pagelets: list[tuple[object, ...]]) -> None:
-        about = page.url, page.site, page.title, page.language, page.fetched_at, page.crawled
-        written = self.base.execute(_UPSERT, (*about, page.near_duplicate_of, page.words)).fetchall()
-        for (number,) in written:  # no row if the index has a later version of the page
-            self.base.execute("DELETE FROM pagelets WHERE page = ?", (number,))
-            self.base.executemany(_PAGELET, [(number, *row) for row in pagelets])
+                written = self.base.execute(_UPSERT, page.columns).fetchall()
+                for (number,) in written:  # no row if the index has a later version of the page
+                    self.base.execute("DELETE FROM pagelets WHERE page = ?", (number,))
+                    self.base.executemany(_PAGELET, [(number, *row) for row in pagelets])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
         """Delete old pages."""
-        with self._errors(), self._transaction():
+        with self._errors(), self._lock, writing(self.base):
             query = "DELETE FROM pages WHERE crawled < ? AND site IN (SELECT value FROM json_each(?))"
             return self.base.execute(query, (before, json.dumps(sorted(sites)))).rowcount
 
-    def search(self, query: str, limit: int = 10) -> list[Hit]:
+    def find(self, wanted: Sequence[Sequence[str]], limit: int) -> list[interface.Match]:
         """Find pages by BM25 (k1 = 1.2, b = 0.75)."""
-        groups = phrases(query)[:QUERY_TERMS]
-        if not groups:
-            return []
-        expression = " OR ".join(f'"{" ".join(phrase)}"' for phrase in groups)
+        expression = " OR ".join(f'"{" ".join(phrase)}"' for phrase in wanted)
         with self._errors(), self._lock:
-            rows = self.base.execute(_SEARCH, (expression, limit)).fetchall()
-        return hits_of((Match(*row) for row in rows), limit)
+            return [interface.Match(*row) for row in self.base.execute(_SEARCH, (expression, limit))]
 
     def close(self) -> None:
         """Close the file."""
@@ -204,12 +178,9 @@ def is_temporary(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorname", "SQLITE_CLOSED").startswith(_PASSING)
 
 
-def _row(pagelet: IndexedPagelet) -> tuple[object, ...]:
+def _row(pagelet: interface.IndexedPagelet) -> tuple[object, ...]:
     """The columns of a pagelet that follow its page."""
     words = terms(pagelet.text)
     about = pagelet.number, pagelet.role, pagelet.templateness, pagelet.text, pagelet.words, len(words)
-    return (*about, _json(pagelet.xpaths), _json(pagelet.links), None if is_plain(pagelet.text) else " ".join(words))
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    split = None if is_plain(pagelet.text) else " ".join(words)
+    return *about, interface.to_json(pagelet.xpaths), interface.to_json(pagelet.links), split

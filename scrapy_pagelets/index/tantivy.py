@@ -7,28 +7,12 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from datetime import datetime
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_pagelets.index.interface import (
-    QUERY_TERMS,
-    UNSEARCHED,
-    VERSION,
-    Hit,
-    Index,
-    IndexAway,
-    IndexedPage,
-    IndexedPagelet,
-    IndexUnusable,
-    Match,
-    check_version,
-    hits_of,
-    key_of,
-    latest,
-)
-from scrapy_pagelets.index.terms import phrases, terms
+from scrapy_pagelets.index import interface
+from scrapy_pagelets.index.terms import terms
 
 if TYPE_CHECKING:
     import tantivy
@@ -40,7 +24,7 @@ _THREADS: Final = 1
 _PAGELETS: Final = 8
 
 
-class TantivyIndex(Index):
+class TantivyIndex(interface.Index):
     """An index in a folder, created if it does not exist. Several crawls may write to it: they take turns.
 
     Parameters
@@ -59,17 +43,12 @@ class TantivyIndex(Index):
         with self._errors():
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._turn():
-                self._schema = self._make_schema()
-                self._check()
+                self._schema, about = self._make_schema(), self._folder / "pagelets.json"
+                if tantivy.Index.exists(str(self._folder)):
+                    interface.check_version(str(self._folder), interface.version_in(about, "version"))
+                else:
+                    about.write_text(json.dumps({"version": interface.VERSION}), encoding="utf-8")
                 self._index = tantivy.Index(self._schema, path=str(self._folder))
-
-    def _check(self) -> None:
-        """Refuse an index of another version; write the version into a new one."""
-        about = self._folder / "pagelets.json"
-        if self._tantivy.Index.exists(str(self._folder)):
-            check_version(str(self._folder), _version(about))
-        else:
-            about.write_text(json.dumps({"version": VERSION}), encoding="utf-8")
 
     def _make_schema(self) -> tantivy.Schema:
         builder = self._tantivy.SchemaBuilder()
@@ -88,11 +67,11 @@ class TantivyIndex(Index):
         try:
             yield
         except OSError as error:
-            raise IndexAway(f"{self._folder} cannot be used now: {error.strerror or error}") from error
-        except IndexUnusable:
+            raise interface.IndexAway(f"{self._folder} cannot be used now: {error.strerror or error}") from error
+        except interface.IndexUnusable:
             raise
         except ValueError as error:
-            raise IndexUnusable(f"{self._folder} cannot be used ({error}): name another folder.") from error
+            raise interface.IndexUnusable(f"{self._folder} cannot be used ({error}): name another folder.") from error
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -116,12 +95,12 @@ class TantivyIndex(Index):
                 writer.wait_merging_threads()  # also releases the lock of the library
             self._index.reload()
 
-    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+    def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
         """Write pages."""
         with self._errors(), self._writer() as writer:
-            for page in latest(pages):
-                key = key_of(page.url)
-                if self._crawled(key) <= _milliseconds(page.crawled):
+            for page in interface.latest(pages):
+                key = interface.key_of(page.url)
+                if self._crawled(key) <= interface.milliseconds(page.crawled):
                     writer.delete_documents_by_term("key", key)
                     for document in self._documents(page, key):
                         writer.add_document(document)
@@ -133,32 +112,27 @@ class TantivyIndex(Index):
         hits = searcher.search(query, 1).hits
         return int(searcher.doc(hits[0][1])["crawled"][0]) if hits else 0
 
-    def _documents(self, page: IndexedPage, key: str) -> Iterator[tantivy.Document]:
-        """One document for each searched pagelet; others would change the statistics of BM25.
-
-        The first document also holds the page. A page without searched pagelets has one document without terms.
-        """
-        about = {"key": key, "site": page.site, "crawled": _milliseconds(page.crawled)}
+    def _documents(self, page: interface.IndexedPage, key: str) -> Iterator[tantivy.Document]:
+        """One document for each searched pagelet; others would change the statistics of BM25. The first one also holds
+        the page; without searched pagelets, it has no terms."""
+        about = {"key": key, "site": page.site, "crawled": interface.milliseconds(page.crawled)}
         shown = {"url": page.url, "title": page.title, "near_duplicate_of": page.near_duplicate_of}
-        searched = [pagelet for pagelet in page.pagelets if pagelet.role not in UNSEARCHED]
+        searched = [pagelet for pagelet in page.pagelets if pagelet.role not in interface.UNSEARCHED]
         for number, pagelet in enumerate(searched or [None]):
-            fields: dict[str, Any] = {**about, "stored": _json(shown | (vars(pagelet) if pagelet else {}))}
+            stored = interface.to_json(shown | (vars(pagelet) if pagelet else {})).encode()
+            fields: dict[str, Any] = {**about, "stored": stored}
             fields["terms"] = " ".join(terms(pagelet.text)) if pagelet else ""
             fields["first"] = int(number == 0)
             if number == 0:
-                fields["page"] = _json(asdict(replace(page, pagelets=_others(page))))
+                others = tuple(pagelet for pagelet in page.pagelets if pagelet.role in interface.UNSEARCHED)
+                fields["page"] = interface.to_json(asdict(replace(page, pagelets=others))).encode()
             yield self._tantivy.Document.from_dict(fields, self._schema)
 
     def purge(self, before: str, sites: Collection[str]) -> int:
         """Delete old pages."""
         query = self._tantivy.Query
-        old = query.range_query(
-            self._schema,
-            "crawled",
-            self._tantivy.FieldType.Integer,
-            upper_bound=_milliseconds(before),
-            include_upper=False,
-        )
+        kind, bound = self._tantivy.FieldType.Integer, interface.milliseconds(before)
+        old = query.range_query(self._schema, "crawled", kind, upper_bound=bound, include_upper=False)
         purged = query.term_set_query(self._schema, "site", sorted(sites)).and_must_match(old)
         pages = purged.and_must_match(query.term_query(self._schema, "first", 1))
         with self._errors(), self._writer() as writer:
@@ -167,24 +141,21 @@ class TantivyIndex(Index):
             writer.delete_documents_by_query(purged)
         return number
 
-    def search(self, query: str, limit: int = 10) -> list[Hit]:
+    def find(self, wanted: Sequence[Sequence[str]], limit: int) -> list[interface.Match]:
         """Find pages by BM25 (k1 = 1.2, b = 0.75); lengths above 40 terms are rounded."""
-        groups = phrases(query)[:QUERY_TERMS]
-        if not groups:
-            return []
-        should = [(self._tantivy.Occur.Should, self._phrase(phrase)) for phrase in groups]
+        should = [(self._tantivy.Occur.Should, self._phrase(phrase)) for phrase in wanted]
         expression = self._tantivy.Query.boolean_query(should)
         with self._errors():
             self._index.reload()
             searcher, number = self._index.searcher(), _PAGELETS * limit
             while True:
                 pagelets = searcher.search(expression, number).hits
-                hits = hits_of((_match(searcher.doc(place), score) for score, place in pagelets), limit)
-                if len(hits) == limit or len(pagelets) < number:
-                    return hits
+                matches = [_match(searcher.doc(place), score) for score, place in pagelets]
+                if len(pagelets) < number or len(interface.hits_of(matches, limit)) == limit:
+                    return matches
                 number *= 4
 
-    def _phrase(self, phrase: list[str]) -> tantivy.Query:
+    def _phrase(self, phrase: Sequence[str]) -> tantivy.Query:
         if len(phrase) == 1:
             return self._tantivy.Query.term_query(self._schema, "terms", phrase[0])
         words: list[str | tuple[int, str]] = [*phrase]
@@ -194,26 +165,6 @@ class TantivyIndex(Index):
         """Do nothing: files are open only while they are being written."""
 
 
-def _others(page: IndexedPage) -> tuple[IndexedPagelet, ...]:
-    """The pagelets that are stored but not searched."""
-    return tuple(pagelet for pagelet in page.pagelets if pagelet.role in UNSEARCHED)
-
-
-def _match(document: Any, score: float) -> Match:
+def _match(document: Any, score: float) -> interface.Match:
     stored = json.loads(bytes(document["stored"][0]))
-    return Match(**{name: stored[name] for name in Match._fields if name != "score"}, score=score)
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _milliseconds(moment: str) -> int:
-    return int(datetime.fromisoformat(moment).timestamp() * 1000)
-
-
-def _version(about: Path) -> str | None:
-    try:
-        return str(json.loads(about.read_bytes())["version"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+    return interface.Match(**{name: stored[name] for name in interface.Match._fields if name != "score"}, score=score)

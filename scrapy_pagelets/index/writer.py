@@ -90,12 +90,8 @@ class Writer:
             self._changed.notify_all()
         self._thread.join()
         left = len(self._pending)
-        if self._pending.unreadable:
-            self._tell(
-                "index/unreadable",
-                "%d waiting lines could not be read as pages: see *.damaged",
-                self._pending.unreadable,
-            )
+        if unreadable := self._pending.unreadable:
+            self._tell("index/unreadable", "%d waiting lines could not be read as pages: see *.damaged", unreadable)
         self._close_index()
         return left
 

@@ -209,7 +209,7 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
         return {}
     tree = vips(page)
     described, learnt = Described.of(page, templateness), load(INNER, rendered=page.layout is not None)
-    cut, leaf_of = cut_into_blocks(described, learnt), _number_of_leaf(page.nodes, described.tree.seen)
+    cut, leaf_of = cut_into_blocks(described, learnt), np.searchsorted(described.tree.seen, page.nodes.leaves)
     return {
         "vips": {
             "name": "degree of coherence (PDoC)",
@@ -226,11 +226,6 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
             "labels": [cut(penalty)[leaf_of].tolist() for penalty in _PENALTIES],
         },
     }
-
-
-def _number_of_leaf(nodes: NodeTable, seen: Ints) -> Ints:
-    """(m,) Position of each leaf among the rows that GCuts cuts: runs of text and pictures."""
-    return np.searchsorted(seen, nodes.leaves)
 
 
 def _texts(record: PageRecord) -> dict[str, str]:

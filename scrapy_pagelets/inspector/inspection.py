@@ -28,6 +28,7 @@ from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.page import Page, decode
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.detections import FUSED
+from scrapy_pagelets.recrawl.text_diff import common_ends
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 
@@ -142,18 +143,13 @@ def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> 
         return replace(_of_file(path.absolute(), limits), url=source.url, line=source.line, twin=source.twin)
     sources = reader.expand(archive)
     for one in sources:
-        for record in reader.records(one, base, quiet=True):
+        for record in reader.records(one, base):
             if record.url == source.url:
-                html = decode(record.body, _charset(record.headers))
+                html = decode(record.body, next(iter(record.headers.get("Content-Type", ())), None))
                 limits.check(html)
                 return replace(source, html=html, resources=Resources(sources, base))
     advice = "" if base else "; if the spider archive had a base, give it with --base"
     raise ValueError(f"{archive} has no page {source.url}{advice}")
-
-
-def _charset(headers: Mapping[str, Any]) -> str | None:
-    declared = headers.get("Content-Type")
-    return declared[0] if declared else None
 
 
 def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
@@ -163,17 +159,11 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
     ----------
     url : of the near-duplicate
     own, other : the texts of the page and of the near-duplicate
-
-    Examples
-    --------
-    >>> compare_texts("http://example.com/b", "We open at nine.", "We open at ten.")["parts"]
-    [['same', 'We open at ', 'We open at '], ['changed', 'nine.', 'ten.']]
     """
     one, two = (_PIECE.findall(text) for text in (own, other))
     whole = max(len(one), len(two)) <= _MOST
     one, two = one[:_MOST], two[:_MOST]
-    start = _alike(one, two)  # most of two near-duplicates needs no search
-    end = _alike(one[start:][::-1], two[start:][::-1])
+    start, end = common_ends(one, two)  # most of two near-duplicates needs no search
     first, last = ("".join(pieces) for pieces in (one[:start], one[len(one) - end :]))
     one, two = (pieces[start : len(pieces) - end] for pieces in (one, two))
     parts = [
@@ -182,12 +172,6 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
     ]
     around = [[["same", text, text]] if text else [] for text in (first, last)]
     return {"url": url, "parts": [*around[0], *parts, *around[1]], "whole": whole}
-
-
-def _alike(one: list[str], two: list[str]) -> int:
-    """The number of pieces with which both texts begin."""
-    differ = (number for number, (mine, theirs) in enumerate(zip(one, two, strict=False)) if mine != theirs)
-    return next(differ, min(len(one), len(two)))
 
 
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
@@ -241,7 +225,9 @@ def by_feed(page: Page, line: Line, sites: SiteCache, *, stored: bool) -> Inspec
     """
     records = pagelets_of_line(line)
     found, lost = _place_pagelets(page, records)
-    notes = [f"{lost} of the {len(records)} pagelets of the feed differ: {_why_lost(page)}."] if lost else []
+    scripts = "" if page.source is None else ", or scripts change it (--no-scripts shows it without)"
+    why = f"the page has changed since the crawl{scripts}"
+    notes = [f"{lost} of the {len(records)} pagelets of the feed differ: {why}."] if lost else []
     if all(pagelet.role == CONTENT for pagelet in found):
         found += _left_out(page, found)
     values = _templateness_of(page, found)
@@ -273,11 +259,6 @@ def from_feed(line: Line) -> Inspected:
     )
 
 
-def _why_lost(page: Page) -> str:
-    changed = "the page has changed since the crawl"
-    return changed if page.source is None else f"{changed}, or scripts change it (--no-scripts shows it without)"
-
-
 def _left_out(page: Page, found: Sequence[Pagelet]) -> list[Pagelet]:
     """What is in no pagelet of a feed that has content only, as pagelets of the template."""
     outside = np.ones(len(page.nodes.leaves))
@@ -299,13 +280,9 @@ def _as_recorded(values: Floats, index: Ints) -> str:
 
 
 def _place_pagelets(page: Page, records: Sequence[Mapping[str, Any]]) -> tuple[list[Pagelet], int]:
-    """Find the pagelets of a feed on their page; return them, and the number of pagelets whose text has changed.
-
-    Parameters
-    ----------
-    records : pagelets of the feed
-    """
-    row_of = {(page.source or page).nodes.xpath(row): row for row in range(len((page.source or page).nodes))}
+    """Find the pagelets of a feed on their page; return them, and the number of pagelets whose text has changed."""
+    nodes = (page.source or page).nodes
+    row_of = {nodes.xpath(row): row for row in range(len(nodes))}
     found, lost = [], 0
     for record in records:
         index = _leaves(page, [row_of[path] for path in map(str, record["xpaths"]) if path in row_of])

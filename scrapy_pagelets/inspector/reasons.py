@@ -63,7 +63,8 @@ class Reasons:
         ----------
         index : (k,) the leaves, ascending; k > 0
         """
-        return [*self.witnesses(index), self._all_together(index)]
+        together = f"All together: {self._mean(self.decision.templateness, index):.2f}. From 0.50 on it is template."
+        return [*self.witnesses(index), together]
 
     def witnesses(self, index: Ints) -> list[str]:
         """Sentences without the result, for a page whose decision stands in a feed."""
@@ -88,15 +89,10 @@ class Reasons:
         return np.clip(node_features(self.page, evidence.features), known.low, known.high)
 
     @cached_property
-    def _mean_node(self) -> Floats:
-        """(features,) mean of the nodes with text."""
+    def _pulls(self) -> tuple[Floats, Ints]:
+        """(features,) mean of the nodes with text; (n,) size class of each node."""
         nodes = self.page.nodes
-        mean: Floats = self._columns[nodes.last_leaf > nodes.first_leaf].mean(axis=0)
-        return mean
-
-    @cached_property
-    def _sizes(self) -> Ints:
-        return size_class(self.page.nodes)
+        return self._columns[nodes.last_leaf > nodes.first_leaf].mean(axis=0), size_class(nodes)
 
     @cached_property
     def _scores(self) -> tuple[Floats, Floats]:
@@ -124,13 +120,6 @@ class Reasons:
                 found[cause] = nearest(nodes, column)[nodes.leaves] == 0
         return found
 
-    @cached_property
-    def _ruled(self) -> Bools:
-        mask = np.zeros(len(self.page.nodes.leaves), np.bool_)
-        for named in self._named.values():
-            mask |= named
-        return mask
-
     def _by_page(self, index: Ints) -> Iterator[str]:
         """What the page tells of itself."""
         if self.decision.headline is not None:
@@ -139,7 +128,8 @@ class Reasons:
             if any(((index >= nodes.first_leaf[row]) & (index < nodes.last_leaf[row])).any() for row in rows):
                 yield "It has the page's own heading, which is always content."
         final = self.decision.templateness[index]
-        changed = (final != self.by_method[index]) & ~self._ruled[index]
+        ruled = np.any([mask[index] for mask in self._named.values()], axis=0)
+        changed = (final != self.by_method[index]) & ~ruled
         if (changed & (final == 1)).any():
             yield "The page marks some of it as comments, breadcrumbs, permalinks or the name of the site: template."
         if (changed & (final == 0)).any():
@@ -173,17 +163,15 @@ class Reasons:
         if abs(raw - smooth) >= 0.005:
             yield f"Smoothing over the tree of the page turns that into {smooth:.2f}."
 
-    def _all_together(self, index: Ints) -> str:
-        return f"All together: {self._mean(self.decision.templateness, index):.2f}. From 0.50 on it is template."
-
     def _words_below(self, row: int) -> float:
         nodes = self.page.nodes
         return float(self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
 
     def _strongest(self, row: int) -> list[tuple[str, float]]:
         """The features that move the classifier's odds of a node most, against the mean node of the page."""
-        difference = self._columns[row] - self._mean_node
-        pull = self.site.model.classifier.weight[self._sizes[row]] * difference * _OF_NODE
+        mean, sizes = self._pulls
+        difference = self._columns[row] - mean
+        pull = self.site.model.classifier.weight[sizes[row]] * difference * _OF_NODE
         found: dict[str, float] = {}
         for number in np.argsort(-np.abs(pull), kind="stable").tolist():
             feature = NODE[number]

@@ -6,7 +6,6 @@ Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 1, and Section 5. What di
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,39 +17,14 @@ from scrapy_pagelets.links.votes import Votes, host_weights, matrix, voters, vot
 #: Kleinberg 1999, Section 2: pages of the root set, and of those that link to one of them.
 ROOTS: Final = 200
 _PARENTS: Final = 50
+#: Hubs are pages, or pagelets. FT, filter templates; FNM, filter non-matching hubs, those without a term of the query:
+#: if hubs are pages, such pages are no authorities either.
+VERSIONS: Final[tuple[str, ...]] = ("page", "page-fnm", "pagelet", "pagelet-fnm", "pagelet-ft", "pagelet-ft-fnm")
 #: The version that performed best in the paper.
 BEST: Final = "pagelet-ft-fnm"
 #: As in Kleinberg 1999; most graphs converge earlier.
 ITERATIONS: Final = 50
 _TOLERANCE: Final = 1e-9
-
-
-class Version(NamedTuple):
-    """What the hubs are, and how the base set is cleaned.
-
-    Attributes
-    ----------
-    pagelets : hubs are pagelets, not pages
-    ft : filter templates
-    fnm : filter non-matching hubs, those without a term of the query; if hubs are pages, such pages are no authorities
-        either
-    """
-
-    pagelets: bool
-    ft: bool
-    fnm: bool
-
-
-VERSIONS: Final = MappingProxyType(
-    {
-        "page": Version(pagelets=False, ft=False, fnm=False),
-        "page-fnm": Version(pagelets=False, ft=False, fnm=True),
-        "pagelet": Version(pagelets=True, ft=False, fnm=False),
-        "pagelet-fnm": Version(pagelets=True, ft=False, fnm=True),
-        "pagelet-ft": Version(pagelets=True, ft=True, fnm=False),
-        "pagelet-ft-fnm": Version(pagelets=True, ft=True, fnm=True),
-    }
-)
 
 
 class CleverScores(NamedTuple):
@@ -88,8 +62,7 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
 
     Examples
     --------
-    >>> from scrapy_pagelets.links.link_tables import Query
-    >>> from scrapy_pagelets.links.link_tables import read
+    >>> from scrapy_pagelets.links.link_tables import Query, read
     >>> links = [{"url": f"http://{host}.com/", "anchor": host} for host in ("fender", "gibson")]
     >>> shops = {"id": 0, "role": "content", "text": "guitar shops", "links": links}
     >>> lines = [{"url": "http://a.com/", "pagelets": [shops]}, {"url": "http://fender.com/", "pagelets": []}]
@@ -99,7 +72,7 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
     """
     if version not in VERSIONS:
         raise ValueError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
-    pagelets, ft, fnm = VERSIONS[version]
+    pagelets, ft, fnm = version.startswith("pagelet"), "-ft" in version, "-fnm" in version
     every = votes(tables, pagelets=False, templates=True, within=within)
     base = base_set(every.where(tables.crawled[every.target]), roots(tables))
     edges = votes(tables, pagelets=pagelets, templates=not ft, within=within)

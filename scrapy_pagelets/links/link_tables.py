@@ -261,15 +261,15 @@ class Query:
         QueryMatches(terms=frozenset({'guitar'}), matches=2, near=[2, 0])
         """
         flat = _folded(text)
-        if len(self.terms) <= _FEW and not any(term in flat for term in self.terms):
-            return QueryMatches(frozenset(), 0, [0] * len(anchors))
-        matches = [match for match in WORD.finditer(flat) if match[0] in self.terms]
+        may_match = len(self.terms) > _FEW or any(term in flat for term in self.terms)
+        matches = [match for match in WORD.finditer(flat) if match[0] in self.terms] if may_match else []
         if not matches:
             return QueryMatches(frozenset(), 0, [0] * len(anchors))
         starts, ends = [match.start() for match in matches], [match.end() for match in matches]
-        near = []
-        for first, last in _places(flat, anchors):
-            near.append(max(0, bisect_right(ends, last + _WINDOW) - bisect_left(starts, first - _WINDOW)))
+        near = [
+            max(0, bisect_right(ends, last + _WINDOW) - bisect_left(starts, first - _WINDOW))
+            for first, last in _places(flat, anchors)
+        ]
         return QueryMatches(frozenset(match[0] for match in matches), len(matches), near)
 
 

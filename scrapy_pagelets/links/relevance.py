@@ -100,8 +100,10 @@ class Topic:
     def __init__(self, texts: Iterable[str]) -> None:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, HashingVectorizer
 
-        self._stop_words = ENGLISH_STOP_WORDS
-        self._vectorizer = HashingVectorizer(n_features=_HASHES, analyzer=self._terms, alternate_sign=False, norm=None)
+        def terms(text: str) -> list[str]:
+            return [word for word in words(text) if word not in ENGLISH_STOP_WORDS]
+
+        self._vectorizer = HashingVectorizer(n_features=_HASHES, analyzer=terms, alternate_sign=False, norm=None)
         self._examples = self.vectors(list(texts))
         if not self._examples.nnz:
             raise ValueError("no word tells what it is about")
@@ -109,9 +111,6 @@ class Topic:
         self.frequency = np.zeros(_HASHES, np.int32)
         self.pages = 0
         self._lock = Lock()
-
-    def _terms(self, text: str) -> list[str]:
-        return [word for word in words(text) if word not in self._stop_words]
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """(n, _HASHES) word counts of the texts, a sparse matrix."""
@@ -184,12 +183,14 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     >>> hekla.relevance > cod.relevance, cod.template
     (True, False)
     """
+    from scipy.sparse import csr_array
+
     numbered = [(number, link) for number, pagelet in enumerate(pagelets) for link in pagelet.links]
     own, content = np.zeros(len(numbered)), 0.0
     if topic is not None and pagelets:
         vectors = topic.vectors([pagelet.text for pagelet in pagelets])
         kept = np.array([pagelet.role == CONTENT for pagelet in pagelets], np.float64)
-        body = _sum(vectors, kept)
+        body = csr_array(kept[np.newaxis]) @ csr_array(vectors)  # the sum of the content
         topic.learn(body)
         content = float(topic.relevance(body)[0])
         if numbered:
@@ -207,13 +208,6 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
         if not template:
             lists.setdefault(number, {})[key] = None
     return PageScores(content, passed_on, links, [list(keys) for keys in lists.values()])
-
-
-def _sum(vectors: Any, rows: Floats) -> Any:
-    """(1, _HASHES) weighted sum of the vectors."""
-    from scipy.sparse import csr_array
-
-    return csr_array(rows[np.newaxis]) @ csr_array(vectors)
 
 
 def examples(path: Path) -> list[str]:

@@ -34,10 +34,6 @@ class Votes:
     target: Ints
     near: Ints
 
-    def __len__(self) -> int:
-        """Return the number of edges."""
-        return len(self.hub)
-
     def where(self, kept: Bools | Ints) -> Votes:
         """Select edges by a mask or by their indices."""
         return Votes(self.hub[kept], self.page[kept], self.target[kept], self.near[kept])
@@ -59,7 +55,7 @@ def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, wit
     >>> link = {"url": "http://h/b", "anchor": "B"}
     >>> text = {"id": 0, "role": "content", "text": "B and B", "links": [link, link]}
     >>> tables = read([{"url": "http://h/a", "pagelets": [text]}])
-    >>> len(votes(tables)), len(votes(tables, within=False))
+    >>> len(votes(tables).hub), len(votes(tables, within=False).hub)
     (1, 0)
     """
     page, target = tables.page[tables.source], tables.target

@@ -33,7 +33,9 @@ def changes(old: str, new: str) -> Iterator[str]:
     ~ We open at [-nine-]{+ten+}.
     + Come in!
     """
-    one, other = _differing(_lines(old), _lines(new))
+    one, other = _lines(old), _lines(new)
+    start, end = common_ends(one, other)
+    one, other = one[start : len(one) - end][:_MOST_LINES], other[start : len(other) - end][:_MOST_LINES]
     for kind, a, b, c, d in SequenceMatcher(None, one, other).get_opcodes():
         if kind != "equal":
             yield from _passage(one[a:b], other[c:d])
@@ -43,14 +45,8 @@ def _lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
 
 
-def _differing(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
-    """The lines of two texts between those that both have at their beginning and end."""
-    start, end = _common(one, other)
-    return one[start : len(one) - end][:_MOST_LINES], other[start : len(other) - end][:_MOST_LINES]
-
-
-def _common(one: list[str], other: list[str]) -> tuple[int, int]:
-    """How many elements two lists have in common at their beginning, and at the end of the rest."""
+def common_ends(one: list[str], other: list[str]) -> tuple[int, int]:
+    """Return how many elements two lists have in common at their beginning, and at the end of the rest."""
     shorter = min(len(one), len(other))
     start = next((i for i in range(shorter) if one[i] != other[i]), shorter)
     end = next((i for i in range(shorter - start) if one[-1 - i] != other[-1 - i]), shorter - start)
@@ -68,7 +64,7 @@ def _passage(old: list[str], new: list[str]) -> Iterator[str]:
 
 def _line(old: str, new: str) -> Iterator[str]:
     one, other = _PIECE.findall(old), _PIECE.findall(new)
-    start, end = _common(one, other)
+    start, end = common_ends(one, other)
     middle, changed = one[start : len(one) - end], other[start : len(other) - end]
     if len(middle) + len(changed) <= _MOST_PIECES:
         found = SequenceMatcher(None, middle, changed, autojunk=False)

@@ -60,15 +60,6 @@ class VersionStore:
     ------
     VersionStoreError : if the file is damaged
     VersionDiskError : if the disk is full or not writable
-
-    Examples
-    --------
-    >>> store = VersionStore(None)
-    >>> page = key("http://example.com/")
-    >>> store.put(page, PageVersion.of("Open from nine"))
-    >>> store.put(page, PageVersion.of("Open from ten")), store.find(page)
-    (None, None)
-    >>> store.close()
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:

@@ -14,7 +14,7 @@ from html import escape
 from importlib.resources import files
 from itertools import combinations, pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from scrapy_pagelets.base.characters import visible
@@ -52,50 +52,27 @@ class CrawlFacts:
 
     Attributes
     ----------
-    seconds : how long it took
-    responses : number of responses that the spider and the search for templates received
-    probed : number of pages among them that were loaded for a template
-    loaded : their number by site
+    stats : of the crawl, which has ended
+    loaded : number of pages that were loaded for a template, by site
     computed : seconds of CPU time of what was computed beside the reactor, by step
     subdigraphs : the site, and the URLs of pages that all link to each other and have taught a template
-    rules : by host pattern and action, how many ``pages``, and ``words`` or ``links``, a rule changed
     idle_rules : hosts and selectors of rules that had no effect at all
     """
 
-    seconds: float
-    responses: int
-    probed: int
+    stats: Mapping[str, Any]
     loaded: Mapping[str, int]
     computed: Mapping[str, float]
     subdigraphs: list[tuple[str, list[str]]]
-    rules: dict[tuple[str, str], dict[str, int]]
     idle_rules: list[str]
 
-    @classmethod
-    def of(
-        cls,
-        stats: Mapping[str, Any],
-        *,
-        loaded: Mapping[str, int],
-        computed: Mapping[str, float],
-        subdigraphs: list[tuple[str, list[str]]],
-        idle_rules: list[str],
-    ) -> Self:
-        """The facts by the stats of a crawl that has ended; see the attributes for the rest."""
+    @property
+    def rules(self) -> dict[tuple[str, str], dict[str, int]]:
+        """By host pattern and action, how many ``pages``, and ``words`` or ``links``, a rule changed."""
         rules: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        for name, value in stats.items():
+        for name, value in self.stats.items():
             if found := _RULE.fullmatch(name):
                 rules[found[1], found[2]][found[3]] = value
-        return cls(
-            float(stats.get("elapsed_time_seconds", 0.0)),
-            stats.get("response_received_count", 0),
-            stats.get("pagelets/probe/loaded", 0),
-            loaded,
-            computed,
-            subdigraphs,
-            dict(rules),
-            idle_rules,
-        )
+        return rules
 
 
 def html_file(
@@ -153,9 +130,11 @@ def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping
 
 def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
     yield "<h2>The crawl</h2>"
-    rate = f", {crawl.responses / crawl.seconds:.1f} a second" if crawl.seconds else ""
-    loaded = f"{counted(crawl.responses, 'response')}{rate}; pages loaded for templates: {crawl.probed:,}"
-    yield f"<p>{counted(round(crawl.seconds), 'second')}; {loaded}.</p>"
+    seconds = float(crawl.stats.get("elapsed_time_seconds", 0.0))
+    responses = crawl.stats.get("response_received_count", 0)
+    rate = f", {responses / seconds:.1f} a second" if seconds else ""
+    loaded = f"{counted(responses, 'response')}{rate}; pages loaded for templates: "
+    yield f"<p>{counted(round(seconds), 'second')}; {loaded}{crawl.stats.get('pagelets/probe/loaded', 0):,}.</p>"
     if crawl.loaded:
         yield "<h3>Pages loaded for templates</h3>"
         yield _ranking(crawl.loaded, lambda number: f"{number:,}", "sites")
@@ -192,16 +171,9 @@ def _rules(crawl: CrawlFacts) -> Iterator[str]:
 
 
 def _cards(summary: Summary) -> str:
-    cards = {
-        "pages": f"{summary.pages:,}",
-        "sites": f"{len(summary.sites):,}",
-        "words kept": f"{summary.kept:,}",
-        "words stripped": f"{summary.stripped:,}",
-        "share stripped": f"{summary.share:.0%}",
-        "near-duplicates": f"{summary.duplicates:,}",
-        "nothing left": f"{summary.empty:,}",
-    }
-    return f"<dl class=cards>{''.join(f'<div><dt>{n}</dt><dd>{v}</dd></div>' for n, v in cards.items())}</dl>"
+    pages, *others = zip(_COLUMNS, _figures(summary), strict=True)
+    cards = (pages, ("sites", f"{len(summary.sites):,}"), *others)
+    return f"<dl class=cards>{''.join(f'<div><dt>{n}</dt><dd>{v}</dd></div>' for n, v in cards)}</dl>"
 
 
 def _doubtful(summary: Summary, feed: str, links: Mapping[str, str]) -> Iterator[str]:
@@ -256,17 +228,18 @@ def _groups(summary: Summary) -> Iterator[str]:
 
 def _table(caption: str, rows: Sequence[tuple[str, Totals]]) -> str:
     head = "".join(f"<th scope=col>{name}</th>" for name in ("site", *_COLUMNS))
-    lines = "".join(f"<tr><td>{_text(name)}</td>{_cells(totals)}</tr>" for name, totals in rows)
+    cells = ((name, *_figures(totals)) for name, totals in rows)
+    lines = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in cells)
     return (
         f'<div class=scroll tabindex=0 role=region aria-label="Sites"><table><caption>{caption}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
 
 
-def _cells(totals: Totals) -> str:
+def _figures(totals: Totals) -> list[str]:
+    """The values of the columns ``_COLUMNS``."""
     values = (f"{n:,}" for n in (totals.pages, totals.kept, totals.stripped))
-    cells = [*values, f"{totals.share:.0%}", f"{totals.duplicates:,}", f"{totals.empty:,}"]
-    return "".join(f"<td>{cell}</td>" for cell in cells)
+    return [*values, f"{totals.share:.0%}", f"{totals.duplicates:,}", f"{totals.empty:,}"]
 
 
 def _list(texts: Iterable[tuple[str, int]]) -> str:
@@ -280,12 +253,7 @@ def _text(text: str) -> str:
 
 
 def _curves(points: Sequence[Totals]) -> list[str]:
-    """Words kept and stripped over the pages in their order, and the share of near-duplicates if there are any; SVG.
-
-    Raises
-    ------
-    ImportError : if matplotlib is not installed
-    """
+    """Words kept and stripped over the pages in their order, and the share of near-duplicates if there are any; SVG."""
     whole = [point for point in points if 2 * point.pages >= points[0].pages]  # the last may be of a few pages only
     pages = [0]
     for point in whole:
@@ -293,21 +261,16 @@ def _curves(points: Sequence[Totals]) -> list[str]:
     middle = [(start + end) / 2 for start, end in pairwise(pages)]
     kept, stripped = ([getattr(point, name) / point.pages for point in whole] for name in ("kept", "stripped"))
     shares = [100 * point.duplicates / point.pages for point in whole]
-    return [_words(middle, kept, stripped), *([_duplicates(middle, shares)] if any(shares) else [])]
-
-
-def _words(pages: Sequence[float], kept: Sequence[float], stripped: Sequence[float]) -> str:
     with _axes("words a page") as (figure, axes):
-        axes.stackplot(pages, kept, stripped, colors=("#0a7ea4", "#d9730d"), labels=("kept", "stripped"))
+        axes.stackplot(middle, kept, stripped, colors=("#0a7ea4", "#d9730d"), labels=("kept", "stripped"))
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
-    return _svg(figure, "Words kept and words stripped of a page, in the order of the feed")
-
-
-def _duplicates(pages: Sequence[float], shares: Sequence[float]) -> str:
-    with _axes("near-duplicates, %") as (figure, axes):
-        axes.plot(pages, shares, color="#0a7ea4")
-        axes.set(ylim=(0, max(5.0, 1.1 * max(shares))))
-    return _svg(figure, "Share of near-duplicates among the pages, in the order of the feed")
+    curves = [_svg(figure, "Words kept and words stripped of a page, in the order of the feed")]
+    if any(shares):
+        with _axes("near-duplicates, %") as (figure, axes):
+            axes.plot(middle, shares, color="#0a7ea4")
+            axes.set(ylim=(0, max(5.0, 1.1 * max(shares))))
+        curves.append(_svg(figure, "Share of near-duplicates among the pages, in the order of the feed"))
+    return curves
 
 
 @contextmanager
@@ -324,16 +287,7 @@ def _axes(name: str) -> Iterator[tuple[Figure, Axes]]:
 
 
 def _complete_graph(number: int) -> str:
-    """Points on a circle, all linked to each other, and numbered from 1; SVG.
-
-    Parameters
-    ----------
-    number : of the points
-
-    Raises
-    ------
-    ImportError : if matplotlib is not installed
-    """
+    """Points on a circle, all linked to each other, and numbered from 1; SVG."""
     from matplotlib.figure import Figure
 
     with _style():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop, nlargest
 from typing import Final
@@ -204,7 +204,9 @@ class Summary(Totals):
     def _point(self, one: Totals) -> None:
         if not self.curve or self.curve[-1].pages == self._step:
             if len(self.curve) == 2 * _POINTS:
-                self.curve = list(_pairs(self.curve))
+                for first, second in zip(self.curve[::2], self.curve[1::2], strict=True):
+                    first.count(second)
+                self.curve = self.curve[::2]
                 self._step *= 2
             self.curve.append(Totals())
         self.curve[-1].count(one)
@@ -273,17 +275,13 @@ def _doubt(line: Line, one: Totals, page_class: Class) -> Doubtful | None:
     if not one.kept:
         return Doubtful(4.0, url, "Nothing is left of it.")
     if others and one.kept < min(_FEW_WORDS, _FEW * mean):
-        return Doubtful(3.0, url, _little(one.kept, mean))
+        left = "1 word is" if one.kept == 1 else f"{one.kept} words are"
+        return Doubtful(3.0, url, f"Only {left} left; others like it have {mean:,.0f} on average.")
     if (unsure := _unsure(line)) >= _MOSTLY:
         return Doubtful(1.0 + unsure, url, f"{unsure:.0%} of its words could as well have been decided otherwise.")
     if odd:
         return Doubtful(1.0, url, f"{one.share:.0%} of it was stripped, unlike the other pages of its class.")
     return None
-
-
-def _little(kept: int, mean: float) -> str:
-    left = "1 word is" if kept == 1 else f"{kept} words are"
-    return f"Only {left} left; others like it have {mean:,.0f} on average."
 
 
 def _unsure(line: Line) -> float:
@@ -294,25 +292,15 @@ def _unsure(line: Line) -> float:
     return float(unsure / max(1, sum(pagelet["words"] for pagelet in listed)))
 
 
-def _pairs(points: list[Totals]) -> Iterator[Totals]:
-    for first, second in zip(points[::2], points[1::2], strict=True):
-        first.count(second)
-        yield first
-
-
 class Frequent:
     """Counts of texts, of which the rarest are dropped when there are too many.
 
-    A text that is dropped and comes back is counted anew, so a count may be too low by `missed` at most.
+    A text that is dropped and comes back is counted anew, so a count may be too low.
     Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
 
     Parameters
     ----------
     most : texts that are kept
-
-    Attributes
-    ----------
-    missed : the greatest count of a text that was dropped
 
     Examples
     --------
@@ -326,15 +314,12 @@ class Frequent:
     def __init__(self, most: int) -> None:
         self._most = most
         self._counts: Counter[str] = Counter()
-        self.missed = 0
 
-    def add(self, text: str, by: int = 1) -> None:
+    def add(self, text: str) -> None:
         """Count a text."""
-        self._counts[text] += by
+        self._counts[text] += 1
         if len(self._counts) > 2 * self._most:
-            kept = self._counts.most_common(self._most)
-            self.missed = max(self.missed, self._counts.most_common()[self._most][1])
-            self._counts = Counter(dict(kept))
+            self._counts = Counter(dict(self.top(self._most)))
 
     def top(self, number: int) -> list[tuple[str, int]]:
         """The most frequent texts and their counts."""

@@ -142,11 +142,7 @@ def printed(feedback: str = "none") -> dict[str, Any]:
 
 
 def query_of(query: str) -> tuple[dict[str, float], int]:
-    """Number of occurrences of each term of a query, and the number of terms beyond the limit, which are left out.
-
-    >>> query_of('"Bell" OR bell*')
-    ({'bell': 2.0, 'or': 1.0}, 0)
-    """
+    """Number of occurrences of each term of a query, and the number of terms beyond the limit, which are left out."""
     count = Counter(terms(without_controls(query)))
     return dict(islice(((term, float(n)) for term, n in count.items()), QUERY_TERMS)), max(0, len(count) - QUERY_TERMS)
 
@@ -173,29 +169,19 @@ def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[
     runs, wanted = _RUN.findall(text)[:_MAX_RUNS], frozenset(wanted)
     has = [frozenset(terms(run)).intersection(wanted) for run in runs]
     start = _best_start(has, words)
-    passage = " ".join(_marked(run, wanted, marks) if has[place] else run for place, run in _part(runs, start, words))
+    shown = zip(runs[start : start + words], has[start:], strict=False)
+    passage = " ".join(_marked(run, wanted, marks) if found else run for run, found in shown)
     return "... " * (start > 0) + passage + " ..." * (start + words < len(runs))
-
-
-def _part(runs: list[str], start: int, words: int) -> list[tuple[int, str]]:
-    return list(enumerate(runs))[start : start + words]
 
 
 def _best_start(has: list[frozenset[str]], words: int) -> int:
     """Start of the passage with the most distinct terms; of several, the one with the most terms, then the first."""
-    count, total, best, start = dict[str, int](), 0, (0, 0), 0
-    for end, terms_here in enumerate(has):
-        for term in terms_here:
-            count[term] = count.get(term, 0) + 1
-        total += len(terms_here)
-        if end >= words:
-            for term in has[end - words]:
-                count[term] -= 1
-            total -= len(has[end - words])
-        worth = sum(number > 0 for number in count.values()), total
-        if worth > best:
-            best, start = worth, max(0, end - words + 1)
-    return start
+
+    def worth(start: int) -> tuple[int, int]:
+        found = has[start : start + words]
+        return len(frozenset().union(*found)), sum(map(len, found))
+
+    return max((max(0, end - words + 1) for end, found in enumerate(has) if found), key=worth, default=0)
 
 
 def _marked(run: str, wanted: frozenset[str], marks: tuple[str, str]) -> str:

@@ -1,19 +1,23 @@
-"""The collection that is searched: pages, each a group of segments, with the postings of terms.
+"""The collection that is searched: pages, each a group of segments, with the postings of terms; in memory, or an index.
 
 Functions that cut a page into segments are arguments of the searches.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, islice, pairwise, repeat
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import WORD
+from scrapy_pagelets.index.interface import TITLE, UNSEARCHED
 from scrapy_pagelets.index.terms import terms
 
 #: A function from the texts of a page's pagelets to the texts of its segments.
@@ -22,6 +26,30 @@ Cut = Callable[[Sequence[str]], Sequence[str]]
 _WINDOW: Final = 200
 #: Blank lines separate the blocks of a text in the feed.
 _BLANK: Final = re.compile(r"\n\s*\n")
+
+
+#: The record in which FTS5 keeps the number of texts and of their tokens.
+_AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
+_POSTINGS: Final = f"""
+SELECT page, id, count(*), length, role = '{TITLE}' FROM postings CROSS JOIN pagelets ON id = doc WHERE term = ?
+GROUP BY doc ORDER BY doc
+"""
+_MATCHING: Final = "SELECT rowid FROM search(?)"
+#: Read from the index by_page alone, without the texts.
+_PAGES: Final = "SELECT id, page FROM pagelets"
+_UNSEARCHED: Final = ", ".join(f"'{role}'" for role in UNSEARCHED)
+_LENGTHS: Final = f"""
+SELECT key, sum(length) FROM json_each(?) CROSS JOIN pagelets ON page = value WHERE role NOT IN ({_UNSEARCHED})
+GROUP BY key
+"""
+_TEXTS: Final = f"""
+SELECT key, text FROM json_each(?) CROSS JOIN pagelets ON page = value WHERE role NOT IN ({_UNSEARCHED})
+ORDER BY key, number
+"""
+_FOUND: Final = """
+SELECT url, title, near_duplicate_of, number, text FROM json_each(?) CROSS JOIN pagelets ON pagelets.id = value
+JOIN pages ON pages.id = page ORDER BY key
+"""
 
 
 class Size(NamedTuple):
@@ -58,28 +86,8 @@ class Postings(NamedTuple):
     title: Bools
 
 
-class Collection(Protocol):
-    """Pages and their segments by number; all lengths are in words."""
-
-    @property
-    def size(self) -> Size:
-        """The numbers of pages, segments and words."""
-
-    def postings(self, wanted: Sequence[str]) -> Postings:
-        """Postings of the terms."""
-
-    def frequencies(self, wanted: Sequence[str]) -> Ints:
-        """(n,) Number of pages that contain each of the terms."""
-
-    def page_lengths(self, pages: Ints) -> Ints:
-        """(n,) Number of words of each page."""
-
-    def segments(self, pages: Ints, cut: Cut) -> Segments:
-        """Segments of some pages, in the order of these, as ``cut`` makes them."""
-
-
 class MemoryCollection:
-    """A collection in memory.
+    """A collection in memory: pages and their segments by number; all lengths are in words.
 
     Parameters
     ----------
@@ -152,6 +160,82 @@ class MemoryCollection:
         return self._counts.indices[rows].astype(np.int64), self._counts.data[rows]
 
 
+class StoredMatches(NamedTuple):
+    """A pagelet and its page; ``docs/feed.md`` explains the fields. A title is the pagelet with the number -1."""
+
+    url: str
+    title: str
+    near_duplicate_of: str | None
+    number: int
+    text: str
+
+
+class StoredCollection:
+    """An SQLite index as a collection, without the pagelets that are not searched; a query reads only what it needs.
+
+    Parameters
+    ----------
+    base : the database; reads are consistent with each other if a transaction has begun
+    """
+
+    def __init__(self, base: sqlite3.Connection) -> None:
+        self._base = base
+
+    @cached_property
+    def size(self) -> Size:
+        """The numbers of pages, segments and words."""
+        (pages,) = self._base.execute("SELECT count(*) FROM pages").fetchone()
+        (block,) = self._base.execute(_AVERAGES).fetchone() or (b"",)
+        segments, words, *_ = *_varints(block), 0, 0
+        return Size(pages, segments, words)
+
+    def postings(self, wanted: Sequence[str]) -> Postings:
+        """Postings of the terms."""
+        postings = [
+            np.array(self._base.execute(_POSTINGS, (term,)).fetchall(), np.int64).reshape(-1, 5) for term in wanted
+        ]
+        place = np.repeat(np.arange(len(postings)), [len(rows) for rows in postings])
+        page, segment, tf, length, title = np.concatenate([np.zeros((0, 5), np.int64), *postings]).T
+        return Postings(place, page, segment, tf, length, title.astype(np.bool_))
+
+    def frequencies(self, wanted: Sequence[str]) -> Ints:
+        """(n,) Number of pages that contain each of the terms."""
+        numbers, pages = self._owners
+        queries = (self._base.execute(_MATCHING, (f'"{term}"',)) for term in wanted)
+        found = (np.fromiter((pagelet for (pagelet,) in rows), np.int64) for rows in queries)
+        return np.array([len(np.unique(pages[np.searchsorted(numbers, pagelets)])) for pagelets in found], np.int64)
+
+    def page_lengths(self, pages: Ints) -> Ints:
+        """(n,) Number of words of each page."""
+        lengths = np.zeros(len(pages), np.int64)
+        for place, length in self._base.execute(_LENGTHS, (json.dumps(pages.tolist()),)):
+            lengths[place] = length
+        return lengths
+
+    def segments(self, pages: Ints, cut: Cut) -> Segments:
+        """Segments of some pages."""
+        texts: list[list[str]] = [[] for _ in pages]
+        for place, text in self._base.execute(_TEXTS, (json.dumps(pages.tolist()),)):
+            texts[place].append(text)
+        cut_pages = [cut(page) for page in texts]
+        return Segments(
+            np.repeat(pages, [len(page) for page in cut_pages]), *count(map(terms, chain.from_iterable(cut_pages)))
+        )
+
+    def found(self, segments: Ints) -> list[StoredMatches]:
+        """The pagelets with these numbers in the index, and their pages."""
+        return [StoredMatches(*row) for row in self._base.execute(_FOUND, (json.dumps(segments.tolist()),))]
+
+    @cached_property
+    def _owners(self) -> tuple[Ints, Ints]:
+        """The numbers of all pagelets, ascending, and the number of the page of each: faster than a join."""
+        rows = np.fromiter(chain.from_iterable(self._base.execute(_PAGES)), np.int64).reshape(-1, 2)
+        return tuple(rows[np.argsort(rows[:, 0])].T)
+
+
+Collection = MemoryCollection | StoredCollection
+
+
 class Segments(NamedTuple):
     """Segments of some pages.
 
@@ -168,20 +252,12 @@ class Segments(NamedTuple):
 
 
 def cut_whole(texts: Sequence[str]) -> Sequence[str]:
-    """FULLDOC: the page is one segment.
-
-    >>> len(cut_whole(["One", "two"]))
-    1
-    """
+    """FULLDOC: the page is one segment."""
     return ["\n\n".join(texts)]
 
 
 def cut_blocks(texts: Sequence[str]) -> Sequence[str]:
-    r"""DOMPS: each paragraph, heading, list or table of the extracted text is a segment.
-
-    >>> cut_blocks(["One\n\ntwo", "three"])
-    ['One', 'two', 'three']
-    """
+    r"""DOMPS: each paragraph, heading, list or table of the extracted text is a segment."""
     return [block for text in texts for block in _BLANK.split(text)]
 
 
@@ -205,12 +281,7 @@ def cut_pagelets(texts: Sequence[str]) -> Sequence[str]:
 
 
 def count(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], Any]:
-    """Vocabulary and counts of texts, each given as its terms.
-
-    >>> vocabulary, counts = count([["a", "b", "a"], [], ["b"]])
-    >>> vocabulary, counts.toarray().tolist()
-    ({'a': 0, 'b': 1}, [[2, 1], [0, 0], [0, 1]])
-    """
+    """Vocabulary and counts of texts, each given as its terms."""
     from scipy.sparse import csr_array
 
     texts, numbers = list(texts), dict[str, int]()
@@ -219,3 +290,13 @@ def count(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], Any]:
     counts = csr_array((np.ones(len(column), np.int64), column, ends), (len(texts), len(numbers)))
     counts.sum_duplicates()
     return numbers, counts
+
+
+def _varints(block: bytes) -> Iterator[int]:
+    """Decode the numbers of a record: seven bits a byte, highest first; only the last byte of a number is below 128."""
+    value = 0
+    for byte in block:
+        value = value << 7 | byte & 127
+        if byte < 128:
+            yield value
+            value = 0

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.retrieval.collection import Collection, Cut, Segments, cut_pagelets
-from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded, relevance_weight, selection_value
+from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded, relevance_weight
 
 Query = Mapping[str, float]
 #: Values that agree to this many decimals count as equal: further digits depend on the order of a sum.
@@ -83,7 +83,7 @@ def by_segments(
     r = np.asarray((chosen.counts > 0).sum(axis=0))
     fresh, n = _candidates(collection, chosen, r > 0, query, feedback)
     weight = relevance_weight(n, collection.size.pages, r[fresh], relevant, plus=formula.plus)
-    value = selection_value(weight, r[fresh], max(1, relevant))
+    value = weight * r[fresh] / max(1, relevant)  # (1): the weight times the share of the selected segments
     best = _best(_names(chosen, fresh[value > 0]), value[value > 0], feedback.terms)
     return expanded(query, list(best), feedback.share)
 
@@ -115,7 +115,7 @@ def best_segments(
 
     The average length in the formula is that of the candidates. With that of pages, short segments would win.
     """
-    candidates = collection.segments(ranking.first(feedback.pages).page, feedback.cut)
+    candidates = collection.segments(ranking.page[: feedback.pages], feedback.cut)
     columns = [candidates.vocabulary.get(term, -1) for term in query]
     present = [(term, column) for term, column in zip(query, columns, strict=True) if column >= 0]
     tf = candidates.counts[:, [column for _, column in present]].toarray()
@@ -131,10 +131,7 @@ def best_segments(
 def _candidates(
     collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, feedback: Feedback
 ) -> tuple[Ints, Ints]:
-    """Numbers of the wanted terms that may be added, and the number of pages of each.
-
-    Terms of the query, stop words and common terms may not be added.
-    """
+    """Numbers of the wanted terms, but those of the query, stop words and common ones; and how many pages have each."""
     left_out = feedback.stop_words.union(query)
     wanted[[chosen.vocabulary[term] for term in left_out if term in chosen.vocabulary]] = False
     fresh = np.flatnonzero(wanted)

@@ -39,10 +39,6 @@ class Ranking:
     def __len__(self) -> int:
         return len(self.page)
 
-    def first(self, count: int) -> Ranking:
-        """Return the ranking of the best pages only."""
-        return Ranking(self.page[:count], self.score[:count], self.segment[:count])
-
 
 def rank(
     collection: Collection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0, title: float = 1.0
@@ -182,24 +178,6 @@ def relevance_weight(
     outside = (np.maximum(n - r, 0) + 0.5) / (np.maximum(documents - n - relevant + r, 0) + 0.5)
     weight: Floats = np.log(among / outside + plus)
     return weight
-
-
-def selection_value(weight: ArrayLike, r: ArrayLike, relevant: int) -> Floats:
-    """Term selection value (1): the weight of a term times its share of the selected segments.
-
-    Parameters
-    ----------
-    weight : w(1) of the term
-    r : number of selected segments that contain the term
-    relevant : number of selected segments, R
-
-    Examples
-    --------
-    >>> selection_value([4.0, 2.0], [5, 20], 20).tolist()
-    [1.0, 2.0]
-    """
-    value: Floats = np.asarray(weight, float) * np.asarray(r, float) / relevant
-    return value
 
 
 def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
-import numpy as np
 from cssselect import HTMLTranslator, SelectorError
 from lxml import etree
 
@@ -17,9 +16,7 @@ from scrapy_pagelets.page.roles import IGNORE_LINKS, Cause, Marks, links_inside
 from scrapy_pagelets.page.urls import host_of
 
 _ANY: Final = "*"
-
 _PATTERN: Final = re.compile(r"(\*\.)?((?:\[[0-9a-fA-F:.]+\]|[^\s/\\@?#*:\[\]]+)(?::[0-9]+)?)")
-
 _PORT: Final = re.compile(r":[0-9]+$")
 
 
@@ -32,12 +29,6 @@ class HostPattern:
     written : as it stands in the file
     host : normalised, with the port if there is one; "" for any
     below : whether hosts below it match as well
-
-    Examples
-    --------
-    >>> pattern = HostPattern.of("*.Example.com")
-    >>> [pattern.matches(host) for host in ("example.com", "www.example.com:8000", "anexample.com")]
-    [True, True, False]
     """
 
     written: str
@@ -92,13 +83,6 @@ class Rules:
     ----------
     path : the file, for messages
     rules : in the order of the file
-
-    Examples
-    --------
-    >>> rule = Rule(1, [HostPattern.of("example.com")], {"headline": [Selector.of("h2")]})
-    >>> page = Rules("rules.toml", [rule]).mark(Page.parse(b"<h1>Shop</h1><h2>Kettle</h2>", "http://example.com/"))
-    >>> [page.nodes.xpath(row) for row in page.marks.headline]
-    ['/html/body/h2']
     """
 
     def __init__(self, path: str = "", rules: Sequence[Rule] = ()) -> None:
@@ -112,11 +96,6 @@ class Rules:
         """Return the page with the rows that rules name in its ``marks``; the page itself if no rule has its host."""
         found = self._of_host(host_of(page.url)) if self._rules else []
         return replace(page, marks=self._marks(page, found)) if found else page
-
-    @staticmethod
-    def headline(page: Page) -> list[int]:
-        """Return the rows of the elements that rules name as headline, in document order; `mark` has come before."""
-        return page.marks.headline
 
     def without_page(self) -> list[str]:
         """Name the rules that no page had, with their lines."""
@@ -143,60 +122,41 @@ class Rules:
         return [(written, rule) for rule, patterns in matching if (written := next(patterns, None)) is not None]
 
     def _marks(self, page: Page, found: Sequence[tuple[str, Rule]]) -> Marks:
-        row_of = _rows(page)
+        leaves = set(page.nodes.leaves.tolist())
+        row_of = {element: row for row, element in enumerate(page.nodes.elements) if row not in leaves}
         rows: dict[Cause, list[int]] = {}
         problems = []
-        for host, rule, action, selector in _parts(found):
+        for host, rule in found:
             self._used.add(rule)
-            own = rows.setdefault(Cause(host, action), [])
-            try:
-                elements = selector.elements(page.root)
-            except ValueError as error:
-                problems.append(f"{self._path}, line {selector.line}: {selector.written!r} {error} on {page.url}")
-                elements = []
-            if elements:
-                self._used.add(selector)
-            own += [row for element in elements if (row := row_of.get(element)) is not None]
+            for action, selector in ((action, one) for action, some in rule.selectors.items() for one in some):
+                own = rows.setdefault(Cause(host, action), [])
+                try:
+                    elements = selector.elements(page.root)
+                except ValueError as error:
+                    problems.append(f"{self._path}, line {selector.line}: {selector.written!r} {error} on {page.url}")
+                    elements = []
+                if elements:
+                    self._used.add(selector)
+                own += [row for element in elements if (row := row_of.get(element)) is not None]
         ignored = [row for cause, own in rows.items() if cause.action == IGNORE_LINKS for row in own]
         return Marks(rows, frozenset(links_inside(page.nodes, ignored) if ignored else ()), tuple(problems))
 
 
-def _parts(found: Sequence[tuple[str, Rule]]) -> Iterator[tuple[str, Rule, str, Selector]]:
-    for host, rule in found:
-        for action, selectors in rule.selectors.items():
-            for selector in selectors:
-                yield host, rule, action, selector
-
-
-def _rows(page: Page) -> dict[etree._Element, int]:
-    """The row of each element of a page."""
-    nodes = page.nodes
-    is_element = np.ones(len(nodes), np.bool_)
-    is_element[nodes.leaves] = False
-    return {nodes.elements[row]: row for row in np.flatnonzero(is_element).tolist()}
-
-
 #: How an XPath begins: with a slash, a bracket, a dot and a slash, or the name of a function. No CSS selector does.
 _XPATH: Final = re.compile(r"[/(]|\.{1,2}/|[\w-]+\(")
-
 _LITERAL: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
-
 _FUNCTION: Final = re.compile(r"([\w.-]+)\s*\(")
-
 _PREFIX: Final = re.compile(r"(?<![\w:.-])(?!xml:)([\w.-]+):(?!:)")
-
 #: The functions of XPath 1.0, the tests of nodes, and the operators that a bracket may follow.
 _KNOWN: Final = frozenset(
     "last position count id local-name namespace-uri name string concat starts-with contains substring-before "
     "substring-after substring string-length normalize-space translate boolean not true false lang number sum floor "
     "ceiling round comment text node processing-instruction and or div mod".split()
 )
-
 #: The end of an XPath that selects attributes, text or comments.
 _NOT_ELEMENTS: Final = re.compile(
     r"(?:@[\w:*.-]+|attribute::[\w:*.-]+|(?:text|comment|processing-instruction)\([^()]*\))(?:\[[^\[\]]*\])*$"
 )
-
 _KINDS: Final = {bool: "a truth value", float: "a number", str: "a string"}
 
 

@@ -22,13 +22,12 @@ from scrapy_pagelets.decision.model import Model
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.evidence import Column, keys_of
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
-from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts, body_of, outline
+from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of, outline
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
 
 logger = logging.getLogger(__name__)
-
 #: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
 _LOCK_TIMEOUT: Final = 60.0
 #: Pattern for the names of the files in a folder of stores.
@@ -37,7 +36,6 @@ FILES: Final = "pagelets-sites-*.sqlite"
 UNREADABLE: Final = (TypeError, LookupError, ValueError)
 #: Answered requests of a job that are remembered.
 MAX_ANSWERED: Final = 100_000
-
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sites (name TEXT PRIMARY KEY, version INTEGER NOT NULL, learnt BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS answered (job TEXT NOT NULL, fingerprint TEXT NOT NULL, UNIQUE (job, fingerprint));
@@ -99,25 +97,20 @@ class SiteStore:
         """Write a site, merged with what other processes have learnt about it; returns False if that fails."""
         with self._lock, self._faults(f"the data of {site.name} cannot be written"):
             observations = site.hand_over()
-            with self._keeping(site, observations), writing(self._db):
-                version, learnt = self._read(site.name, known=self._versions.get(site, 0))
-                if learnt is not None:
-                    learnt.count_new(observations)
-                    site.replace(learnt)
-                self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
+            try:
+                with writing(self._db):
+                    version, learnt = self._read(site.name, known=self._versions.get(site, 0))
+                    if learnt is not None:
+                        learnt.count_new(observations)
+                        site.replace(learnt)
+                    self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
+            except BaseException:
+                if observations:
+                    site.keep(observations)
+                raise
             self._versions[site] = version + 1
             return True
         return False
-
-    @contextmanager
-    def _keeping(self, site: Site, observations: list[Observation]) -> Iterator[None]:
-        """Return the observations to the site, for the next attempt, if they cannot be written."""
-        try:
-            yield
-        except BaseException:
-            if observations:
-                site.keep(observations)
-            raise
 
     def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
         """Write the pagelets of pages, and read those that other processes have written.

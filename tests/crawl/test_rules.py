@@ -380,8 +380,8 @@ def test_the_innermost_element_decides_then_keep(selectors, before, left):
 
 def test_headlines_are_rows_in_document_order():
     found = marked("<p>P</p><h1>A</h1><h2>B</h2>", headline=["h2", "h1, h2", "//h1"])
-    assert [found.nodes.elements[row].tag for row in Rules.headline(found)] == ["h1", "h2"]
-    assert Rules.headline(Page.parse(b"<h1>A", "http://example.com/")) == []
+    assert [found.nodes.elements[row].tag for row in found.marks.headline] == ["h1", "h2"]
+    assert Page.parse(b"<h1>A", "http://example.com/").marks.headline == []
 
 
 def test_a_link_is_ignored_only_inside_the_elements():

@@ -27,7 +27,7 @@ from scrapy_pagelets.corpus import statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 from scrapy_pagelets.corpus.engines import Work, groups, store, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
-from scrapy_pagelets.corpus.site_cleaning import PageParser, learn, merge_counts, record_of
+from scrapy_pagelets.corpus.site_cleaning import learn, merge_counts, record_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import word_weights
@@ -295,17 +295,17 @@ def test_pages_that_are_parsed_twice_give_the_same_rows(monkeypatch):
         for number, (url, body) in enumerate(site("h.example", (f"name{letter}" for letter in "abcdefgh")))
     ]  # fmt: skip
     parsed: list[str] = []
-    parse = PageParser.__call__
+    parse = page_cleaning.parse
 
-    def counted(self, row):
+    def counted(row, options):
         parsed.append(row["url"])
-        return parse(self, row)
+        return parse(row, options)
 
-    monkeypatch.setattr(PageParser, "__call__", counted)
+    monkeypatch.setattr(page_cleaning, "parse", counted)
     found, numbers = [], []
     for room in (0, sum(len(row["body"]) for row in rows[:3]), 1 << 20):
         monkeypatch.setattr(page_cleaning, "_KEPT", room)
-        tables = page_cleaning.CleanSites(CorpusOptions(started=DATE))(pa.Table.from_pylist(rows))
+        tables = page_cleaning.clean_sites(pa.Table.from_pylist(rows), CorpusOptions(started=DATE))
         found.append(pa.concat_tables(tables).to_pylist())
         numbers.append(len(parsed))
         parsed.clear()

@@ -19,9 +19,14 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from scrapy_pagelets.archives import record, warc
-from scrapy_pagelets.archives.reader import ArchiveError, Reader, expand, read, records
+from scrapy_pagelets.archives.reader import ArchiveError, Reader, expand, records
 
 HTML = [("Content-Type", "text/html; charset=utf-8")]
+
+
+def read(source, offset, base=""):
+    with Reader() as reader:
+        return reader.read(source, offset, base)
 
 
 def page(number, words=400):

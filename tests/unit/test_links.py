@@ -162,7 +162,7 @@ class TestTables:
     def test_no_pages_make_empty_tables(self):
         tables = read([], Query("guitar"))
         assert (len(tables.urls), len(tables.page), len(tables.source)) == (0, 0, 0)
-        assert len(votes(tables)) == 0
+        assert len(votes(tables).hub) == 0
         assert len(pagerank(tables)) == 0
         assert [len(found) for found in clever(tables)] == [0, 0, 0]
 
@@ -194,8 +194,8 @@ class TestVotes:
 
     def test_a_site_of_its_own_is_ranked_inside(self):
         tables = read([line("http://a.com/", pagelet("text", "http://a.com/2")), line("http://www.a.com/2")])
-        assert len(votes(tables)) == 1
-        assert len(votes(tables, within=False)) == 0
+        assert len(votes(tables).hub) == 1
+        assert len(votes(tables, within=False).hub) == 0
 
     def test_the_best_link_of_an_edge_counts(self):
         far = "and so on " * 12

@@ -19,7 +19,7 @@ from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.answers import FEEDBACK, highlighted, query_of, search
 from scrapy_pagelets.retrieval.collection import MemoryCollection, Size, cut_blocks, cut_pagelets, cut_whole
 from scrapy_pagelets.retrieval.feedback import Feedback, best_segments, by_model, by_segments
-from scrapy_pagelets.retrieval.ranking import Bm2500, expanded, rank, relevance_weight, selection_value
+from scrapy_pagelets.retrieval.ranking import Bm2500, expanded, rank, relevance_weight
 from scrapy_pagelets.retrieval.stored import stored
 
 STRICT, PLUS = Bm2500(), Bm2500(plus=True)
@@ -94,8 +94,7 @@ def test_parameters_out_of_range_are_refused(wrong):
         Bm2500(**wrong)
 
 
-def test_selection_value_and_final_weights_by_hand():
-    assert selection_value([2.0, 3.0], [10, 5], 20).tolist() == [1.0, 0.75]
+def test_final_weights_by_hand():
     weights = expanded({"bell": 2, "patent": 1}, [f"t{i}" for i in range(10)])
     assert weights["bell"] == 4
     assert [round(weights[f"t{i}"], 9) for i in range(10)] == [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
@@ -355,7 +354,7 @@ def test_only_texts_of_the_best_pages_are_read(tmp_path):
     """From the table of texts, only rows that are requested by number are read."""
     pages = [["bell " * (n % 3 + 1), f"word{n}"] for n in range(200)]
     with SQLiteIndex(file_of(pages, tmp_path / "pages.sqlite"), create=False) as index:
-        from scrapy_pagelets.retrieval import stored as module
+        from scrapy_pagelets.retrieval import collection as module
 
         for query in (module._POSTINGS, module._MATCHING, module._LENGTHS, module._TEXTS, module._FOUND):
             plan = " ".join(row[3] for row in index.base.execute(f"EXPLAIN QUERY PLAN {query}", ("[]",)))
