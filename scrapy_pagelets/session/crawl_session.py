@@ -8,9 +8,10 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Final, NoReturn, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -38,13 +39,10 @@ from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.requests import AnsweredRequests, key_of
 from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
-from scrapy_pagelets.session.shared_crawl import Leases
+from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore, meaning
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.session.shared_crawl import SharedCrawl
 
 logger = logging.getLogger(__name__)
 
@@ -83,12 +81,14 @@ class CrawlSession:
             logger.info("Pages are cleaned more slowly, without the compiled core: %s", core.MISSING)
         #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
         self.meaning = f"{_FORMAT} {meaning(model)} {self.config.comparison}" if self.config.redis else ""
+        is_shared = self.config.redis and not is_for_single_pages(crawler)
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
-        self.shared = self._share(crawler)
+        self.shared = SharedCrawl(self.config, crawler, self.warn, self.record_loss) if is_shared else None
         #: The requests of a shared crawl that this process works on.
         self.leases = Leases()
         folder = self.config.store or job
-        self._store = SiteStore(Path(folder) if folder else None, model, self._store_failed)
+        store_failed = partial(self.warn, "store/failed", "%s")
+        self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
         self.sites = SiteCache(
             self._store if self.shared is None else self.shared.sites,
             self.config.model,
@@ -97,7 +97,7 @@ class CrawlSession:
             classifier=self.config.classifier,
         )
         self.answered = AnsweredRequests(self._store, job)
-        self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
+        self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, store_failed)
         #: Responses that were loaded for templates, until the spider requests their pages.
         self.handovers = self.responses if self.shared is None else self.shared.responses
         #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.
@@ -117,14 +117,6 @@ class CrawlSession:
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
-
-    def _share(self, crawler: Crawler) -> SharedCrawl | None:
-        """Connect to the other processes of a shared crawl; commands that show single pages take no part in it."""
-        if not self.config.redis or is_for_single_pages(crawler):
-            return None
-        from scrapy_pagelets.session.shared_crawl import SharedCrawl
-
-        return SharedCrawl(self.config, crawler, self)
 
     def page(self, response: TextResponse) -> Page:
         """Return the page of a response, which is parsed only once; may run in a thread.
@@ -172,7 +164,8 @@ class CrawlSession:
             page = page_of(response.frames, response.url, page, self.config.limits)
         page = self.rules.mark(page)
         for problem in page.marks.problems:
-            self._warn_of_rule(page.url, problem)
+            if self._is_new(page.url, problem):
+                self.warn("rules/failed", "%s", problem)
         return page
 
     def text(self, response: Response) -> str:
@@ -183,7 +176,8 @@ class CrawlSession:
         TooLarge : if the page exceeds the limits of the settings; see `failed`
         """
         self.config.limits.check_size(response.body)
-        text = decoded(response)
+        content_type = response.headers.get("Content-Type")
+        text = decode(response.body, content_type.decode("latin-1") if content_type else None)
         self.config.limits.check(text)
         return text
 
@@ -209,10 +203,6 @@ class CrawlSession:
         is_new = (key := key_of(f"{url}\n{problem}")) not in self._reported
         self._reported.add(key)
         return is_new
-
-    def _warn_of_rule(self, url: str, problem: str) -> None:
-        if self._is_new(url, problem):
-            self.warn("rules/failed", "%s", problem)
 
     def cancel_menu_loads(self) -> None:
         """Cancel the loading of pages for templates, except those that the spider has requested."""
@@ -255,14 +245,8 @@ class CrawlSession:
         if isinstance(error, MemoryError):
             logger.error("%s is not cleaned, there is not enough memory", url)
             return
-        logger.error(
-            "%s could not be cut into pagelets and is not cleaned: please report this\n%s",
-            url,
-            traceback.format_exc(),
-        )
-
-    def _store_failed(self, sentence: str) -> None:
-        self.warn("store/failed", "%s", sentence)
+        sentence = "%s could not be cut into pagelets and is not cleaned: please report this\n%s"
+        logger.error(sentence, url, traceback.format_exc())
 
     async def spider_closed(self) -> None:
         """Save the state in memory, and close the stores."""
@@ -293,12 +277,6 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
 
 
-def decoded(response: Response) -> str:
-    """Return the text of a response, decoded as for our own parser."""
-    content_type = response.headers.get("Content-Type")
-    return decode(response.body, content_type.decode("latin-1") if content_type else None)
-
-
 def _misfits(response: TextResponse) -> int:
     """Number of replacement characters that decoding with the declared charset adds."""
     return max(0, response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd"))
@@ -315,6 +293,19 @@ def session_of(crawler: Crawler) -> CrawlSession:
         except ConfigError as error:
             abort_crawl(crawler, error)
     return _sessions[crawler]
+
+
+class Component:
+    """A middleware, extension or pipeline, which Scrapy makes with the crawler."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.session = session_of(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make it, as Scrapy does."""
+        return cls(crawler)
 
 
 def abort_crawl(crawler: Crawler, reason: object) -> NoReturn:

@@ -10,8 +10,9 @@ import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from secrets import token_hex
-from typing import Final, Protocol
+from typing import Final
 
 from scrapy.crawler import Crawler
 from scrapy.http import Response
@@ -32,21 +33,9 @@ logger = logging.getLogger(__name__)
 
 #: Seconds between two questions whether another process has ended its search.
 _PAUSE: Final = 0.2
-
 #: A loss, and what can be done.
 UNREADABLE: Final = "entries of the shared crawl could not be read"
-
 ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
-
-
-class Session(Protocol):
-    """What of the session of a crawl is needed here."""
-
-    def warn(self, name: str, message: str, *arguments: object) -> None:
-        """Count and log a problem."""
-
-    def record_loss(self, what: str, remedy: str) -> None:
-        """Record a permanent loss."""
 
 
 class SharedCrawl:
@@ -61,21 +50,17 @@ class SharedCrawl:
     responses : responses that were loaded for templates
     """
 
-    def __init__(self, config: Config, crawler: Crawler, session: Session) -> None:
+    def __init__(
+        self, config: Config, crawler: Crawler, warn: Callable[..., None], record_loss: Callable[..., None]
+    ) -> None:
         if not is_asyncio_available():
             raise ConfigError("PAGELETS_REDIS needs the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         if job := job_dir(crawler.settings):
             raise ConfigError(f"JOBDIR ({job}) cannot be combined with PAGELETS_REDIS, which keeps the job itself")
-        self._session = session
+        self._warn, self._record_loss = warn, record_loss
         self.worker = _worker()
-        self.server = Server(
-            config.redis,
-            f"pagelets:{config.redis_key or _key(crawler)}:",
-            lambda sentence: session.warn("redis/away", "%s", sentence),
-            lambda sentence: logger.info("%s", sentence),
-            lambda sentence: session.warn("redis/restarted", "%s", sentence),
-        )
-        failed: Callable[[str], None] = lambda sentence: session.warn("store/failed", "%s", sentence)  # noqa: E731
+        self.server = Server(config.redis, f"pagelets:{config.redis_key or _key(crawler)}:", warn)
+        failed = partial(warn, "store/failed", "%s")
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)
         self.sites = SharedSites(self.server, failed, self._unreadable)
         self.responses = SharedResponses(self.server, failed)
@@ -90,8 +75,8 @@ class SharedCrawl:
         return SharedContents(self.server, store, self._unreadable)
 
     def _unreadable(self, sentence: str) -> None:
-        self._session.warn("shared/unreadable", "%s", sentence)
-        self._session.record_loss(UNREADABLE, ONE_VERSION)
+        self._warn("shared/unreadable", "%s", sentence)
+        self._record_loss(UNREADABLE, ONE_VERSION)
 
     @asynccontextmanager
     async def searching(self, site: str) -> AsyncIterator[None]:

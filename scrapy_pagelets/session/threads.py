@@ -160,12 +160,8 @@ def let_go(*objects: object) -> None:
     _unused.extend(objects)
 
 
-def _trim() -> Callable[[int], int] | None:
-    """``malloc_trim`` of the GNU C library, None for another one."""
-    return getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-
-
-_malloc_trim: Final = _trim()
+#: ``malloc_trim`` of the GNU C library, None for another one.
+_malloc_trim: Final = getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
 def give_back() -> None:
