@@ -48,7 +48,6 @@ logger = logging.getLogger(__name__)
 
 #: The format of what the processes of a shared crawl send each other.
 _FORMAT: Final = 2
-
 P = ParamSpec("P")
 T = TypeVar("T")
 #: Pages above this size in bytes take seconds and cause a warning.
@@ -119,12 +118,7 @@ class CrawlSession:
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
 
     def page(self, response: TextResponse) -> Page:
-        """Return the page of a response, which is parsed only once; may run in a thread.
-
-        Raises
-        ------
-        TooLarge : if the page exceeds the limits of the settings; see `failed`
-        """
+        """Return the page of a response, which is parsed only once; `TooLarge` as `text` says. May run in a thread."""
         if (page := self._pages.get(response)) is None:
             try:
                 page = self._parse(response)
@@ -136,12 +130,7 @@ class CrawlSession:
         return page
 
     async def compute(self, size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function of a page: in a thread, or here if it is short and waits for neither server nor disk.
-
-        Parameters
-        ----------
-        size : of the page, in bytes
-        """
+        """Call a function of a page of ``size`` bytes: in a thread, or here if it is short and never waits."""
         if self.sites.may_wait:
             return await in_thread(function, *args, **kwargs)
         return await in_thread_if_long(size, function, *args, **kwargs)
@@ -169,12 +158,7 @@ class CrawlSession:
         return page
 
     def text(self, response: Response) -> str:
-        """Return the text of a response, for the parser.
-
-        Raises
-        ------
-        TooLarge : if the page exceeds the limits of the settings; see `failed`
-        """
+        """Return the text of a response, for the parser; `TooLarge` if it exceeds the limits of the settings."""
         self.config.limits.check_size(response.body)
         content_type = response.headers.get("Content-Type")
         text = decode(response.body, content_type.decode("latin-1") if content_type else None)
@@ -186,7 +170,8 @@ class CrawlSession:
             self._warn_once(page.url, "blank", "%s is an empty page")
         if len(response.body) > _LARGE:
             self._warn_once(page.url, "large", "%s has %d MB: it takes a while", len(response.body) // 1_000_000)
-        if not text.isascii() and (misfits := _misfits(response)):
+        declared = response.text if not text.isascii() else ""  # decoded with the declared charset
+        if (misfits := declared.count("\ufffd") - response.body.count(b"\xef\xbf\xbd")) > 0:
             self._warn_once(page.url, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
         if beyond := page.nodes.links.beyond if page.base else len(page.nodes.links.href):
             self._warn_once(page.url, "many_links", "%s has too many and too long links: %d are left out", beyond)
@@ -275,11 +260,6 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
         return read(name)
     except ConfigError as error:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
-
-
-def _misfits(response: TextResponse) -> int:
-    """Number of replacement characters that decoding with the declared charset adds."""
-    return max(0, response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd"))
 
 
 _sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()

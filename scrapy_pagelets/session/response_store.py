@@ -183,12 +183,7 @@ FRAMES: Final = "_pagelets_frames"
 
 
 class RenderedResponse(HtmlResponse):
-    """A response as it was received, with its rendered frames; copies keep them.
-
-    Attributes
-    ----------
-    frames : rendered frames, see `scrapy_pagelets.rendering.snapshot.page_of`
-    """
+    """A response as it was received, with its rendered frames, see `snapshot.page_of`; copies keep them."""
 
     attributes = (*HtmlResponse.attributes, "frames")
 
@@ -200,9 +195,7 @@ class RenderedResponse(HtmlResponse):
 class SharedResponses:
     """Responses in Redis, by token; the counterpart of `ResponseStore` for pages that are loaded for a template.
 
-    Parameters
-    ----------
-    failed : called with a sentence if a response cannot be written, or is damaged; its page will be fetched again
+    ``failed`` is called with a sentence if one cannot be written, or is damaged; its page will be fetched again.
     """
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import re
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from secrets import token_hex
 from typing import Final
@@ -28,8 +27,6 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
 from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
-
-logger = logging.getLogger(__name__)
 
 #: Seconds between two questions whether another process has ended its search.
 _PAUSE: Final = 0.2
@@ -58,7 +55,8 @@ class SharedCrawl:
         if job := job_dir(crawler.settings):
             raise ConfigError(f"JOBDIR ({job}) cannot be combined with PAGELETS_REDIS, which keeps the job itself")
         self._warn, self._record_loss = warn, record_loss
-        self.worker = _worker()
+        host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
+        self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"
         self.server = Server(config.redis, f"pagelets:{config.redis_key or _key(crawler)}:", warn)
         failed = partial(warn, "store/failed", "%s")
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)
@@ -66,12 +64,7 @@ class SharedCrawl:
         self.responses = SharedResponses(self.server, failed)
 
     def contents(self, store: ContentStore) -> SharedContents:
-        """Return a store of contents that compares pages with those of all processes.
-
-        Parameters
-        ----------
-        store : an empty one, which becomes the copy of this process
-        """
+        """Return a store that compares pages with those of all processes; an empty ``store`` becomes its copy here."""
         return SharedContents(self.server, store, self._unreadable)
 
     def _unreadable(self, sentence: str) -> None:
@@ -94,15 +87,8 @@ class SharedCrawl:
         try:
             yield
         finally:
-            try:
+            with suppress(RedisAway):  # then the search ends when this process has ended
                 await in_waiting_thread(self.frontier.end_search, site)
-            except RedisAway:
-                logger.debug("the search for a template of %s ends when this process has ended", site)
-
-
-def _worker() -> str:
-    host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
-    return f"{host}-{os.getpid()}-{token_hex(2)}"
 
 
 def _key(crawler: Crawler) -> str:
