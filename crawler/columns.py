@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, time
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,7 +23,6 @@ EXTRA: Final = "extra"
 #: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
 MAX_FIELDS: Final = 256
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
-
 Row = dict[str, Any]
 
 
@@ -43,7 +43,9 @@ class Columns:
     def __init__(self, rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> None:
         import pyarrow as pa
 
-        types = {name: _column_type(declared.get(name), _values(rows, name)) for name in _names(rows, declared)}
+        names = [name for name in dict.fromkeys(chain(declared, *rows)) if name != EXTRA][:MAX_FIELDS]
+        values = {name: [row[name] for row in rows if row.get(name) is not None] for name in names}
+        types = {name: _column_type(declared.get(name), values[name]) for name in names}
         columns = [*((name, kind) for name, kind in types.items() if kind is not None), (EXTRA, pa.string())]
         self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": VERSION})
 
@@ -61,17 +63,6 @@ class Columns:
         rest = {name: plain(value) for name, value in rest.items()}
         arrays[-1] = pa.array([_json(rest) if rest else None], pa.string())
         return pa.record_batch(arrays, self.schema)
-
-
-def _names(rows: list[Row], declared: Iterable[str]) -> list[str]:
-    names = dict.fromkeys(declared)
-    for row in rows:
-        names |= dict.fromkeys(row)
-    return [name for name in names if name != EXTRA][:MAX_FIELDS]
-
-
-def _values(rows: list[Row], name: str) -> list[Any]:
-    return [row[name] for row in rows if row.get(name) is not None]
 
 
 def _column_type(declared: pa.DataType | None, values: list[Any]) -> pa.DataType | None:
@@ -140,10 +131,7 @@ def _array(value: Any, kind: pa.DataType) -> pa.Array | None:
 
 
 def _exact(value: Any, kind: pa.DataType) -> pa.Array | None:
-    """A column of one row; None if the value would not survive the round trip.
-
-    Arrow converts silently: 1.5 to an integer, "abc" to a list of letters. It also drops unknown struct fields.
-    """
+    """A column of one row; None if Arrow would silently make 1 of 1.5, letters of "abc", or drop struct fields."""
     import pyarrow as pa
 
     try:
@@ -158,17 +146,13 @@ def _same(value: Any, back: Any) -> bool:
     if value is None or back is None:
         return value is back
     if isinstance(value, dict):
-        return (
-            isinstance(back, dict)
-            and value.keys() <= back.keys()
-            and all(_same(value.get(name), part) for name, part in back.items())
-        )
+        known = isinstance(back, dict) and value.keys() <= back.keys()
+        return known and all(_same(value.get(name), part) for name, part in back.items())
     if isinstance(value, list | tuple):
         return isinstance(back, list) and len(value) == len(back) and all(map(_same, value, back))
     if isinstance(value, int | float) and isinstance(back, int | float):
-        return isinstance(value, bool) == isinstance(back, bool) and (
-            value == back or (value != value and back != back)
-        )
+        equal = value == back or (value != value and back != back)
+        return equal and isinstance(value, bool) == isinstance(back, bool)
     same_kind = isinstance(value, datetime) == isinstance(back, datetime)  # datetime is a subclass of date
     return same_kind and isinstance(value, type(back)) and bool(value == back)
 

@@ -8,23 +8,21 @@ from collections import defaultdict
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.crawler.feed_export import location
-from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
+from scrapy_pagelets.session.crawl_session import Component, abort_crawl
 from scrapy_pagelets.session.scrapy_hooks import mark_failed
 from scrapy_pagelets.session.threads import computed, in_thread
 
 logger = logging.getLogger(__name__)
 
 #: Formats of feeds that a report can be made from.
-_FORMATS = ("jsonlines", "jsonl", "jl", "parquet")
-
-
+_FORMATS: Final = ("jsonlines", "jsonl", "jl", "parquet")
 #: What classes and functions do that compute, in words for the reader of a report.
 _STEPS: Final = {
     "prepare": "loading models and libraries",
@@ -36,7 +34,6 @@ _STEPS: Final = {
     "CrawlSession": "parsing and learning pages",
     "MenuSearch": "loading pages for templates",
     "Prober": "loading pages for templates",
-    "Handovers": "loading pages for templates",
     "SegmentPipeline": "cutting pages into pagelets",
     "StripPipeline": "deciding what is template, and writing the content",
     "DuplicatesPipeline": "looking for near-duplicates",
@@ -49,7 +46,7 @@ _STEPS: Final = {
 _LEAST: Final = 0.05
 
 
-class CrawlReport:
+class CrawlReport(Component):
     """Write a report on the feed to the file ``PAGELETS_REPORT`` when the crawl has ended.
 
     It is the report of ``scrapy pagelets report FEED --html FILE``, and tells more: how long the crawl took, what it
@@ -57,20 +54,15 @@ class CrawlReport:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
+        super().__init__(crawler)
         if not self.session.config.report:
             raise NotConfigured
-        self.crawler = crawler
         self._path = Path(self.session.config.report)
         self._feed = _readable_feed(crawler)
         self._computed_before = dict(computed)
         if problem := self._obstacle():
             abort_crawl(crawler, f"PAGELETS_REPORT cannot be used: {problem}")
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def _obstacle(self) -> str:
         """Why no report can be written, and what to do; "" if nothing is in the way."""

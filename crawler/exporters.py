@@ -39,19 +39,14 @@ class ParquetItemExporter(BaseItemExporter):
 
     Parameters
     ----------
-    file
-        Open for writing bytes; the exporter does not close it.
-    batch_items
-        Number of items in a row group, at least 1.
-    compression
-        A Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``.
+    file : open for writing bytes; the exporter does not close it
+    batch_items : number of items in a row group, at least 1
+    compression : a Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``
 
     Raises
     ------
-    ImportError
-        pyarrow is not installed.
-    ValueError
-        ``batch_items`` is less than 1, or the file has data.
+    ImportError : pyarrow is not installed
+    ValueError : ``batch_items`` is less than 1, or the file has data
     """
 
     def __init__(
@@ -62,11 +57,9 @@ class ParquetItemExporter(BaseItemExporter):
         if batch_items < 1:
             raise ValueError(f"batch_items is {batch_items}: a row group has at least one item")
         if not isinstance(file, PostProcessingManager) and _has_data(file):
-            name = getattr(file, "name", "the feed")
-            raise ValueError(
-                f"{name} already has data and Parquet cannot be appended to: use -O, or 'overwrite': True in FEEDS"
-            )
-        self._sink = _Sink(file)
+            advice = "Parquet cannot be appended to: use -O, or 'overwrite': True in FEEDS"
+            raise ValueError(f"{getattr(file, 'name', 'the feed')} already has data and {advice}")
+        self._file = file
         self._batch_items = batch_items
         self._compression = compression
         self._first: list[Row] = []
@@ -91,12 +84,7 @@ class ParquetItemExporter(BaseItemExporter):
             raise
 
     def export_item(self, item: Any) -> None:
-        """Add a snapshot of the item to the current row group.
-
-        Raises
-        ------
-        OSError : if the file could not be written; also for all later items, because the file is incomplete
-        """
+        """Add a snapshot of the item to the current row group; OSError if the file could not be written, ever since."""
         if self._fault is not None:
             raise self._fault
         row = dict(self._serialized(item))
@@ -132,7 +120,7 @@ class ParquetItemExporter(BaseItemExporter):
         first, self._first, self._size = self._first, [], 0
         self._columns = columns = Columns(first, self._declared())
         try:
-            self._writer = ParquetWriter(self._sink, columns.schema, compression=self._compression)
+            self._writer = ParquetWriter(self._file, columns.schema, compression=self._compression)
         except OSError as error:
             self._fault = error
             raise
@@ -168,12 +156,10 @@ class ParquetItemExporter(BaseItemExporter):
 
     def _declared(self) -> dict[str, pa.DataType | None]:
         """Return the columns known before the first item, with the types of those that belong to the feed."""
-        feed = feed_types()
-        if self.fields_to_export is None:
-            return dict(feed)
-        if isinstance(self.fields_to_export, Mapping):
-            return {column: feed.get(field) for field, column in self.fields_to_export.items()}
-        return {field: feed.get(field) for field in self.fields_to_export}
+        feed, wanted = feed_types(), self.fields_to_export
+        if isinstance(wanted, Mapping):
+            return {column: feed.get(field) for field, column in wanted.items()}
+        return {field: feed.get(field) for field in (feed if wanted is None else wanted)}
 
 
 def _stop(spider: Spider) -> None:
@@ -184,12 +170,7 @@ def _stop(spider: Spider) -> None:
 
 
 def require_pyarrow() -> None:
-    """Check that pyarrow is installed.
-
-    Raises
-    ------
-    ImportError : if it is not
-    """
+    """Raise an ImportError that says how to install pyarrow, if it is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -201,27 +182,3 @@ def _has_data(file: IO[bytes]) -> bool:
         return file.tell() > 0
     except (OSError, AttributeError):  # a pipe
         return False
-
-
-class _Sink:
-    """The file interface that Arrow needs, for files without ``tell``; closing it leaves the file open."""
-
-    closed = False
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._written = 0
-
-    def write(self, data: Any) -> int:
-        self._file.write(bytes(data))
-        self._written += len(data)
-        return len(data)
-
-    def tell(self) -> int:
-        return self._written
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        self.flush()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
@@ -13,24 +12,19 @@ from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.preparation import COLLECTOR, prepare
 from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets
-from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
 
-class SiteReport:
+class SiteReport(Component):
     """Log a summary of each site when the spider closes."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-        self.session = session_of(crawler)
+        super().__init__(crawler)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def spider_closed(self) -> None:
         sites = self.session.sites.summary()
@@ -66,25 +60,20 @@ class SiteReport:
             logger.info("%s and %s link each other and have %d templates in common", *sisters)
             self.session.count("detection/sisters")
         if shared.full:
-            self.session.warn(
-                "detection/full", "there are more pagelets than can be counted: the last pages were not counted"
-            )
+            sentence = "there are more pagelets than can be counted: the last pages were not counted"
+            self.session.warn("detection/full", sentence)
 
 
-class Preparation:
+class Preparation(Component):
     """Call `prepare` before the first page, and let the `GarbageCollector` work as long as the crawl runs."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
+        super().__init__(crawler)
         if is_for_single_pages(crawler):
             raise NotConfigured
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
         self._open = False
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     async def spider_opened(self) -> None:
         await in_thread(prepare, self.session.config)

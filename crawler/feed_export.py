@@ -96,7 +96,6 @@ class Feeds(FeedExporter):
                 self.is_whole = False
 
     async def close_spider(self, spider: Spider) -> None:
-        """Close the feeds."""
         await super().close_spider(spider)
         stats = self.crawler.stats
         failed = sum(int(n) for name, n in stats.get_stats().items() if name.startswith(_FAILED)) if stats else 0
@@ -161,11 +160,7 @@ def _complete_last_line(path: str) -> bool:
 
 
 def _part(uri: str, worker: str) -> str:
-    """The name of the part of a feed that one process of a shared crawl writes.
-
-    >>> _part("out/cleaned.jsonl", "host-4711-a0b1")
-    'out/cleaned.part-host-4711-a0b1.jsonl'
-    """
+    """The part of a feed that one process of a shared crawl writes: ``out/cleaned.part-host-4711-a0b1.jsonl``."""
     if not worker:
         return uri
     start, dot, end = uri.rpartition(".")

@@ -44,7 +44,6 @@ class JobScheduler(Scheduler):
         return super().from_crawler(crawler)
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue a request."""
         try:
             return super().enqueue_request(request)
         except OSError as error:
@@ -93,7 +92,6 @@ class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
         self.f = _Unbuffered(key, "rb+")
 
     def push(self, request: Request) -> None:
-        """Add a request."""
         end = self.f.seek(0, os.SEEK_END)
         try:
             super().push(request)
@@ -119,7 +117,6 @@ class JobState(SpiderState):
     """Scrapy's extension that saves ``spider.state``, but a state that cannot be read or saved is only reported."""
 
     def spider_opened(self, spider: Spider) -> None:
-        """Read the state."""
         try:
             super().spider_opened(spider)
         except Exception as error:  # unpickling a damaged file can raise anything
@@ -128,7 +125,6 @@ class JobState(SpiderState):
             session_of(spider.crawler).warn("store/failed", sentence, self.statefn, error)
 
     def spider_closed(self, spider: Spider) -> None:
-        """Write the state."""
         try:
             super().spider_closed(spider)
         except OSError as error:

@@ -43,9 +43,7 @@ _THRESHOLDS: Final = (10_000, 10, 10)
 
 
 class GarbageCollector:
-    """Freeze what the process has loaded, and collect less often, as long as crawls run.
-
-    What lives as long as the process need not be scanned again and again.
+    """Freeze what the process has loaded, which need not be scanned again, and collect less often while crawls run.
 
     The first of several crawls in a process begins this, the last one ends it and restores what was before. A project
     that collects less often anyhow, or not at all, keeps its thresholds.
@@ -56,7 +54,6 @@ class GarbageCollector:
         self._before = gc.get_threshold()
 
     def begin(self) -> None:
-        """Begin a crawl."""
         self._crawls += 1
         if self._crawls > 1:
             return
@@ -66,7 +63,6 @@ class GarbageCollector:
             gc.set_threshold(*_THRESHOLDS)
 
     def end(self) -> None:
-        """End a crawl."""
         self._crawls -= 1
         if self._crawls:
             return

@@ -6,7 +6,6 @@ import logging
 import shlex
 import sys
 from collections.abc import Iterator, Sized
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import IO, Any, Final, Self
@@ -21,7 +20,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
-from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
+from scrapy_pagelets.session.crawl_session import Component, CrawlSession
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 
 logger = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ logger = logging.getLogger(__name__)
 _REFRESH: Final = 0.5
 
 
-class ProgressLog:
+class ProgressLog(Component):
     """Log each ``LOGSTATS_INTERVAL`` what is cleaned, held back and why; at the end, what came out and where.
 
     If the standard error is a terminal, its last line tells the same all the time; in a notebook, an output of the cell
@@ -38,10 +37,9 @@ class ProgressLog:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         if is_for_single_pages(crawler):
             raise NotConfigured
-        self.crawler = crawler
-        self.session = session_of(crawler)
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logging = create_looping_call(self._log)
         self._drawing = create_looping_call(self._draw)
@@ -50,10 +48,6 @@ class ProgressLog:
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def spider_opened(self) -> None:
         if self._interval:
@@ -98,39 +92,21 @@ class ProgressLog:
 _READABLE: Final = (".jsonl", ".jl", ".parquet")
 
 
-@dataclass(frozen=True)
 class _Counts:
     """Numbers of a crawl by its stats; see ``docs/settings.md``."""
 
-    cleaned: int
-    words: int
-    template: int
-    duplicates: int
-    empty: int
-    sites: int
-
-    @classmethod
-    def of(cls, session: CrawlSession) -> Self:
+    def __init__(self, session: CrawlSession) -> None:
         names = ("pages/cleaned", "words", "words/template", "duplicates", "pages/empty")
-        stats = session.stats
-        cleaned, words, template, duplicates, empty = (
-            0 if stats is None else stats.get_value(f"pagelets/{name}", 0) for name in names
-        )
-        return cls(cleaned, words, template, duplicates, empty, len(session.sites))
-
-    @property
-    def share(self) -> str:
-        return f"{self.template / self.words:.0%}" if self.words else "0%"
+        stats = {} if session.stats is None else session.stats.get_stats()
+        counts: list[int] = [stats.get(f"pagelets/{name}", 0) for name in names]
+        self.cleaned, self.words, self.template, self.duplicates, self.empty = counts
+        self.sites = len(session.sites)
+        self.share = f"{self.template / self.words:.0%}" if self.words else "0%"
 
 
 def progress_line(session: CrawlSession, requests: int) -> str:
-    """One line for a terminal: what matters most comes first, for the end of the line may be cut off.
-
-    Parameters
-    ----------
-    requests : number of requests that wait in the scheduler
-    """
-    counts, progress = _Counts.of(session), session.progress
+    """One line for a terminal: what matters most comes first, for the end may be cut off. ``requests`` have to wait."""
+    counts, progress = _Counts(session), session.progress
     parts = [f"{counts.cleaned:,} cleaned", f"{progress.rate(counts.cleaned):.1f}/s"]
     if (step := progress.step) is not None:
         parts.append(f"{step.name} {step.pages if step.share is None else format(step.share, '.0%')}")
@@ -146,7 +122,7 @@ def progress_line(session: CrawlSession, requests: int) -> str:
 
 def progress_sentence(session: CrawlSession, requests: int) -> str:
     """The same in words, for a log, and why pages are held back."""
-    counts, progress = _Counts.of(session), session.progress
+    counts, progress = _Counts(session), session.progress
     rate = 60 * progress.rate(counts.cleaned)
     parts = [
         f"{counted(counts.cleaned, 'page')} cleaned (at {rate:.0f} a minute), {counts.share} of the words are "
@@ -166,7 +142,7 @@ def progress_sentence(session: CrawlSession, requests: int) -> str:
 
 def closing_lines(session: CrawlSession) -> Iterator[str]:
     """What came out of a crawl, where it is, how to look at it, and each kind of warning once more."""
-    counts, feeds = _Counts.of(session), session.progress.feeds
+    counts, feeds = _Counts(session), session.progress.feeds
     yield (
         f"{counted(counts.cleaned, 'page')} cleaned: {counted(counts.words - counts.template, 'word')} kept, "
         f"{counts.template:,} ({counts.share}) stripped as template"
@@ -198,12 +174,7 @@ def duration(seconds: float) -> str:
 
 
 class LiveLine:
-    """A line below the log of this process.
-
-    Parameters
-    ----------
-    console : of the terminal that the log is written to
-    """
+    """A line below the log of this process, on the console that the log is written to."""
 
     #: The terminal has one last line, whatever the number of crawls in the process.
     _taken: bool = False
@@ -232,7 +203,6 @@ class LiveLine:
         self._live.start()
 
     def show(self, line: str) -> None:
-        """Change the line."""
         self._live.update(Text(line, style="bold", no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def end(self) -> None:
@@ -259,12 +229,7 @@ class _Above:
 
 
 class NotebookLine:
-    """An output of a cell that changes, in place of the last line of a terminal, see `live_line.LiveLine`.
-
-    Parameters
-    ----------
-    display : ``IPython.display.display``
-    """
+    """An output of a cell that changes, by ``IPython.display.display``, in place of a `LiveLine`."""
 
     def __init__(self, display: Any) -> None:
         self._display = display

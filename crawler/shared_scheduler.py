@@ -58,7 +58,7 @@ class SharedScheduler(BaseScheduler):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        self.crawler: Any = crawler  # whose engine is made later
         self.session = session_of(crawler)
         assert self.session.shared is not None
         self.shared = self.session.shared
@@ -96,8 +96,7 @@ class SharedScheduler(BaseScheduler):
             abort_crawl(self.crawler, error)
         if not joined:
             self._state = State(finished=True)
-            sentence = "this crawl has just finished: to crawl again, wait ten minutes or set PAGELETS_REDIS_KEY"
-            logger.info("%s", sentence)
+            logger.info("this crawl has just finished: to crawl again, wait ten minutes or set PAGELETS_REDIS_KEY")
             return
         after_requests(self.crawler, self._end_lease)
         self._task = asyncio.ensure_future(self._run())
@@ -105,10 +104,6 @@ class SharedScheduler(BaseScheduler):
     def _end_lease(self, request: Request) -> None:
         if (lease := self._in_engine.pop(request, None)) is not None:
             self._leases.end(lease)
-
-    @property
-    def _engine(self) -> Any:
-        return self.crawler.engine
 
     def __len__(self) -> int:
         """Number of requests that wait in Redis and here, as far as this process knows."""
@@ -192,7 +187,7 @@ class SharedScheduler(BaseScheduler):
             while not (self._state.finished or self._closing):
                 self._woken.clear()
                 await self._exchange()
-                self._engine._slot.nextcall.schedule()
+                self.crawler.engine._slot.nextcall.schedule()
                 await asyncio.sleep(_LEAST)
                 is_hungry = not self._here and not self._state.finished
                 beat = self.session.config.redis_lease / _BEATS
@@ -203,18 +198,12 @@ class SharedScheduler(BaseScheduler):
 
     def _fail(self, error: Exception) -> None:
         """Stop because Redis is full, has lost the crawl or refuses a command."""
-        if isinstance(error, RedisFull):
-            self._stop("redis_full", _FULL, error)
-        elif not isinstance(error, RedisAway):  # which says that the crawl is closing
-            self._stop("redis_failed", "%s", error)
-
-    def _stop(self, reason: str, sentence: str, error: Exception) -> None:
-        if self._stopped:
+        if self._stopped or isinstance(error, RedisAway):  # which says that the crawl is closing
             return
-        self._stopped = reason
+        self._stopped, sentence = ("redis_full", _FULL) if isinstance(error, RedisFull) else ("redis_failed", "%s")
         logger.error(sentence, error, exc_info=not isinstance(error, PageletsError))
         self.crawler.signals.connect(mark_failed, signals.engine_stopped)
-        self._stopping = asyncio.ensure_future(self._engine.close_spider_async(reason=reason))
+        self._stopping = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=self._stopped))
 
     async def _exchange(self) -> None:
         """Hand over what is new, and get requests."""

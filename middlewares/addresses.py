@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -12,11 +10,11 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_reactor_installed
 
 from scrapy_pagelets.page.urls import host_of
-from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.outgoing import FOLLOWED, ForbiddenAddress, install, is_forbidden
 
 
-class AddressMiddleware:
+class AddressMiddleware(Component):
     """Refuse links to loopback, link-local and private addresses, also after each redirect.
 
     This concerns pages that are loaded for templates and links that the spider `site` follows, but not the hosts on
@@ -25,13 +23,9 @@ class AddressMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
+        super().__init__(crawler)
         if self.session.config.private_addresses:
             raise NotConfigured
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         if is_reactor_installed():

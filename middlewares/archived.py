@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -12,7 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record
-from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: source, offset and base of the archived page that answers the request.
@@ -21,18 +21,14 @@ ARCHIVED: Final = "_pagelets_archived"
 _MAX_URL_LENGTH: Final = 2000
 
 
-class ArchivedMiddleware:
+class ArchivedMiddleware(Component):
     """Answer requests of the spider `archive` before any other middleware sees them, so that nothing is fetched."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
+        super().__init__(crawler)
         self._reader = Reader()
         self._reading = Lock()
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        crawler.signals.connect(self._reader.close, signals.spider_closed)
 
     async def process_request(self, request: Request) -> Response | None:
         if ARCHIVED not in request.meta:
@@ -51,17 +47,9 @@ class ArchivedMiddleware:
             raise IgnoreRequest(str(error)) from None
         return HtmlResponse(record.url, headers=record.headers, body=record.body)
 
-    def spider_closed(self) -> None:
-        self._reader.close()
-
 
 def archive_request(record: Record, base: str) -> Request:
-    """Return a request that `ArchivedMiddleware` answers with a page of an archive.
-
-    Raises
-    ------
-    ValueError : if Scrapy does not accept the URL
-    """
+    """Return a request for a page of an archive, see `ArchivedMiddleware`; ValueError if Scrapy refuses the URL."""
     meta: dict[str, Any] = {ARCHIVED: (record.source, record.offset, base), "pagelets_fetched_at": record.fetched_at}
     # No middleware may send the request to the network, whatever the page contains.
     meta |= dict.fromkeys(

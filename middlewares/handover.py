@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Self
+from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -13,8 +13,7 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
 from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
-from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.outgoing import Sent
+from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
@@ -32,7 +31,7 @@ class _Subtracting(StatsCollector):
         self._counted.inc_value(key, -count, start)
 
 
-class HandoverMiddleware:
+class HandoverMiddleware(Component):
     """Answer requests with responses that were loaded for a template, so that no page is fetched twice.
 
     The middleware comes after those that change requests, and sees requests as they are sent. A request gets the
@@ -46,22 +45,21 @@ class HandoverMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         if is_for_single_pages(crawler):
             raise NotConfigured
-        self.session = session_of(crawler)
-        self.crawler = crawler
         self._identities = Identities(crawler, self)
         crawler.signals.connect(self.scheduler_empty, signals.scheduler_empty)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     async def process_request(self, request: Request) -> Response | None:
         sent = self._identities.of(request)
         if HANDOVER_TOKEN in request.meta:
-            self._check(request, sent)
+            # A middleware may have given a probe another identity than the request of its key page has.
+            expected = request.meta[HANDOVER_TOKEN]
+            if sent.obstacle is not None or token_of(self.crawler, request, sent.identity) != expected:
+                raise IdentityDiffers
+            request.meta["dont_merge_cookies"] = True  # nor may its response change the cookies of the spider
             return None
         self.session.sent[request] = sent
         if sent.obstacle is not None or (token := token_of(self.crawler, request, sent.identity)) is None:
@@ -70,8 +68,7 @@ class HandoverMiddleware:
             await asyncio.wait({loading})
         elif not self.session.handovers.has(token):
             return None
-        stored = await in_thread(self.session.handovers.take, token)
-        if stored is None:
+        if (stored := await in_thread(self.session.handovers.take, token)) is None:
             return None
         self.session.count("probe/handed_over")
         if stored.request is not None:
@@ -79,19 +76,10 @@ class HandoverMiddleware:
         if isinstance(stored, RenderedResponse):
             request.meta[FRAMES] = stored.frames
         response = stored.replace(request=request)
-        self._uncount(request, response)
-        return response
-
-    def _uncount(self, request: Request, response: Response) -> None:
-        """Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded."""
+        # Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded.
         if self.crawler.stats is not None and self.crawler.get_downloader_middleware(DownloaderStats) is not None:
             DownloaderStats(_Subtracting(self.crawler)).process_response(request, response)
-
-    def _check(self, probe: Request, sent: Sent) -> None:
-        """Refuse a probe that a middleware has given another identity than the request of its key page."""
-        if sent.obstacle is not None or token_of(self.crawler, probe, sent.identity) != probe.meta[HANDOVER_TOKEN]:
-            raise IdentityDiffers
-        probe.meta["dont_merge_cookies"] = True  # nor may its response change the cookies of the spider
+        return response
 
     def process_response(self, request: Request, response: Response) -> Response:
         if HANDOVER_TOKEN in request.meta:
@@ -100,7 +88,6 @@ class HandoverMiddleware:
 
     def scheduler_empty(self) -> None:
         """Cancel probes that are still loading if they alone keep the crawl from finishing."""
-        assert self.crawler.engine is not None
         engine: Any = self.crawler.engine
         active = engine.downloader.active
         if not active or engine._start is not None or not engine.scraper.slot.is_idle():

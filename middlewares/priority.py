@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from math import sqrt
 from pathlib import Path
@@ -15,6 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
@@ -36,6 +36,9 @@ _TEMPLATE: Final = 10
 #: Request meta: relevance that a page passes on to the pages it links to, from 0 to 1.
 _INHERITED: Final = "_pagelets_inherited"
 _FILE: Final = "pagelets-topic.npz"
+_SCORED: Final = (
+    "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone"
+)
 #: The hubs of a site are scored after this many of its pages.
 _PAGES: Final = 10
 #: Sites whose hubs are remembered.
@@ -74,7 +77,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         self.topic = self._topic()
         self._scored: WeakKeyDictionary[Response, PageScores | None] = WeakKeyDictionary()
         self._relevance = 0.0
-        self._distillers: OrderedDict[str, Distiller] = OrderedDict()
+        self._distillers: LocalCache[str, Distiller] = LocalCache(_SITES)
         queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
         #: None if requests that wait cannot be raised.
         self._waiting = waiting_of(crawler) if self.topic and not job and issubclass(queue, RaisingQueue) else None
@@ -93,9 +96,8 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         try:
             topic = Topic(texts)
         except ValueError as error:
-            self.session.warn(
-                "priority/no_topic", "the crawl has no topic (%s): set PAGELETS_TOPIC to other words", error
-            )
+            sentence = "the crawl has no topic (%s): set PAGELETS_TOPIC to other words"
+            self.session.warn("priority/no_topic", sentence, error)
             return None
         if self._file is not None and self._file.exists():
             try:
@@ -135,10 +137,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
     def _distiller_of(self, site: str) -> Distiller:
         """The distiller of a site; those of sites that have had no page for long are forgotten."""
-        distiller = self._distillers.setdefault(site, Distiller())
-        self._distillers.move_to_end(site)
-        if len(self._distillers) > _SITES:
-            self._distillers.popitem(last=False)
+        distiller = self._distillers[site] = self._distillers.pop(site, Distiller())
         return distiller
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
@@ -161,17 +160,12 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         if context is None:
             return None
         try:
-            return self.score(context, response.meta.get(_INHERITED, 0.0))
+            scores, page = score(context.record.cut(), self.topic, response.meta.get(_INHERITED, 0.0)), context.page
+            ignored = {int(page.nodes.links.key[i]) for i in page.marks.ignored_links}
+            return scores._replace(ignored=frozenset(ignored - {0} - scores.links.keys()))
         except Exception:
             context.fail()
             return None
-
-    def score(self, context: PageContext, inherited: float) -> PageScores:
-        """Score the links of a page by its pagelets."""
-        scores = score(context.record.cut(), self.topic, inherited)
-        page = context.page
-        ignored = {int(page.nodes.links.key[i]) for i in page.marks.ignored_links}
-        return scores._replace(ignored=frozenset(ignored - {0} - scores.links.keys()))
 
     def _remember(self, response: Response, scores: PageScores | None) -> None:
         self._scored[response] = scores
@@ -203,12 +197,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         if stats is None or not pages:
             return
         stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
-        logger.info(
-            "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone",
-            pages,
-            self._relevance / pages,
-            stats.get_value("pagelets/priority/template", 0),
-        )
+        logger.info(_SCORED, pages, self._relevance / pages, stats.get_value("pagelets/priority/template", 0))
         if self.topic is not None and self._file is not None:
             try:
                 await in_thread(self.topic.save, self._file)

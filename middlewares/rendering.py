@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import Request, signals
@@ -19,7 +18,7 @@ from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.page_load import ConnectProxy, Permit
-from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
+from scrapy_pagelets.session.crawl_session import Component, abort_crawl
 from scrapy_pagelets.session.outgoing import addresses, is_forbidden
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
@@ -28,13 +27,11 @@ if TYPE_CHECKING:
     import playwright.async_api as playwright
     from scrapy_playwright.provider import BrowserProvider
 
-logger = logging.getLogger(__name__)
-
 #: Request meta: whether to render the page, whatever the setting says.
 RENDER = "pagelets_render"
 
 
-class RenderingMiddleware:
+class RenderingMiddleware(Component):
     """Render pages, so that their tree is that of the browser and every node has a layout.
 
     ``PAGELETS_RENDER`` renders all pages, request meta ``pagelets_render`` single ones. No page is downloaded twice:
@@ -46,7 +43,7 @@ class RenderingMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
+        super().__init__(crawler)
         if isinstance(crawler.spider, DefaultSpider):
             raise NotConfigured  # `scrapy fetch`, `view` and `shell` show the page as it is
         self.settings = crawler.settings
@@ -61,15 +58,12 @@ class RenderingMiddleware:
                 abort_crawl(crawler, f"PAGELETS_RENDER is on, but {error}")
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     async def process_response(self, request: Request, response: Response) -> Response:
         frames = request.meta.pop(FRAMES, ())
-        if not self._is_wanted(request, response):
+        if not isinstance(response, HtmlResponse) or isinstance(response, RenderedResponse):
             return response
-        assert isinstance(response, HtmlResponse)
+        if not (request.meta.get(RENDER, self.session.config.render) and 200 <= response.status < 300):
+            return response
         if frames:
             return response.replace(cls=RenderedResponse, frames=frames)
         try:
@@ -82,14 +76,6 @@ class RenderingMiddleware:
         except Exception:
             self.session.failed(response.url)
         return response
-
-    def _is_wanted(self, request: Request, response: Response) -> bool:
-        return (
-            bool(request.meta.get(RENDER, self.session.config.render))
-            and isinstance(response, HtmlResponse)
-            and not isinstance(response, RenderedResponse)
-            and 200 <= response.status < 300
-        )
 
     async def _rendered(self, request: Request, response: HtmlResponse) -> RenderedResponse:
         if self._missing:
@@ -133,12 +119,7 @@ class RenderingMiddleware:
         return None if resources is None else await in_waiting_thread(resources.get, url)
 
     def _require_browser(self) -> dict[str, Any]:
-        """Return the launch options of the browser; options of the project take precedence.
-
-        Raises
-        ------
-        MissingBrowser : if there is no browser, or another requirement of rendering is missing
-        """
+        """Return the launch options of the browser; `MissingBrowser` says what is missing for rendering."""
         if obstacle := self.session.config.obstacle_to_rendering:
             raise MissingBrowser(obstacle)
         require_playwright()

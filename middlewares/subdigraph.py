@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final, Self
+from itertools import chain
+from typing import Final
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -16,6 +16,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.datatypes import LocalCache
 
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.class_template import ClassTemplate
@@ -26,7 +27,7 @@ from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
 from scrapy_pagelets.probing.prober import Prober, Traffic
-from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.scrapy_hooks import before_closing, is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
@@ -49,21 +50,10 @@ class _RunningSearch:
     done: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
-    def cancel(self) -> None:
-        if self.task is not None:
-            self.task.cancel()
-
 
 @dataclass
 class _SiteHistory:
-    """What was received and loaded from a site so far.
-
-    Attributes
-    ----------
-    shapes : shapes of the URLs of its pages
-    pages : number of its pages that the spider received
-    loads : number of pages that were loaded for its templates, and of those that running searches may load
-    """
+    """Shapes of URLs of a site, pages that the spider received, and loads, which running searches have or may make."""
 
     shapes: set[str] = field(default_factory=set)
     pages: int = 0
@@ -78,7 +68,7 @@ class _SiteHistory:
         return self.loads + MAX_LOADS <= _FREE_LOADS + self.pages
 
 
-class MenuSubdigraphMiddleware:
+class MenuSubdigraphMiddleware(Component):
     """Load pages of a menu until ``PAGELETS_PROBE`` of them link each other, before the spider gets the key page.
 
     The key page is the first page that fits no known template of its site. Pages are loaded one by one through the
@@ -98,7 +88,7 @@ class MenuSubdigraphMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
+        super().__init__(crawler)
         if not self.session.config.probe or is_for_single_pages(crawler):
             raise NotConfigured
         if not is_asyncio_available():
@@ -106,16 +96,12 @@ class MenuSubdigraphMiddleware:
         self.traffic = Traffic(crawler, self.session.answered)
         self.prober = Prober(crawler, self.session)
         self._searches: dict[str, list[_RunningSearch]] = {}
-        self._histories: OrderedDict[str, _SiteHistory] = OrderedDict()
+        self._histories: LocalCache[str, _SiteHistory] = LocalCache(_MAX_SITES)
         self._closing = False
         self._waiting = 0
         self.session.progress.waiting["while pages of a menu are loaded"] = lambda: self._waiting
         before_closing(crawler, self._close)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def process_request(self, request: Request) -> None:
         if request.callback is not NO_CALLBACK:
@@ -128,7 +114,8 @@ class MenuSubdigraphMiddleware:
     async def process_response(self, request: Request, response: Response) -> Response:
         if request.callback is NO_CALLBACK or ARCHIVED in request.meta:
             return response
-        if not _is_page(request, response):
+        wanted = request.meta.get("pagelets_probe", True)
+        if not isinstance(response, HtmlResponse) or response.status != 200 or not wanted:
             self.traffic.arrived(request)
             return response
         try:
@@ -138,13 +125,12 @@ class MenuSubdigraphMiddleware:
             self.session.failed(response.url)
         return response
 
-    async def _wait_and_learn(self, request: Request, response: Response) -> None:
+    async def _wait_and_learn(self, request: Request, response: HtmlResponse) -> None:
         """Wait until the template of the page's class is known, and learn the page."""
-        assert isinstance(response, HtmlResponse)
-        read = await self.session.compute(len(response.body), self._read, response)
-        page, page_outline, site, is_learnt = read
+        size = len(response.body)
+        page, page_outline, site, is_learnt = await self.session.compute(size, self._read, response)
         self.traffic.arrived(request, page)
-        history = self._history_of(site)
+        history = self._histories[site.name] = self._histories.pop(site.name, _SiteHistory())
         history.add(page)
         if is_learnt:
             return
@@ -158,7 +144,7 @@ class MenuSubdigraphMiddleware:
                 await self._search(site, history, page, page_outline, request)
         finally:
             self._waiting -= 1
-        await self.session.compute(len(response.body), self._learn, page)
+        await self.session.compute(size, self._learn, page)
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Site, bool]:
         """Read a page, and learn it at once if there is nothing to wait for: that saves a change of threads."""
@@ -177,13 +163,6 @@ class MenuSubdigraphMiddleware:
     def _learn(self, page: Page) -> None:
         self.session.sites.learn(page, keep=True)
         self.session.answered.save(_FLUSH)
-
-    def _history_of(self, site: Site) -> _SiteHistory:
-        history = self._histories.setdefault(site.name, _SiteHistory())
-        self._histories.move_to_end(site.name)
-        if len(self._histories) > _MAX_SITES:
-            self._histories.popitem(last=False)
-        return history
 
     async def _search(
         self, site: Site, history: _SiteHistory, page: Page, page_outline: frozenset[int], request: Request
@@ -225,7 +204,7 @@ class MenuSubdigraphMiddleware:
         try:
             running.task = asyncio.ensure_future(search.run(page, request))
             await asyncio.wait({running.task}, timeout=self.prober.limit(request, MAX_LOADS))
-            running.cancel()
+            running.task.cancel()
             template = await in_thread(search.learn, page)
         finally:
             history.loads -= MAX_LOADS - search.loads
@@ -248,21 +227,19 @@ class MenuSubdigraphMiddleware:
             sentence = "%s: the template of a class of pages is what %d pages that link each other share %s: %s"
             logger.info(sentence, site.name, len(members), loads, " ".join(members))
         elif search.obstacle is not None:
-            why = search.obstacle.why
-            logger.info("%s: no page of the menu was loaded for a template, because %s", site.name, why)
-        elif len(search.best) > 1:
-            sentence = "%s: no menu has shown a template, the pages that link each other are copies %s"
-            logger.info(sentence, site.name, loads)
+            sentence = "%s: no page of the menu was loaded for a template, because %s"
+            logger.info(sentence, site.name, search.obstacle.why)
         else:
-            sentence = "%s: no menu has shown a template, there are no two pages that link each other %s"
-            logger.info(sentence, site.name, loads)
+            alone, copies = "there are no two pages that link each other", "the pages that link each other are copies"
+            why = copies if len(search.best) > 1 else alone
+            logger.info("%s: no menu has shown a template, %s %s", site.name, why, loads)
 
     def _close(self) -> None:
         """Release every waiting page and cancel the probes, so that nothing keeps the spider from closing."""
         self._closing = True
-        for searches in self._searches.values():
-            for running in searches:
-                running.cancel()
+        for running in chain(*self._searches.values()):
+            if running.task is not None:
+                running.task.cancel()
         self.session.cancel_menu_loads()
 
     def spider_closed(self) -> None:
@@ -270,10 +247,3 @@ class MenuSubdigraphMiddleware:
         if stats is not None and (templates := stats.get_value("pagelets/templates/probed")):
             loaded = stats.get_value("pagelets/probe/loaded", 0)
             stats.set_value("pagelets/probe/pages_per_template", round(loaded / templates, 2))
-
-
-def _is_page(request: Request, response: Response) -> bool:
-    """False for errors, for responses that are not HTML, and with request meta ``pagelets_probe: False``."""
-    return (
-        isinstance(response, HtmlResponse) and response.status == 200 and bool(request.meta.get("pagelets_probe", True))
-    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,20 +49,15 @@ class DuplicatesPipeline(PagePipeline):
 
     def _open_file(self, path: Path) -> ContentStore:
         """The content store of a job; a temporary one if its file cannot be used."""
-        cause: Exception
         try:
             return self._open(path)
-        except DiskError as error:
-            cause = error
         except StoreError as error:
-            try:
-                renamed = _set_aside(path)
-                store = self._open(path)
-            except (OSError, StoreError):
-                cause = error
-            else:
+            cause = error
+        with suppress(OSError, StoreError):
+            if not isinstance(cause, DiskError):
+                renamed, store = _set_aside(path), self._open(path)
                 sentence = "%s is set aside, pages are not compared with those of earlier runs: %s"
-                self.session.warn("duplicates/set_aside", sentence, renamed, error)
+                self.session.warn("duplicates/set_aside", sentence, renamed, cause)
                 return store
         sentence = "%s is not used, the next run cannot compare its pages with those of this run: %s"
         self.session.warn("duplicates/set_aside", sentence, path, cause)
@@ -72,7 +69,7 @@ class DuplicatesPipeline(PagePipeline):
             path,
             Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
             within_sites=config.duplicates_scope == "site",
-            failed=lambda sentence: self.session.warn("duplicates/in_memory", "%s", sentence),
+            failed=partial(self.session.warn, "duplicates/in_memory", "%s"),
         )
 
     async def process_page(self, item: Any, context: PageContext) -> None:
@@ -93,31 +90,24 @@ class DuplicatesPipeline(PagePipeline):
     def _compare(
         self, context: PageContext, text: str | None
     ) -> tuple[Verdict | None, str | None] | RedisProblem | None:
-        """Compare a page with earlier pages; return its near-duplicate and its sketch, None if the store fails.
+        """Find the near-duplicate of a page with this text, if its item has one, and its sketch; None if that fails.
 
         In a shared crawl, return an error if Redis fails: the item must not be written, it would be doubled.
-
-        Parameters
-        ----------
-        text : as `StripPipeline` has set it on the item; None if it has not
         """
         page, record = context.page, context.record
-        # What another pipeline has written into the text counts in full.
-        weights = None
-        if text in (None, record.text):
+        text = record.text if text is None else text
+        weights = None  # what another pipeline has written into the text counts in full
+        if text == record.text:
             weights = word_weights(page.nodes, record.decision.content, record.decision.templateness)
-        document = Document(
-            page.url, record.text if text is None else text, urls.key(page.canonical_url), page.site, weights
-        )
+        document = Document(page.url, text, urls.key(page.canonical_url), page.site, weights)
         try:
             verdict, sketch = self._store.add(document)
         except RedisProblem as error:
             return error
         except sqlite3.Error as error:
             self.session.warn("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
-            self.session.record_loss(
-                "pages were not compared with others", "make room on the disk and crawl them again"
-            )
+            remedy = "make room on the disk and crawl them again"
+            self.session.record_loss("pages were not compared with others", remedy)
             return None
         if sketch is None:
             self.session.count("duplicates/too_short")

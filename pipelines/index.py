@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -32,6 +33,10 @@ _PATIENCE: Final = 20.0
 #: In the job directory: when the crawl began and which sites it has seen.
 _FILE: Final = "pagelets-index.json"
 _ABOUT: Final = ("title", "language", "fetched_at")
+_LEFT: Final = (
+    "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or for "
+    "`scrapy pagelets index`"
+)
 
 
 class IndexPipeline(PagePipeline):
@@ -54,20 +59,17 @@ class IndexPipeline(PagePipeline):
         try:
             self._began, self._sites = _saved_state(self._state_file)
             self._pending = PendingPages(Path(job) if job else folder_of(self._target), self._target)
-            self._writer = Writer(
-                self._open, self._open_if_available(), self._pending, self.session.warn, self.session.count
-            )
+            opened = self._open_if_available()
+            reopen = partial(open_index, self._target)
+            self._writer = Writer(reopen, opened, self._pending, self.session.warn, self.session.count)
         except (IndexUnusable, OSError) as error:
             abort_crawl(crawler, error)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
-    def _open(self) -> Index:
-        return open_index(self._target)
-
     def _open_if_available(self) -> Index | None:
         """The index; None if it is unavailable when the crawl begins."""
         try:
-            return self._open()
+            return open_index(self._target)
         except IndexAway as error:
             self.session.warn("index/away", "%s; pages wait on disk until it is available", error)
             return None
@@ -118,20 +120,13 @@ class IndexPipeline(PagePipeline):
     def _close(self, reason: str) -> None:
         if left := self._writer.close(_PATIENCE):
             self.session.count("index/left", left)
-            logger.warning(
-                "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or for "
-                "`scrapy pagelets index`",
-                left,
-                shown(self._target),
-                self._pending.path,
-            )
+            logger.warning(_LEFT, left, shown(self._target), self._pending.path)
         elif self.session.config.index_purge and reason == "finished":
             self._purge()
         if self._writer.lost:
             what = f"pages are not in the index {shown(self._target)}"
-            self.session.record_loss(
-                what, "make room on the disk and crawl again, or fill it with the feed", self._writer.lost
-            )
+            remedy = "make room on the disk and crawl again, or fill it with the feed"
+            self.session.record_loss(what, remedy, self._writer.lost)
         if self._pending.unreadable:
             what = f"pages that waited for the index {shown(self._target)} could not be read"
             self.session.record_loss(what, "crawl again", self._pending.unreadable)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, MutableMapping
 from dataclasses import MISSING, is_dataclass
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.metadata.metadata import TOLD
 from scrapy_pagelets.session.config import FIELDS
-from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.crawl_session import Component, session_of
 from scrapy_pagelets.session.items import follow_items
 from scrapy_pagelets.session.page_context import PageContext, current_context, current_places
 
@@ -31,17 +31,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class PagePipeline:
+class PagePipeline(Component):
     """Base class of pipelines that need the page of an item; other items pass unchanged."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-        self.session = session_of(crawler)
+        super().__init__(crawler)
         self.fields = Fields(crawler)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def open_spider(self) -> None:
         follow_items(self.crawler)
@@ -117,7 +112,7 @@ class Fields:
         if content is None or field not in list(content):
             return False
         value = content[field]
-        if not _is_blank(value):
+        if not (value is None or (isinstance(value, _COLLECTIONS) and not value)):
             return True
         return not getattr(self._crawler.spider, "yields_blanks", False) and not _is_default(item, field, value)
 
@@ -177,10 +172,6 @@ def _content_of(item: Any) -> MutableMapping[str, Any] | None:
 def _can_have(item: Any, field: str) -> bool:
     """True if an item has a field or is a dict, which takes any."""
     return isinstance(item, dict) or (ItemAdapter.is_item(item) and field in ItemAdapter(item).field_names())
-
-
-def _is_blank(value: Any) -> bool:
-    return value is None or (isinstance(value, _COLLECTIONS) and not value)
 
 
 def _is_default(item: Any, field: str, blank: Any) -> bool:

@@ -15,19 +15,8 @@ from scrapy.utils.job import job_dir
 from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.feed.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
-from scrapy_pagelets.recrawl.version_store import (
-    CHANGED,
-    COLUMNS,
-    FILE,
-    NEEDED,
-    SAME,
-    Change,
-    PageVersion,
-    VersionDiskError,
-    VersionStore,
-    VersionStoreError,
-    change,
-)
+from scrapy_pagelets.recrawl import version_store
+from scrapy_pagelets.recrawl.version_store import Change, VersionStore, VersionStoreError
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread
@@ -55,7 +44,7 @@ class RecrawlPipeline(PagePipeline):
 
     def _read(self, name: str) -> VersionStore:
         """The versions in a feed, in a temporary file; a feed that cannot be used ends the crawl."""
-        feed = Feed(name, COLUMNS, ("text",), NEEDED)
+        feed = Feed(name, version_store.COLUMNS, ("text",), version_store.NEEDED)
         try:
             store = VersionStore(None)
             number = store.put_feed(feed)
@@ -71,17 +60,17 @@ class RecrawlPipeline(PagePipeline):
         try:
             try:
                 return VersionStore(folder, job)
-            except VersionDiskError:
-                raise
             except VersionStoreError as error:
+                if isinstance(error, version_store.VersionDiskError):
+                    raise
                 sentence = "%s cannot be read: it is renamed to *.broken, and all pages are new: %s"
-                self.session.warn("store/failed", sentence, folder / FILE, error)
-                for part in folder.glob(FILE + "*"):
+                self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
+                for part in folder.glob(version_store.FILE + "*"):
                     part.replace(part.with_name(part.name + ".broken"))
                 return VersionStore(folder, job)
         except (OSError, VersionStoreError) as error:
             sentence = "%s cannot be used, the next crawl cannot compare its pages with those of this one: %s"
-            self.session.warn("store/failed", sentence, folder / FILE, error)
+            self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
             return None
 
     async def process_page(self, item: Any, context: PageContext) -> None:
@@ -94,25 +83,22 @@ class RecrawlPipeline(PagePipeline):
     def _compare(self, context: PageContext) -> Change | None:
         """Compare a page with its earlier version and keep this one; None if there is nothing to compare with."""
         page = context.page
-        now = PageVersion.of(content_of(page.nodes, context.record.decision.content))
+        now = version_store.PageVersion.of(content_of(page.nodes, context.record.decision.content))
         found = None
         try:
             if (source := self._earlier or self._store) is not None:
                 earlier = source.find(page.key)
-                found = change(earlier, now)
-                if found.kind == CHANGED and earlier is not None and self._stands_on(context, earlier):
-                    found, now = Change(SAME, 0.0), now._replace(hash=earlier.hash)
+                found = version_store.change(earlier, now)
+                if found.kind == version_store.CHANGED and earlier is not None:
+                    contents = contents_with_doubtful(page.nodes, context.record.decision.templateness)
+                    if any(content_hash(content) == earlier.hash for content in contents):  # some is only doubtful now
+                        found, now = Change(version_store.SAME, 0.0), now._replace(hash=earlier.hash)
             if self._store is not None:
                 self._store.put(page.key, now)
         except sqlite3.Error as error:
             sentence = "%s is not compared with its earlier version, or not kept for the next crawl: %s"
             self.session.warn("recrawl/failed", sentence, context.url, error)
         return found
-
-    def _stands_on(self, context: PageContext, earlier: PageVersion) -> bool:
-        """Whether the page still has its earlier content, of which some has only become doubtful."""
-        contents = contents_with_doubtful(context.page.nodes, context.record.decision.templateness)
-        return any(content_hash(content) == earlier.hash for content in contents)
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         await in_thread(self._close, reason == "finished")

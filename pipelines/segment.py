@@ -33,14 +33,13 @@ class SegmentPipeline(PagePipeline):
         return item
 
     async def process_page(self, item: Any, context: PageContext) -> None:
-        own, ours = await self.computed(_values, context) or ({}, {})
+        own, ours = await self.computed(self._values, context) or ({}, {})
         for name, value in own.items():
             self.fields.fill(item, name, value)
         for name, value in ours.items():
             self.fields.put(item, name, value)
 
-
-def _values(context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields that a spider may set itself, and our own."""
-    ours = context.record.values(SEGMENT)
-    return context.record.values(PAGE), ours
+    def _values(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The fields that a spider may set itself, and our own."""
+        ours = context.record.values(SEGMENT)
+        return context.record.values(PAGE), ours

@@ -12,6 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.feed.class_templates import StrippedClass, StrippedTemplates, stripped_runs
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
@@ -35,9 +36,8 @@ class TemplatesPipeline(PagePipeline):
         if not self.session.config.templates:
             raise NotConfigured
         self._path = Path(self.session.config.templates)
-        self._new = self._path.with_name(f"{self._path.name}.new")
         try:
-            _check(self._path, self._new)
+            _check(self._path)
         except OSError as error:
             abort_crawl(crawler, f"PAGELETS_TEMPLATES cannot be used: {self._path}: {error.strerror or error}")
         self._templates = StrippedTemplates()
@@ -67,12 +67,10 @@ class TemplatesPipeline(PagePipeline):
         if not len(self._templates):
             return
         try:
-            with self._new.open("w", encoding="utf-8") as file:
+            with whole_file(self._path) as new, new.open("w", encoding="utf-8") as file:
                 for record in self._templates.records():
                     file.write(json.dumps(record, ensure_ascii=False) + "\n")
-            self._new.replace(self._path)
         except OSError as error:
-            self._new.unlink(missing_ok=True)
             self.session.warn("templates/failed", "%s cannot be written: %s", self._path, error)
             remedy = "make room on the disk, or name another file, and crawl again"
             self.session.record_loss(f"templates could not be written to {self._path}", remedy, len(self._templates))
@@ -81,16 +79,12 @@ class TemplatesPipeline(PagePipeline):
         logger.info("%s in %s", counted(len(self._templates), "template"), self._path)
 
 
-def _check(path: Path, new: Path) -> None:
-    """Find out now whether a file can be written.
-
-    Raises
-    ------
-    OSError : if it cannot
-    """
+def _check(path: Path) -> None:
+    """Find out now whether a file can be written; an OSError says why not."""
     if path.is_dir():
         raise IsADirectoryError("it is a folder, give the name of a file")
     path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.new")
     new.touch()
     new.unlink()
     if path.exists():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+from itertools import chain, islice
+from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import warn, write
-from scrapy_pagelets.feed.feed_reader import Feed, Line
+from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.feed.feed_schema import FEED
 
 #: What a chunk does not say of its page.
@@ -32,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the lines."""
     feed = Feed(options.feed, (*_PAGE, "chunks"), one_of=("chunks",), advice=_ADVICE)
-    if options.out is not None and _is_same(Path(options.out), Path(options.feed)):
+    names = (options.feed, options.out)
+    if options.out is not None and all(map(os.path.exists, names)) and os.path.samefile(*names):
         raise CommandError(f"{options.out} is the feed itself: give another file to write")
     lines = _lines(feed, duplicates=not options.no_duplicates)
     if options.out is None:
@@ -44,29 +46,20 @@ def run(options: argparse.Namespace) -> None:
         warn(feed.note)
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
-
-
 def _lines(feed: Feed, *, duplicates: bool) -> Iterator[str]:
     for page in feed:
         if duplicates or page.get("near_duplicate_of") is None:
             for chunk in page["chunks"]:
-                yield json.dumps(_record(page, chunk))
-
-
-def _record(page: Line, chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk with the fields of its page; the URL of the page is ``page``."""
-    about = {"page" if name == "url" else name: page.get(name) for name in _PAGE}
-    return {**about, **chunk}
+                # The URL of the page is ``page``.
+                about = {"page" if name == "url" else name: page.get(name) for name in _PAGE}
+                yield json.dumps(about | chunk)
 
 
 def _save(lines: Iterator[str], name: str) -> None:
     """Write the lines to a file, which is not touched if the feed cannot be used."""
-    first = next(lines, None)
+    first = list(islice(lines, 1))
     try:
         with open(name, "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in ([] if first is None else [first]))
-            file.writelines(f"{line}\n" for line in lines)
+            file.writelines(f"{line}\n" for line in chain(first, lines))
     except OSError as error:
         raise CommandError(f"{name} cannot be written: {error.strerror or error}") from None

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.corpus.job import Report
 
-_ENGINES: Final = ("duckdb", "spark")
-#: What each engine needs, and the extra that installs it.
-_NEEDED: Final = {"duckdb": ("duckdb", "pyarrow"), "spark": ("pyspark", "pyarrow")}
-_EXTRA: Final = {"duckdb": "corpus", "spark": "spark"}
+#: Engine -> what it needs, and the extra that installs it.
+_ENGINES: Final = {"duckdb": (("duckdb", "pyarrow"), "corpus"), "spark": (("pyspark", "pyarrow"), "spark")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the job; the exit code is 1 if a source could not be read to its end."""
-    _check_libraries(options.engine)
+    needed, extra = _ENGINES[options.engine]
+    if missing := [name for name in needed if find_spec(name) is None]:
+        raise CommandError(f"this needs {' and '.join(missing)}: pip install 'scrapy-pagelets[{extra}]'")
     from scrapy_pagelets.corpus.inputs import sources_of
     from scrapy_pagelets.corpus.job import CorpusJob, prepare_job
 
@@ -79,12 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def corpus_options(config: Config) -> CorpusOptions:
-    """The settings of a crawl that a corpus job follows.
-
-    Raises
-    ------
-    ConfigError : for a setting that it cannot follow
-    """
+    """The settings of a crawl that a corpus job follows; ConfigError for one that it cannot follow."""
     from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.duplicates.threshold import Threshold
@@ -109,11 +104,6 @@ def corpus_options(config: Config) -> CorpusOptions:
     )
 
 
-def _check_libraries(engine: str) -> None:
-    if missing := [name for name in _NEEDED[engine] if find_spec(name) is None]:
-        raise CommandError(f"this needs {' and '.join(missing)}: pip install 'scrapy-pagelets[{_EXTRA[engine]}]'")
-
-
 def _engine(options: argparse.Namespace, out: Path) -> EmbeddedEngine | SparkEngine:
     if options.engine == "spark":
         from scrapy_pagelets.corpus.distributed import SparkEngine
@@ -129,19 +119,15 @@ def _show(report: Report, out: Path) -> int:
     pages, are = counted(report.pages, "page"), "is" if report.pages == 1 else "are"
     show(f"{pages} of {counted(report.sites, 'site')} {are} in {out}, {report.duplicates:,} of them near-duplicates")
     show(f"{counted(report.templates, 'template')}, {counted(report.links, 'link')}")
-    for line in _problems(report):
-        warn(line)
-    return 1 if report.broken else 0
-
-
-def _problems(report: Report) -> list[str]:
-    lines = [f"left out: {', '.join(f'{count} {reason}' for reason, count in sorted(report.skipped.items()))}"]
-    lines = lines if report.skipped else []
+    if report.skipped:
+        warn(f"left out: {', '.join(f'{count} {reason}' for reason, count in sorted(report.skipped.items()))}")
     for why, count, url in report.failures:
-        lines.append(f"{counted(count, 'page')} could not be cleaned, the first is {url}: {why}")
+        warn(f"{counted(count, 'page')} could not be cleaned, the first is {url}: {why}")
+    for sentence in report.broken:
+        warn(sentence)
     if report.broken:
-        lines += [*report.broken, f"{len(report.broken)} sources or pages are not there, or not whole"]
-    return lines
+        warn(f"{len(report.broken)} sources or pages are not there, or not whole")
+    return 1 if report.broken else 0
 
 
 def main(arguments: list[str] | None = None) -> int:

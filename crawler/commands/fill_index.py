@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from itertools import chain
-from typing import Any, Final
+from itertools import islice
+from typing import Final
 
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
@@ -15,9 +15,7 @@ from scrapy_pagelets.index.targets import kind_of, open_index
 
 #: Number of pages to write at once.
 _BATCH: Final = 64
-
 _COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")
-
 _PAGELET: Final = ("id", "role", "templateness", "text", "words")
 
 
@@ -46,38 +44,24 @@ def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:
     """Write the pages; return the numbers of pages, of their pagelets, and of deleted pages."""
     seen, sites, pages, parts = now(), set(), 0, 0
     kind_of(options.index)
-    batches = _batches(feed)
-    first = next(batches)  # reports a bad feed before an index is created
+    found = _pages(feed)
+    batch = list(islice(found, _BATCH))  # reports a bad feed before an index is created
     with open_index(options.index) as index:
-        for batch in chain([first], batches):
+        while batch:
             index.upsert(batch)
             sites |= {page.site for page in batch}
             seen = min(seen, *(page.crawled for page in batch))  # pages that waited were crawled earlier
             pages += len(batch)
             parts += sum(len(page.pagelets) for page in batch)
+            batch = list(islice(found, _BATCH))
         return pages, parts, index.purge(seen, sites) if options.purge else 0
-
-
-def _batches(feed: Feed) -> Iterator[list[IndexedPage]]:
-    batch = []
-    for page in _pages(feed):
-        batch.append(page)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def _pages(feed: Feed) -> Iterator[IndexedPage]:
     """The pages of a feed, with the time of their crawl if they waited for their index, else with the time now."""
     for line in feed:
         try:
-            page = page_of(line | {"pagelets": pagelets_of_line(line)}, _crawled(line))
+            page = page_of(line | {"pagelets": pagelets_of_line(line)}, str(line.get("crawled") or now()))
         except (ValueError, AttributeError) as error:
             raise feed.error(f"{line['url']} is not a page ({error})") from None
         yield page
-
-
-def _crawled(line: dict[str, Any]) -> str:
-    return str(line.get("crawled") or now())

@@ -15,9 +15,7 @@ from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
 
 _DEFAULT: Final = Config()
-
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
-
 #: Texts of blocks are cut to this length.
 _SHOWN: Final = 60
 
@@ -120,16 +118,12 @@ def _blocks(feed: Feed, threshold: Threshold) -> Iterator[str]:
     rows = on_several_hosts(near_groups(pages.blocks(feed), threshold), pages.urls)
     yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several hosts"
     if rows:
-        texts = _texts({block for block, _, _ in rows}, feed)
+        wanted = {block for block, _, _ in rows}
+        found = ((i, text) for i, (_, text) in enumerate(Pages().blocks(feed)) if i in wanted)
+        texts = {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in found}
         yield ""
         yield f"{'hosts':>5}  {'pages':>10}  text"
         yield from (f"{hosts:>5}  {on:>10}  {texts[block]}" for block, on, hosts in rows)
-
-
-def _texts(numbers: set[int], feed: Feed) -> dict[int, str]:
-    """The beginnings of the texts of some blocks."""
-    texts = ((i, text) for i, (_, text) in enumerate(Pages().blocks(feed)) if i in numbers)
-    return {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in texts}
 
 
 def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:

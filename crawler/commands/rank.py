@@ -52,12 +52,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], Iterator[str]]:
-    """Choose the function for the options.
-
-    Raises
-    ------
-    CommandError : if the options contradict each other, or if none says what to rank by
-    """
+    """The function for the options, which must not contradict each other."""
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of lines, from 1")
     if options.query is None and not options.pagerank and options.related is None:
@@ -135,12 +130,6 @@ def _related(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _tables(options: argparse.Namespace) -> Tables:
-    """The tables of a feed.
-
-    Raises
-    ------
-    FeedError : if the file is not a feed, or if it has no links
-    """
     from scrapy_pagelets.links.link_tables import Query, TableError, read
 
     feed = Feed(options.feed, _COLUMNS, _PAGELET)
@@ -162,12 +151,7 @@ def _size(tables: Tables) -> str:
 
 
 def _query_summary(tables: Tables) -> str:
-    """Describe how many pages the query finds.
-
-    Raises
-    ------
-    CommandError : if it finds none
-    """
+    """Describe how many pages the query finds; it must find one."""
     matching = tables.terms > 0
     if not matching.any():
         raise CommandError(f"{_size(tables)}; no page has a word of the query in its content")

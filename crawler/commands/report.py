@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.crawler.commands.terminal import show, terminal_width, warn
 from scrapy_pagelets.feed.feed_reader import Feed
 
 if TYPE_CHECKING:
@@ -99,18 +97,13 @@ def show_tables(summary: Summary) -> None:
     )
     for page in summary.doubtful[:_SHOWN]:
         show(f"look at {page.url}: {page.reason}")
-    width = _width()
+    width = terminal_width() or _WIDTH
     for line in table(summary, width) if width >= _NARROW else entries(summary):
         show(line)
     for line in most_stripped(summary, width):
         show(line)
     if width >= _NARROW:
         show(_MEANING)
-
-
-def _width() -> int:
-    """Width of the terminal in characters, or of other output."""
-    return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else _WIDTH
 
 
 def most_stripped(summary: Summary, width: int) -> Iterator[str]:
@@ -149,7 +142,8 @@ def table(summary: Summary, width: int = _WIDTH) -> list[str]:
         drawn.add_column(name, justify="right", overflow="fold")
     for name, totals in _rows(summary):
         repeated = f"{sum(count for _, count in totals.repeated):,}" if isinstance(totals, SiteSummary) else ""
-        drawn.add_row(Text(visible(name)), *_cells(totals), repeated)
+        words = (f"{totals.pages:,}", f"{totals.kept:,}", f"{totals.stripped:,}", f"{totals.share:.0%}")
+        drawn.add_row(Text(visible(name)), *words, f"{totals.duplicates:,}", f"{totals.empty:,}", repeated)
     if (more := len(summary.sites) - _SITES) > 0:
         drawn.add_row(f"and {counted(more, 'site')} with fewer pages")
     console = Console(width=width, color_system=None)
@@ -164,8 +158,3 @@ def _rows(summary: Summary) -> Iterator[tuple[str, Totals]]:
         yield name, site
         for number, page_class in sorted(site.classes.items(), key=lambda item: -item[1].pages):
             yield f"  {number}", page_class
-
-
-def _cells(totals: Totals) -> list[str]:
-    counts = (f"{count:,}" for count in (totals.pages, totals.kept, totals.stripped))
-    return [*counts, f"{totals.share:.0%}", f"{totals.duplicates:,}", f"{totals.empty:,}"]

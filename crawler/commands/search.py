@@ -95,12 +95,7 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
 
 
 def _method(options: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of `search` for the options.
-
-    Raises
-    ------
-    CommandError : if the options contradict each other, or for a number out of range
-    """
+    """The arguments of `search` for the options, which must not contradict each other."""
     from scrapy_pagelets.retrieval.answers import FEEDBACK, printed
 
     given = {"pages": options.pages, "selected": options.segments, "terms": options.terms, "share": options.share}

@@ -73,12 +73,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _chosen(classes: Iterator[_Class], options: argparse.Namespace) -> Iterator[_Class]:
-    """The classes that the options name.
-
-    Raises
-    ------
-    CommandError : if there are none
-    """
+    """The classes that the options name, one at least."""
     sites, found = dict[str, None](), False
     for one in classes:
         sites[one.site] = None
@@ -212,11 +207,7 @@ def _of_url(url: str) -> Iterator[_Class]:
 
 
 def _crawl(url: str, store: str) -> str:
-    """Crawl a page, and the pages that its template needs; return the last error of the log.
-
-    It runs in a process of its own, as any crawl does: with the settings of the project, so that robots.txt is obeyed
-    and the site is not crawled faster than usual. What the project does with items is left out.
-    """
+    """Crawl a page, and the pages that its template needs, as the project crawls; return the last error of the log."""
     settings = {
         "PAGELETS_STORE": store,
         "PAGELETS_DETECTION": "etdm",
@@ -233,10 +224,9 @@ def _crawl(url: str, store: str) -> str:
     command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={url}", "-a", "pages=1"]
     for name, value in settings.items():
         command += "-s", f"{name}={value}"
-    config = closest_scrapy_cfg()
-    folder = Path(config).parent if config else None
+    folder = Path(config).parent if (config := closest_scrapy_cfg()) else None
     done = subprocess.run(
-        command, cwd=folder, env=_environment(), capture_output=True, text=True, encoding="utf-8", errors="replace"
+        command, cwd=folder, env=_environment(), capture_output=True, encoding="utf-8", errors="replace"
     )
     errors = _ERROR.findall(done.stderr)
     return errors[-1] if errors else f"the crawl ended with exit code {done.returncode} and found no page"

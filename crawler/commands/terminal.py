@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from shutil import get_terminal_size
 from typing import Final, TextIO
 
 from scrapy_pagelets.base.characters import visible
@@ -36,6 +37,11 @@ def write(line: str, stream: TextIO | None = None) -> None:
         print(line.encode(encoding, "backslashreplace").decode(encoding), file=stream)
     except BrokenPipeError:
         raise _closed(stream) from None
+
+
+def terminal_width() -> int | None:
+    """Characters that fit into a line of the terminal; None if the output is none."""
+    return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def flush() -> None:

@@ -9,6 +9,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rendering.browser import RenderError
     from scrapy_pagelets.training.labels import Example
-    from scrapy_pagelets.training.model_training import Trained
 
 #: Time limit for rendering a page, in seconds.
 _TIMEOUT = 600.0
@@ -77,56 +77,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, write the result, and print the scores of the cross-validation."""
-    from scrapy_pagelets.archives.reader import ArchiveError
+    if not (options.segments or options.archive):
+        raise CommandError("there is nothing to learn from: give archives, or a folder with --segments")
+    try:
+        (_segments if options.segments else _page_level if options.page_level else _model)(options)
+    except ImportError as error:  # some say themselves what to install
+        needed = "training needs a library: pip install 'scrapy-pagelets[train]'"
+        raise CommandError(str(error) if "pip install" in str(error) else needed) from None
+    except (ValueError, OSError) as error:
+        raise CommandError(str(error)) from None
+
+
+def _model(options: argparse.Namespace) -> None:
     from scrapy_pagelets.training.model_training import train
 
-    if options.segments:
-        _segments(options)
-        return
-    if not options.archive:
-        raise CommandError("there is nothing to learn from: give archives, or a folder with --segments")
-    if options.page_level:
-        _page_level(options)
-        return
-    try:
-        examples = list(_examples(options))
-        show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
-        flush()
-        trained = train(examples, options.trees, by_people=bool(options.gold))
-        _write(trained, options)
-    except ImportError as error:
-        raise CommandError(_missing(error)) from None
-    except (ArchiveError, ValueError, OSError) as error:
-        raise CommandError(str(error)) from None
+    examples = list(_examples(options))
+    _show_size(examples)
+    trained = train(examples, options.trees, by_people=bool(options.gold))
+    about = {"command": _command(), "figures": trained.figures}
+    replace(trained.model, about=about).save(options.out)
+    _save_folds(trained.folds, options, "fold")
     for name, figure in trained.figures.items():
         show(f"F1 on unseen sites, {name}: {figure:.4f}")
     show(f"model: {options.out}")
 
 
 def _page_level(options: argparse.Namespace) -> None:
-    from dataclasses import replace
-
-    from scrapy_pagelets.archives.reader import ArchiveError
-    from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
     from scrapy_pagelets.training.paper_training import labelled
     from scrapy_pagelets.training.paper_training import train_page_level as train
 
-    try:
-        examples = list(labelled([page for _, page in _records(options)]))
-        show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
-        flush()
-        model, folds = train([*examples, *(_as_rendered(examples, options) if options.render else ())])
-        about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]])}
-        replace(model, about=about | model.about).save(options.out)
-        if options.folds:
-            Path(options.folds).mkdir(parents=True, exist_ok=True)
-            for number, fold in enumerate(folds):
-                fold.save(Path(options.folds, f"page_level-{number}.npz"))
-    except ImportError as error:
-        raise CommandError(_missing(error)) from None
-    except (ArchiveError, ValueError, OSError, MissingBrowser, RenderError) as error:
-        raise CommandError(str(error)) from None
+    examples = list(labelled([page for _, page in _records(options)]))
+    _show_size(examples)
+    model, folds = train([*examples, *(_as_rendered(examples, options) if options.render else ())])
+    replace(model, about={"command": _command()} | model.about).save(options.out)
+    _save_folds(folds, options, "page_level")
     show(f"model: {options.out}")
+
+
+def _show_size(examples: Sequence[Example]) -> None:
+    show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
+    flush()
+
+
+def _command() -> str:
+    """The command line, for the file that it writes."""
+    return shlex.join(["scrapy", "pagelets", *sys.argv[1:]])
+
+
+def _save_folds(models: Sequence[Any], options: argparse.Namespace, name: str) -> None:
+    if options.folds:
+        Path(options.folds).mkdir(parents=True, exist_ok=True)
+        for number, model in enumerate(models):
+            model.save(Path(options.folds, f"{name}-{number}.npz"))
 
 
 def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
@@ -138,10 +140,8 @@ def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> li
 
     resources = Resources([source for archive in options.archive for source in expand(archive)], options.base)
     chosen = {example.page.url: example for example in thinned(examples)}
-    documents: dict[str, tuple[Page, str]] = {}
-    for url, example in chosen.items():
-        if (found := resources.get(url)) is not None:
-            documents[url] = example.page, decode(found[1], found[0] or None)
+    found = {url: resources.get(url) for url in chosen}
+    documents = {url: (chosen[url].page, decode(one[1], one[0] or None)) for url, one in found.items() if one}
     rendered, failed = asyncio.run(_rendered(resources, documents))
     for url, error in failed.items():
         show(f"{url} is not rendered: {error}")
@@ -149,8 +149,6 @@ def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> li
 
 
 def _segments(options: argparse.Namespace) -> None:
-    from dataclasses import replace
-
     from lxml.etree import XPathError
 
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
@@ -166,10 +164,8 @@ def _segments(options: argparse.Namespace) -> None:
         show(f"{len(examples)} pages")
         flush()
         weights = train(examples)
-        about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "pages": len(examples)}
+        about = {"command": _command(), "pages": len(examples)}
         replace(weights, about=about | weights.about).save(options.out)
-    except ImportError as error:
-        raise CommandError(_missing(error)) from None
     except (ValueError, TypeError, KeyError, XPathError, OSError, MissingBrowser, RenderError) as error:
         raise CommandError(f"nothing is learnt: {error}") from None
     for name, (rand, information) in weights.about["figures"].items():
@@ -225,16 +221,7 @@ async def _rendered(
     return rendered, failed
 
 
-def _missing(error: ImportError) -> str:
-    """A sentence that says what to install; some errors say it themselves."""
-    return (
-        str(error) if "pip install" in str(error) else "training needs a library: pip install 'scrapy-pagelets[train]'"
-    )
-
-
 def _examples(options: argparse.Namespace) -> Iterator[Example]:
-    from dataclasses import replace
-
     from scrapy_pagelets.training.labels import Example, by_gold, by_sites
 
     gold, families = _gold(options.gold), _families(options.families)
@@ -295,14 +282,3 @@ def _lines(name: str, *needed: set[str]) -> Iterator[dict[str, Any]]:
                 wanted = " or ".join("`, `".join(sorted(keys)).join("``") for keys in needed)
                 raise ValueError(f"{name}, line {number}: a JSON object with {wanted} is needed")
             yield record
-
-
-def _write(trained: Trained, options: argparse.Namespace) -> None:
-    from dataclasses import replace
-
-    about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "figures": trained.figures}
-    replace(trained.model, about=about).save(options.out)
-    if options.folds:
-        Path(options.folds).mkdir(parents=True, exist_ok=True)
-        for number, model in enumerate(trained.folds):
-            model.save(Path(options.folds, f"fold-{number}.npz"))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.base.errors import CommandError, ConfigError
-from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.crawler.commands.terminal import show, terminal_width, warn
 from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.session.config import Config
 
@@ -94,10 +92,9 @@ def run(options: argparse.Namespace) -> None:
 def _require_folder(name: str) -> None:
     """Say that a file cannot be written before a browser has worked for it."""
     folder = Path(name).absolute().parent
-    if not folder.is_dir():
-        raise CommandError(f"{name} cannot be written: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        raise CommandError(f"{name} cannot be written: the folder {folder} is read-only")
+    if not os.access(folder, os.W_OK) or not folder.is_dir():
+        problem = f"the folder {folder} is read-only" if folder.is_dir() else f"there is no folder {folder}"
+        raise CommandError(f"{name} cannot be written: {problem}")
 
 
 def _suffix(name: str) -> str:
@@ -106,12 +103,15 @@ def _suffix(name: str) -> str:
 
 async def _write(options: argparse.Namespace) -> None:
     from scrapy_pagelets.decision.model import load
+    from scrapy_pagelets.inspector.contents import contents, html_file
     from scrapy_pagelets.inspector.inspection import source_of
     from scrapy_pagelets.papers import page_level
     from scrapy_pagelets.papers.detections import CLASSIFIER
+    from scrapy_pagelets.rules.host_rules import Rules
+    from scrapy_pagelets.rules.rules_file import read
 
     config = Config.from_settings(options.settings)
-    rules = _rules(options.rules or config.rules)
+    rules = read(name) if (name := options.rules or config.rules) else Rules()
     load(config.model)
     if config.detection == CLASSIFIER:
         page_level.load(config.classifier)
@@ -122,9 +122,13 @@ async def _write(options: argparse.Namespace) -> None:
         notes = [*notes, *_without_effect(rules)]
     inspected = _inspected(options, config, page, source)
     inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin, picture=picture)
-    await _save(options.out, inspected)
+    html = html_file(contents(inspected), picture.jpeg if picture else b"")
+    if _suffix(options.out) in _PICTURES:
+        await _draw(options.out, html)
+    else:
+        Path(options.out).write_text(html, encoding="utf-8")
     for line in listing(inspected.pagelets):
-        show(line[: _width()])
+        show(line[: terminal_width()])
     for note in inspected.notes:
         warn(note)
     show(f"written: {options.out}")
@@ -136,11 +140,6 @@ def listing(pagelets: Sequence[Pagelet]) -> Iterator[str]:
     for one in pagelets:
         text = " ".join(one.text[:_TEXT].split())
         yield f"{one.id:4} {one.role:10} {one.templateness:.2f} {one.words:6,} {text}"
-
-
-def _width() -> int | None:
-    """Characters that fit into a line of the terminal; None if the output is none."""
-    return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 async def _load(
@@ -210,13 +209,6 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
     return page_of(frames, source.url, own, config.limits), picture
 
 
-def _rules(name: str) -> Rules:
-    from scrapy_pagelets.rules.host_rules import Rules
-    from scrapy_pagelets.rules.rules_file import read
-
-    return read(name) if name else Rules()
-
-
 def _without_effect(rules: Rules) -> list[str]:
     """What the rules do not do on this page."""
     selectors, hosts = rules.without_element(), rules.without_page()
@@ -243,16 +235,6 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     given: dict[str, Any] = config.segmenter_options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
     return by_site(page, sites, RecordOptions(segmenter=method, segmenter_options=given | wanted), whole=options.whole)
-
-
-async def _save(name: str, inspected: Inspected) -> None:
-    from scrapy_pagelets.inspector.contents import contents, html_file
-
-    written = html_file(contents(inspected), inspected.picture.jpeg if inspected.picture else b"")
-    if _suffix(name) in _PICTURES:
-        await _draw(name, written)
-    else:
-        Path(name).write_text(written, encoding="utf-8")
 
 
 async def _draw(name: str, written: str) -> None:

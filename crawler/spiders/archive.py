@@ -177,10 +177,7 @@ class ArchiveSpider(Spider):
             number += 1
 
     async def _copies_last(self, numbered: AsyncIterator[tuple[int, Record]]) -> AsyncIterator[tuple[int, Record]]:
-        """Pages in the order in which they are compared.
-
-        A page whose canonical link leads to another page is a copy of that page, not the other way round.
-        """
+        """The pages as they are compared: one with a canonical link to another is a copy of it, so it comes later."""
         last = []
         async for number, record in numbered:
             if (place := (record.source, record.offset)) in self._copies:
@@ -205,10 +202,7 @@ class ArchiveSpider(Spider):
             await asyncio.wait({self._passing})
 
     async def _clean(self, numbered: AsyncIterator[tuple[int, Record]]) -> None:
-        """Pass the pages to the pipelines, one after the other.
-
-        They take no way through scheduler and downloader, which would cost more than to clean them.
-        """
+        """Pass the pages to the pipelines one by one: scheduler and downloader would cost more than to clean them."""
         ahead: deque[asyncio.Task[HtmlResponse | None]] = deque()
         try:
             async for number, record in numbered:
@@ -282,7 +276,7 @@ class ArchiveSpider(Spider):
         """Learn every page, so that the first one is cleaned as well as the last; return the number of pages."""
         pages = 0
         rendering: set[asyncio.Task[None]] = set()
-        async for batch in _batches(all_records):
+        while batch := [record async for record in _first(all_records, _BATCH)]:
             pages += len(batch)
             if not self.session.config.render:
                 await in_thread(self._learn_pages, batch)
@@ -297,18 +291,15 @@ class ArchiveSpider(Spider):
 
     def _learn_pages(self, batch: list[Record]) -> None:
         for record in batch:
-            self._learn_page(record)
-
-    def _learn_page(self, record: Record) -> None:
-        response = _response(record)
-        try:
-            self._learn_parsed(self.session.page(response), record)
-        except Exception:
-            self.session.failed(record.url)
-            return
-        if self._kept_bytes + len(record.body) <= _KEPT:
-            self._kept_bytes += len(record.body)
-            self._kept[record.source, record.offset] = response
+            response = _response(record)
+            try:
+                self._learn_parsed(self.session.page(response), record)
+            except Exception:
+                self.session.failed(record.url)
+                continue
+            if self._kept_bytes + len(record.body) <= _KEPT:
+                self._kept_bytes += len(record.body)
+                self._kept[record.source, record.offset] = response
 
     def _learn_parsed(self, page: Page, record: Record) -> None:
         page_class = self.session.sites.learn(page)
@@ -370,12 +361,9 @@ class ArchiveSpider(Spider):
         self._learn_parsed(self.session.page(response), record)
 
     async def _records(self, step: str | None, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
-        """The pages of the archive in order, as far as the crawl goes on.
+        """The pages of the archive in order, as far as the crawl goes on; ``step`` is told to those who watch it.
 
-        Parameters
-        ----------
-        step : what is done with them, for those who watch the crawl; None to tell nothing
-        skipped : counts the records that are not pages, and warnings are logged; None for pages that were read before
+        Records that are not pages are counted in ``skipped``, and warned of; it is None when they are read again.
         """
         done = bytes_before = 0
         for source in self.sources:
@@ -387,16 +375,10 @@ class ArchiveSpider(Spider):
                     yield record
                 done += len(batch)
                 if step is not None:
-                    self._tell(step, done, bytes_before + batch[-1].offset)
+                    read, whole = bytes_before + batch[-1].offset, self._bytes
+                    share = done / self._pages if self._pages else read / whole if whole else None
+                    self.session.progress.advance(step, done, share)
             bytes_before += _size(source)
-
-    def _tell(self, step: str, done: int, read: int) -> None:
-        """Tell how many pages of a step are done, and how much of it that is."""
-        if self._pages:
-            share: float | None = done / self._pages
-        else:
-            share = read / self._bytes if self._bytes else None
-        self.session.progress.advance(step, done, share)
 
 
 async def _first(values: AsyncIterator[T], count: int) -> AsyncIterator[T]:
@@ -404,17 +386,6 @@ async def _first(values: AsyncIterator[T], count: int) -> AsyncIterator[T]:
     while count and (value := await anext(values, None)) is not None:
         count -= 1
         yield value
-
-
-async def _batches(all_records: AsyncIterator[Record]) -> AsyncIterator[list[Record]]:
-    batch = []
-    async for record in all_records:
-        batch.append(record)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def _response(record: Record) -> HtmlResponse:

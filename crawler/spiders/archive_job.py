@@ -27,12 +27,9 @@ logger = logging.getLogger(__name__)
 
 #: Request meta: the place of a page among those of the archive.
 NUMBER: Final = "_pagelets_page_number"
-
 #: In the job directory: our journal of pages, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-archive.sqlite"
-
 _QUEUE: Final = "requests.queue"
-
 _APPENDED: Final = (
     "%s already has lines, which stay. If an earlier run has written them from the same archive, each page will stand "
     "there twice: replace the feed (-O), or use JOBDIR, with which a run goes on where the last one was killed"
@@ -42,11 +39,8 @@ _APPENDED: Final = (
 class ArchiveJob:
     """The pages that this run has to write, and those that earlier runs have written.
 
-    Without ``JOBDIR``, nothing is recorded, and a warning names the feeds that already have lines.
-
-    Raises
-    ------
-    JobError : if the job cannot be continued, or could not be after a kill
+    Without ``JOBDIR``, nothing is recorded, and a warning names the feeds that already have lines. A `JobError` is
+    raised if the job cannot be continued, or could not be after a kill.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -57,13 +51,13 @@ class ArchiveJob:
         self._moved: list[str] = []
         self.journal = ArchiveJournal(None)
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
         if job is None:
             return
         for name, (uri, options) in zip(self._names, feeds.items(), strict=True):
             if problem := not_line_by_line(str(uri), options):
                 raise JobError(f"{name} cannot be written by a job of the spider archive: {problem}")
         self.journal = ArchiveJournal(Path(job, _JOURNAL))
+        crawler.signals.connect(self.journal.close, signals.spider_closed)
         replaces = any(options.get("overwrite") for options in feeds.values())
         if replaces and self.journal.pages:
             raise JobError(f"the job in {job} goes on, so its feed cannot be replaced: use -o, or a new JOBDIR")
@@ -91,12 +85,7 @@ class ArchiveJob:
         self._digest.update(record.body)
 
     def begin(self) -> None:
-        """Begin to write, or go on, now that all pages were read.
-
-        Raises
-        ------
-        JobError : if they are not those of the earlier runs
-        """
+        """Begin to write, or go on, now that all pages were read; JobError if they are not those of earlier runs."""
         self.journal.begin(self._digest.hexdigest(), self._names, self._sizes)
         if self.journal.pages:
             logger.info("%s were written by earlier runs of the job", counted(self.journal.pages, "page"))
@@ -113,13 +102,8 @@ class ArchiveJob:
         except sqlite3.Error as error:
             self._session.warn("journal/failed", "the next run of the job will write some pages again: %s", error)
 
-    def spider_closed(self) -> None:
-        """Close the journal."""
-        self.journal.close()
-
 
 _VERSION: Final = 1
-
 #: ``about`` has the digest of the archive and the names of the feeds; ``sizes`` has the bytes of each feed that belong
 #: to the pages that are done.
 _SCHEMA: Final = f"""
@@ -148,10 +132,6 @@ class ArchiveJournal:
     ----------
     path : the file, created if it does not exist; None without a job: nothing is written then
 
-    Raises
-    ------
-    JobError : if the file cannot be used
-
     Attributes
     ----------
     pages : number of pages that earlier runs have finished
@@ -178,13 +158,7 @@ class ArchiveJournal:
     def restore(self, feeds: Sequence[str]) -> list[str]:
         """Cut off what feeds have behind the lines of finished pages; return sentences about lines that were moved.
 
-        Parameters
-        ----------
-        feeds : the names of the feeds of this run
-
-        Raises
-        ------
-        JobError : if the feeds are others than those of the earlier runs, or have lost lines
+        A JobError is raised if the feeds of this run are others than those of earlier runs, or have lost lines.
         """
         if self._base is None or (about := self._base.execute("SELECT feeds FROM about").fetchone()) is None:
             return []
@@ -201,16 +175,9 @@ class ArchiveJournal:
             raise JobError(f"the job cannot be continued, its feeds cannot be written: {error}") from error
 
     def begin(self, digest: str, feeds: Sequence[str], sizes: Mapping[str, int]) -> None:
-        """Record what the job is about.
+        """Record the digest of all pages of the archive, the names of the feeds, and the bytes that are in them.
 
-        Parameters
-        ----------
-        digest : of all pages of the archive
-        feeds, sizes : the names of the feeds, and the bytes that are in them
-
-        Raises
-        ------
-        JobError : if earlier runs had other pages, or if nothing can be recorded
+        A JobError is raised if earlier runs had other pages, or if nothing can be recorded.
         """
         if self._base is None:
             return
@@ -228,12 +195,7 @@ class ArchiveJournal:
             raise JobError(f"the job cannot be recorded: {error}. Make room on the disk, {_ANEW}") from error
 
     def finish(self, number: int, sizes: Mapping[str, int]) -> None:
-        """Record that a page is done.
-
-        Parameters
-        ----------
-        sizes : the bytes of the feeds that have its line
-        """
+        """Record that a page is done, and the bytes of the feeds that have its line."""
         if self._base is None:
             return
         with self._base:
@@ -245,7 +207,6 @@ class ArchiveJournal:
         self._base.executemany("INSERT OR REPLACE INTO sizes VALUES (?, ?)", sizes.items())
 
     def close(self) -> None:
-        """Close the file."""
         if self._base is not None:
             self._base.close()
             self._base = None

@@ -63,11 +63,8 @@ class RequestJournal:
 
     Parameters
     ----------
-    path : the file, created if it does not exist; None without a job: nothing is written then
-
-    Raises
-    ------
-    ConfigError : if the file is of an earlier version
+    path : the file, created if it does not exist; ConfigError if it is of an earlier version, whose files could run
+        code; None without a job: nothing is written then
 
     Attributes
     ----------
@@ -208,7 +205,6 @@ class RequestJournal:
             self._write("INSERT OR IGNORE INTO names VALUES (?, ?)", kind, name)
 
     def close(self) -> None:
-        """Close the file."""
         if self._base is not None:
             self._base.close()
             self._base = None

@@ -57,7 +57,9 @@ class SettlingPages:
         #: Token of a settling page -> the lease of its request in a shared crawl.
         self._leases: dict[str, str | None] = {}
         self._settled = journal.names("settled")
-        self.session.progress.waiting["until more of their site is known"] = self._number_waiting
+        self.session.progress.waiting["until more of their site is known"] = lambda: sum(
+            map(len, self._waiting.values())
+        )
 
     async def resume(self) -> None:
         """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again."""
@@ -95,19 +97,15 @@ class SettlingPages:
         response = self.session.responses.read(token)
         if not isinstance(response, HtmlResponse):
             return None
-        self._learn_page(response)
+        try:
+            self.session.sites.learn(self.session.page(response))
+        except Exception:  # it stays, and is yielded as it is
+            self.session.failed(response.url)
         return response
 
     def _lose(self) -> None:
         self.session.count("pages/lost")
         self.session.record_loss("pages that were held back cannot be read from disk", "crawl them again")
-
-    def _learn_page(self, response: HtmlResponse) -> None:
-        """Learn a page; one that cannot be learnt stays, and is yielded as it is."""
-        try:
-            self.session.sites.learn(self.session.page(response))
-        except Exception:
-            self.session.failed(response.url)
 
     async def put(self, response: HtmlResponse, page: Page) -> None:
         """Hold back a page that must wait; release all pages of its site once there are ``PAGELETS_FIRST_PAGES``."""
@@ -121,15 +119,11 @@ class SettlingPages:
         self._journal.hold(held)
         waiting = self._waiting.setdefault(site, [])
         waiting[:] = [*(other for other in waiting if other.token != token), held]  # replaces an adopted page
-        if site in self._settled or len(waiting) >= (
-            _MAX_COPIES if site == _COPIES else self.session.config.first_pages
-        ):
+        enough = _MAX_COPIES if site == _COPIES else self.session.config.first_pages
+        if site in self._settled or len(waiting) >= enough:
             self._settled.add(site)
             self._journal.add_names("settled", [site])
             await self._release(site)
-
-    def _number_waiting(self) -> int:
-        return sum(map(len, self._waiting.values()))
 
     def must_wait(self, page: Page) -> bool:
         """True if a page has to be held back."""
@@ -147,12 +141,7 @@ class SettlingPages:
         return any(self._waiting.values())
 
     async def release(self, *, lasting: bool = True) -> None:
-        """Release all pages.
-
-        Parameters
-        ----------
-        lasting : False to leave the pages on disk to the next run of the job
-        """
+        """Release all pages or, if ``lasting`` is False, leave those on disk to the next run of the job."""
         for site in sorted(self._waiting, key=lambda site: site == _COPIES):
             await self._release(site, lasting=lasting)
 

@@ -39,23 +39,16 @@ logger = logging.getLogger(__name__)
 _FIRST_PAGES: Final = 100
 #: With a limited number of pages: URLs in reserve, to replace pages that fail.
 _SPARE: Final = 10_000
-
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
-
 _QUEUE: Final = "requests.queue"
-
 #: The requests that Scrapy has seen, in the job directory.
 _SEEN: Final = "requests.seen"
-
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
-
 #: Pages of sitemaps whose keys are kept: probes prefer them.
 _MAX_LISTED: Final = 100_000
-
 #: Links of a crawl that are remembered: as many as a table can hold.
 _MAX_LINKS: Final = 1 << 31
-
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
 
 
@@ -113,18 +106,19 @@ class SiteSpider(Spider):
         if spider.pages and crawler.settings.get("PAGELETS_REDIS"):
             abort_crawl(crawler, _NOT_SHARED)
         if job := job_dir(crawler.settings):
+            seen = Path(job, _SEEN)
             try:
                 spider.journal = RequestJournal(Path(job, _JOURNAL))
             except ConfigError as error:
                 abort_crawl(crawler, error)
             if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed
                 shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
-            elif not spider.journal.problem and _has_requests(Path(job, _SEEN)):  # of a version without a journal
+            elif not spider.journal.problem and seen.exists() and seen.stat().st_size:  # of a version without a journal
                 abort_crawl(crawler, FORMER_JOB.format(job))
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
         crawler.signals.connect(spider.spider_closed, signals.spider_closed)
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
-        crawler.signals.connect(spider.request_dropped, signals.request_dropped)
+        crawler.signals.connect(spider.settle, signals.request_dropped)
         crawler.signals.connect(spider.spider_idle, signals.spider_idle)
         start_pages.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
         return spider
@@ -166,10 +160,12 @@ class SiteSpider(Spider):
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         start = response.meta.get("pagelets_start", False)
         if not isinstance(response, HtmlResponse):
-            self._settle(response.request)
+            self.settle(response.request)
             self.session.count("pages/not_html")
             if start:
-                self._lose_start("%s is not an HTML page (%s): give the URL of a page", response.url, _type(response))
+                declared = (response.headers.get("Content-Type") or b"").decode("latin-1")
+                kind = visible(declared) or type(response).__name__
+                self._lose_start("%s is not an HTML page (%s): give the URL of a page", response.url, kind)
             return
         self._received += 1
         try:
@@ -195,17 +191,17 @@ class SiteSpider(Spider):
         response.meta["depth"] = -1  # pages in a sitemap have depth 0, like start pages
         for url in filter(None, map(requested_url, start_pages.sitemaps_of(response))):
             yield self._sitemap(url)
-        self._settle(response.request)
+        self.settle(response.request)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1
-        self._settle(response.request)
+        self.settle(response.request)
         try:
             entries = start_pages.entries(response)
         except ValueError as error:
             self.session.warn("sitemaps/failed", "%s", error)
             return
-        own = [(url, entry.is_sitemap) for entry in entries if self._is_own(url := requested_url(entry.url))]
+        own = [(url, is_sitemap) for found, is_sitemap in entries if self._is_own(url := requested_url(found))]
         yield from (self._sitemap(url) for url, is_sitemap in own if is_sitemap)
         pages = [url for url, is_sitemap in own if not is_sitemap and is_page(url)]
         self.session.in_sitemaps.update(map(key, pages[: max(0, _MAX_LISTED - len(self.session.in_sitemaps))]))
@@ -213,7 +209,7 @@ class SiteSpider(Spider):
 
     def start_failed(self, failure: Failure) -> None:
         """Log in a sentence why there is nothing to crawl."""
-        self._settle(failure.request)  # type: ignore[attr-defined]
+        self.settle(failure.request)  # type: ignore[attr-defined]
         self._lose_start("%s", start_pages.reason(failure))
 
     def _lose_start(self, message: str, *arguments: str) -> None:
@@ -229,20 +225,20 @@ class SiteSpider(Spider):
         stat = start_pages.stat_of(failure)
         self.session.count(f"pages/missing/{stat}")
         request: Request = failure.request  # type: ignore[attr-defined]
-        self._settle(request)
+        self.settle(request)
         url = request.url
         if stat == "404" and url.endswith("/") and urlsplit(url).path != "/" and not urlsplit(url).query:
             yield self._page(url.rstrip("/"), request.meta.get("depth", 0))
 
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
-        self._settle(request)
+        self.settle(request)
         self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, start_pages.stat_of(failure))
 
     def request_scheduled(self, request: Request) -> None:
         """Drop redirects to other sites, except those of start pages, and write requests into the journal."""
         if "redirect_urls" in request.meta and "pagelets_start" not in request.meta and not self._is_own(request.url):
-            self._settle(request)
+            self.settle(request)
             self.session.count("pages/missing/offsite")
             raise IgnoreRequest("redirected to another site")
         if self.journal.is_open:
@@ -253,24 +249,20 @@ class SiteSpider(Spider):
         number, fingerprint = request.meta.get(NUMBER), fingerprint_of(self.crawler, request)
         known = self.journal.number_of(fingerprint)
         if known not in (None, number) and not (request.dont_filter and number is None):
-            self._settle(request)
+            self.settle(request)
             raise IgnoreRequest("requested before")
         if number is not None and known is None:
             self.journal.name(fingerprint, number)  # a redirect
         elif number is None and (number := self.journal.ask(fingerprint, request, self)) is not None:
             request.meta[NUMBER] = number
 
-    def request_dropped(self, request: Request) -> None:
-        """Settle a request that Scrapy's dupefilter has dropped."""
-        self._settle(request)
-
     def item_made(self, response: Response | None) -> None:
         """Settle the request of an item that has left the pipelines, was dropped or has failed."""
         if response is not None and response.request is not None:
             self.journal.settle(response.request.meta.get(NUMBER))
 
-    def _settle(self, request: Request | None) -> None:
-        """Record that a request has led to no page."""
+    def settle(self, request: Request | None) -> None:
+        """Record that a request has led to no page; Scrapy calls this for those that its dupefilter drops."""
         if request is not None:
             self.journal.settle(request.meta.get(NUMBER), page=False)
 
@@ -352,12 +344,3 @@ def _host(url: str) -> str:
         return urlsplit(url).netloc.lower().removeprefix("www.")
     except ValueError:  # "http://[broken"
         return ""
-
-
-def _has_requests(seen: Path) -> bool:
-    return seen.exists() and seen.stat().st_size > 0
-
-
-def _type(response: Response) -> str:
-    declared = response.headers.get("Content-Type")
-    return visible(declared.decode("latin-1")) if declared else type(response).__name__

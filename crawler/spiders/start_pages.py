@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
@@ -21,31 +21,21 @@ _START: Final = "the spider site needs a start page: -a url=https://example.com/
 
 
 def start_urls(url: str, urls: str) -> list[str]:
-    """Return the start pages: the argument ``url``, or the lines of the file ``urls``.
+    """Return the start pages: the argument ``url``, or the lines of the file ``urls``; a ValueError says what to give.
 
-    Raises
-    ------
-    ValueError : if the arguments cannot be used; the message says what to give
-
-    Examples
-    --------
     >>> start_urls("example.com/a", "")
     ['https://example.com/a']
     """
     if bool(url) == bool(urls):
         raise ValueError(f"{_START}, not both" if url else _START)
-    lines = _lines(urls) if urls else [url]
+    try:
+        lines = Path(urls).read_text(encoding="utf-8-sig").splitlines() if urls else [url]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"the file of start pages cannot be read: {error}") from error
     pages = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
     if not pages:
         raise ValueError(f"{urls} has no start page: write one per line")
     return [_absolute(page) for page in pages]
-
-
-def _lines(name: str) -> list[str]:
-    try:
-        return Path(name).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"the file of start pages cannot be read: {error}") from error
 
 
 def _absolute(url: str) -> str:
@@ -93,18 +83,9 @@ def unknown(names: dict[str, object], known: str) -> str:
 
 #: Bytes of an unpacked sitemap: the protocol allows 50 MB, and a compressed one may be a bomb.
 _MAX_SIZE: Final = 50 << 20
-
 _SITEMAP_LINE: Final = re.compile(r"^[ \t]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
-
 #: Bytes of robots.txt that are read (RFC 9309).
 _MAX_ROBOTS: Final = 500 << 10
-
-
-class Entry(NamedTuple):
-    """The URL of a page or of another sitemap, as a sitemap lists it."""
-
-    url: str
-    is_sitemap: bool
 
 
 def sitemaps_of(robots: Response) -> list[str]:
@@ -113,13 +94,8 @@ def sitemaps_of(robots: Response) -> list[str]:
     return [_joined(robots.url, url) for url in listed] or [urljoin(robots.url, "/sitemap.xml")]
 
 
-def entries(response: Response) -> list[Entry]:
-    """Return the entries of a sitemap or a sitemap index.
-
-    Raises
-    ------
-    ValueError : if the response is neither
-    """
+def entries(response: Response) -> list[tuple[str, bool]]:
+    """Return URLs of a sitemap, or index of sitemaps, and whether each is a sitemap; ValueError if it is neither."""
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)
     try:
         body = gunzip(response.body, max_size=_MAX_SIZE) if gzip_magic_number(response) else response.body
@@ -130,7 +106,7 @@ def entries(response: Response) -> list[Entry]:
     if kind not in ("urlset", "sitemapindex"):
         raise ValueError(f"{response.url} is not a sitemap: it begins with {kind}")
     locs = root.xpath("*[local-name() = 'url' or local-name() = 'sitemap']/*[local-name() = 'loc']")
-    return [Entry(_joined(response.url, (loc.text or "").strip()), kind == "sitemapindex") for loc in locs]
+    return [(_joined(response.url, (loc.text or "").strip()), kind == "sitemapindex") for loc in locs]
 
 
 def _joined(base: str, url: str) -> str:
@@ -147,7 +123,8 @@ def reason(failure: Failure) -> str:
     if isinstance(error, HttpError):
         return f"{url} returned status {error.response.status}: nothing to crawl; check the URL"
     if not isinstance(error, IgnoreRequest):
-        return f"{url} cannot be loaded: {_message(error)}; check the URL and whether the site is up"
+        why = str(error).strip().rstrip(".") or type(error).__name__
+        return f"{url} cannot be loaded: {why}; check the URL and whether the site is up"
     if isinstance(error, ForbiddenAddress):
         return f"{error}"
     message = str(error).lower()
@@ -168,10 +145,6 @@ def stat_of(failure: Failure) -> str:
     if isinstance(error, ForbiddenAddress):
         return "private"
     return "forbidden" if "robots.txt" in str(error) else "ignored"
-
-
-def _message(error: BaseException | None) -> str:
-    return str(error).strip().rstrip(".") or type(error).__name__
 
 
 def mute(*loggers: str) -> None:

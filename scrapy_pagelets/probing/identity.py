@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Final
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -57,12 +57,7 @@ class IdentityDiffers(IgnoreRequest):
 
 
 class Identities:
-    """Compute the identities of requests after all other middlewares have processed them.
-
-    Parameters
-    ----------
-    position : the downloader middleware that sees the requests
-    """
+    """Compute the identities of requests where a downloader middleware sees them, after all others."""
 
     def __init__(self, crawler: Crawler, position: object) -> None:
         self._crawler = crawler
@@ -77,7 +72,8 @@ class Identities:
 
     def of(self, request: Request) -> Sent:
         """Return how a request is sent."""
-        routes = _routes_of(request)
+        meta = request.meta
+        routes = {key: meta[key] for key in _ROUTES if meta.get(key) not in (None, _DEFAULTS.get(key))}
         headers = request.headers.items()
         sent = sorted((name.lower(), *values) for name, values in headers if name.lower() not in _IGNORED)
         identity = blake2b(repr((sent, routes)).encode(), digest_size=8).hexdigest()
@@ -106,19 +102,12 @@ class Identities:
         return None
 
 
-def _routes_of(request: Request) -> dict[str, Any]:
-    """The request meta that decides how a request is sent."""
-    meta = request.meta
-    return {key: meta[key] for key in _ROUTES if meta.get(key) not in (None, _DEFAULTS.get(key))}
-
-
 def token_of(crawler: Crawler, request: Request, identity: str) -> str | None:
     """Return the key of a response in the response store: the fingerprint of its request and the request's identity.
 
     None for a request without a fingerprint.
     """
-    fingerprint = known_fingerprint(crawler, request)
-    if fingerprint is None:
+    if (fingerprint := known_fingerprint(crawler, request)) is None:
         return None
     # Fingerprinters may take two URLs for one; a response belongs to the URL that was requested.
     url = blake2b(request.url.encode("utf-8", "replace"), digest_size=8).hexdigest()

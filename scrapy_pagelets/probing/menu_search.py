@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urldefrag, urljoin
@@ -22,8 +21,6 @@ from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import Obstacle, requested_url
 from scrapy_pagelets.session.threads import in_thread
 
-logger = logging.getLogger(__name__)
-
 #: Maximal number of pages loaded for one template.
 MAX_LOADS: Final = 8
 #: Maximal number of links tried for one template: many are loaded already, or forbidden.
@@ -33,15 +30,7 @@ _MAX_HOPS: Final = 3
 
 
 class _Reached(NamedTuple):
-    """The page behind a link.
-
-    Attributes
-    ----------
-    key : its key
-    outline : its outline, or that of its class
-    targets : keys of the pages that it links to
-    names : keys of the URLs that redirect to it
-    """
+    """The page behind a link: its key, its outline or that of its class, and keys of pages and of redirecting URLs."""
 
     key: int
     outline: frozenset[int] = frozenset()
@@ -156,33 +145,29 @@ class MenuSearch:
         It has no links if it is not there any more, or does not arrive in time: then it could not be compared.
         """
         arrived = await self._traffic.arrival(url, self._prober.patience(Request(url)))
-        if arrived is not None and (page := arrived.page) is not None and urls.same_host(page.url, key_page.url):
+        arrived_url, page = arrived or (url, None)
+        key = urls.key(arrived_url)
+        if page is not None and urls.same_host(page.url, key_page.url):
             self._known[page.key] = page
-            return await in_thread(_reached, page, [urls.key(url), urls.key(arrived.url)])
-        key = urls.key(url if arrived is None else arrived.url)
+            return await in_thread(_reached, page, [urls.key(url), key])
         if (known := self._site.known(key)) is not None:
             targets, page_class, self._known[key] = known
             return _Reached(key, page_class.outline, targets, [urls.key(url)])
         return None if arrived is None else _Reached(key, names=[urls.key(url)])
 
     def learn(self, key_page: Page) -> ClassTemplate | None:
-        """Learn the pages of the set as one class, and their template; the other pages as pages of the site.
+        """Learn the pages of the set as one class, and the other pages as pages of the site.
 
-        Returns
-        -------
-        The template, None if there is no set, or if all of its pages are copies of the key page
+        Return the template of the class, None if there is no set, or if all of its pages are copies of the key page.
         """
-        sites = self._session.sites
-        page_class = sites.learn_set(key_page, self._members(key_page)) if len(self.best) > 1 else sites.learn(key_page)
-        for page in (self._known | self._loaded).values():
+        sites, found = self._session.sites, self._known | self._loaded
+        others = [page for key, page in found.items() if key in self.best - {key_page.key}]
+        members = [page.page() if isinstance(page, KeptPage) else page for page in others]
+        page_class = sites.learn_set(key_page, members) if len(self.best) > 1 else sites.learn(key_page)
+        for page in found.values():
             if isinstance(page, Page):
                 sites.learn(page, keep=True)
         return page_class.subdigraph_template
-
-    def _members(self, key_page: Page) -> list[Page]:
-        """The pages of the set other than the key page."""
-        pages = [page for key, page in (self._known | self._loaded).items() if key in self.best - {key_page.key}]
-        return [page.page() if isinstance(page, KeptPage) else page for page in pages]
 
 
 def _reached(page: Page, names: Sequence[int]) -> _Reached:

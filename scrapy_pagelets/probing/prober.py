@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -15,21 +14,15 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import site_of
-from scrapy_pagelets.probing.identity import (
-    DIFFERS,
-    HANDOVER_TOKEN,
-    OFF,
-    RECEIVED,
-    IdentityDiffers,
-    known_fingerprint,
-    token_of,
-)
+from scrapy_pagelets.probing import identity
+from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, known_fingerprint
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import FOLLOWED, Obstacle
 from scrapy_pagelets.session.requests import AnsweredRequests
@@ -40,12 +33,9 @@ logger = logging.getLogger(__name__)
 
 #: Seconds that a search waits for one page, and seconds that it may take altogether.
 PATIENCE: Final = 5.0
-
 LIMIT: Final = 15.0
-
 #: Headers for content negotiation. Others may identify the client; probes get those only from middlewares.
 _NEGOTIATION: Final = ("Accept", "Accept-Encoding", "Accept-Language", "User-Agent")
-
 #: Permanent errors, which are handed over to the spider. Pages with other errors are requested again.
 _LASTING_ERRORS: Final = (404, 410)
 
@@ -81,7 +71,7 @@ class Prober:
 
     def obstacle(self, key: Request) -> Obstacle | None:
         """Return why no pages may be loaded for the key page of this request, None if they may."""
-        return self.session.sent[key].obstacle if key in self.session.sent else OFF
+        return self.session.sent[key].obstacle if key in self.session.sent else identity.OFF
 
     def limit(self, request: Request, loads: int) -> float:
         """Return how many seconds a search may take: more with a download delay or a long queue."""
@@ -100,10 +90,10 @@ class Prober:
 
     async def load(self, probe: Request) -> Loaded:
         """Load a page and count failures. A slow page continues to load, because the spider may request it."""
-        token = probe.meta[HANDOVER_TOKEN]
+        token, shared = probe.meta[HANDOVER_TOKEN], self.session.shared
         if token in self.session.menu_loads or self.session.handovers.has(token):
             return Loaded(asked=False)  # loaded for another template, or before the crawl was interrupted
-        if not await self._claims(token):
+        if shared is not None and not await in_waiting_thread(shared.frontier.claim, page_of_token(token)):
             return Loaded(asked=False)  # another process requests it, or has loaded it
         task = asyncio.ensure_future(self._download(probe))
         self.session.menu_loads[token] = task
@@ -129,11 +119,6 @@ class Prober:
             self.session.count("probe/failed/too_large")
             return Loaded()
 
-    async def _claims(self, token: str) -> bool:
-        """Reserve a page in a shared crawl, so that no other process requests it."""
-        shared = self.session.shared
-        return shared is None or await in_waiting_thread(shared.frontier.claim, page_of_token(token))
-
     def _release(self, token: str, task: asyncio.Future[Any]) -> None:
         """Let go of a response once it is stored: nobody may ever request it."""
         if self.session.menu_loads.get(token) is task:
@@ -156,8 +141,7 @@ class Prober:
         if redirected:
             meta["redirect_urls"] = list(redirected)
         probe = Request(url, callback=NO_CALLBACK, headers=headers, meta=meta)
-        token = token_of(self.crawler, probe, sent.identity)
-        if token is None:
+        if (token := identity.token_of(self.crawler, probe, sent.identity)) is None:
             return None
         probe.meta[HANDOVER_TOKEN] = token
         if urlparse_cached(probe).hostname != urlparse_cached(key).hostname:
@@ -193,8 +177,8 @@ class Prober:
         return result
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
-        if isinstance(error, IdentityDiffers):
-            return Loaded(asked=False, obstacle=DIFFERS)
+        if isinstance(error, identity.IdentityDiffers):
+            return Loaded(asked=False, obstacle=identity.DIFFERS)
         forbidden = isinstance(error, IgnoreRequest)
         self.session.count(f"probe/failed/{'forbidden' if forbidden else 'broken'}")
         logger.debug("%s could not be loaded for a template: %r", probe.url, error)
@@ -209,7 +193,7 @@ def _is_same(request: Request, probe: Request) -> bool:
 
 def _received(response: Response, probe: Request) -> Response:
     """The response as the downloader returned it, with its rendered frames."""
-    received: Response = probe.meta.pop(RECEIVED, response)
+    received: Response = probe.meta.pop(identity.RECEIVED, response)
     if isinstance(response, RenderedResponse):
         received = received.replace(cls=RenderedResponse, frames=response.frames)
     return received.replace(request=probe)
@@ -223,13 +207,6 @@ def _is_handed_over(response: Response) -> bool:
 _MAX_REMEMBERED: Final = 500
 
 
-class Arrived(NamedTuple):
-    """A page that is not requested any more: its URL after redirects, and the page if it is still in memory."""
-
-    url: str
-    page: Page | None
-
-
 class Traffic:
     """Track the requests of the spider, because their pages need not be loaded for a template as well."""
 
@@ -239,7 +216,7 @@ class Traffic:
         self._pending: dict[str, asyncio.Future[Page | None]] = {}
         #: Pages that something else holds: a response that waits or is in use, or a search.
         self._pages: WeakValueDictionary[str, Page] = WeakValueDictionary()
-        self._moved: OrderedDict[str, str] = OrderedDict()  # fingerprint -> the URL that it redirects to
+        self._moved: LocalCache[str, str] = LocalCache(_MAX_REMEMBERED)  # fingerprint -> the URL that it redirects to
         crawler.signals.connect(self.request_scheduled, signals.request_scheduled)
 
     def expect(self, request: Request) -> None:
@@ -272,11 +249,12 @@ class Traffic:
                 return
             self._moved[fingerprint] = request.url
             self.arrived(Request(url))
-        while len(self._moved) > _MAX_REMEMBERED:
-            self._moved.popitem(last=False)
 
-    async def arrival(self, url: str, patience: float) -> Arrived | None:
-        """Wait for a page that the spider or another search has requested; None if neither has."""
+    async def arrival(self, url: str, patience: float) -> tuple[str, Page | None] | None:
+        """Wait for a page that the spider or another search has requested; None if neither has.
+
+        Return its URL after redirects, and the page if it has arrived and is still in memory.
+        """
         visited = {url}
         while True:
             if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:
@@ -289,6 +267,6 @@ class Traffic:
             visited.add(moved)
             url = moved
         if pending is not None:
-            return Arrived(url, pending.result() if pending.done() else None)
+            return url, pending.result() if pending.done() else None
         page = self._pages.get(fingerprint)
-        return Arrived(url, page) if page is not None or self.answered.is_answered(fingerprint) else None
+        return (url, page) if page is not None or self.answered.is_answered(fingerprint) else None

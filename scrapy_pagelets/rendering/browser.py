@@ -48,7 +48,6 @@ _CLOSE_TIMEOUT: Final = 5.0
 _TRIAL_TIMEOUT: Final = 30.0
 #: A proxy address where nothing listens, so that traffic that bypasses the routes, such as a preconnect, fails.
 _DEAD_PROXY: Final = "http://127.0.0.1:9"
-
 #: A function that starts a browser.
 Launch = Callable[[], Awaitable["playwright.Browser"]]
 
@@ -100,10 +99,9 @@ def _chromium() -> str:
 @cache
 def _has_sandbox(path: str) -> bool:
     """Whether Chromium can isolate the processes that run pages; if not, the log says so."""
-    obstacle = ""
-    if sys.platform == "linux":
-        obstacle = "it runs as root" if os.geteuid() == 0 else _obstacle_to_sandbox(path)
-    if obstacle:
+    if sys.platform != "linux":
+        return True
+    if obstacle := "it runs as root" if os.geteuid() == 0 else _obstacle_to_sandbox(path):
         logger.info("Chromium renders pages without its sandbox, because %s", obstacle)
     return not obstacle
 
@@ -128,12 +126,7 @@ def _own_chromium() -> str:
 
 
 def require_playwright() -> None:
-    """Check that Playwright is installed.
-
-    Raises
-    ------
-    MissingBrowser : if it is not installed
-    """
+    """Raise `MissingBrowser` if Playwright is not installed."""
     try:
         import playwright.async_api  # noqa: F401
     except ImportError:
@@ -286,11 +279,10 @@ async def _close(closing: Awaitable[None]) -> bool:
 
     try:
         async with asyncio.timeout(_CLOSE_TIMEOUT):
-            await closing
+            with suppress(Error):
+                await closing
     except TimeoutError:
         return False
-    except Error:
-        return True
     return True
 
 

@@ -7,7 +7,7 @@ import socket
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from scrapy_pagelets.base.ip_addresses import is_private
@@ -18,37 +18,25 @@ if TYPE_CHECKING:
 
 #: Looks up a URL in an archive: its ``Content-Type`` ("" for none) and body; None if the archive does not have it.
 Lookup = Callable[[str], Awaitable[tuple[str, bytes] | None]]
-
 #: From a URL to whether it may be requested from the network.
 Permit = Callable[[str], Awaitable[bool]]
-
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
-
 _MAX_REDIRECTS: Final = 10
-
 #: Frames of other origins that are walked through on one page.
 _MAX_FRAMES: Final = 20
-
 #: Local files are served to the browser under this host, because it must not read the file system.
 _FILES: Final = "http://files.invalid"
-
 #: Content types by resource type, if an archive has none.
 _TYPES: Final = {"stylesheet": "text/css", "script": "text/javascript", "document": "text/html"}
-
 #: Types of the resources that pages of a site share, which are cached.
 _SHARED_TYPES: Final = frozenset(("stylesheet", "script", "font", "image"))
-
 #: Maximal number of bytes in the cache, and of one resource in it.
 _MAX_CACHE_BYTES: Final = 64 << 20
-
 _MAX_CACHED_RESOURCE_BYTES: Final = 2 << 20
-
 #: Maximal number of declared bytes of one resource from the network, and of all of them on a page. Playwright loads a
 #: response as a whole before it shows its headers: what declares no length is limited by time alone.
 _MAX_RESOURCE_BYTES: Final = 16 << 20
-
 _MAX_PAGE_BYTES: Final = 64 << 20
-
 #: Headers that a browser needs to use a cached resource.
 _HEADERS: Final = frozenset(("content-type", "access-control-allow-origin", "cross-origin-resource-policy"))
 
@@ -109,7 +97,8 @@ class PageLoad:
         elif self.lookup is not None:
             await self._serve_archived(route, self.lookup)
         elif (cached := self.shared.get(request)) is not None:
-            await route.fulfill(status=200, headers=cached.headers, body=cached.body)
+            headers, body = cached
+            await route.fulfill(status=200, headers=headers, body=body)
         else:
             await self._serve_from_network(route)
 
@@ -117,11 +106,9 @@ class PageLoad:
         """Request from the network, checking each redirect; the browser would follow them without a check."""
         url = route.request.url
         for _ in range(_MAX_REDIRECTS):
-            if (
-                self._loaded_bytes > _MAX_PAGE_BYTES
-                or route.request.resource_type == "media"
-                or not await self._permitted(url)
-            ):
+            if self._loaded_bytes > _MAX_PAGE_BYTES or route.request.resource_type == "media":
+                break
+            if not url.startswith(("http://", "https://")) or (self.permit and not await self.permit(url)):
                 break
             response = await route.fetch(url=url, max_redirects=0)
             try:
@@ -141,9 +128,6 @@ class PageLoad:
         size = int(declared) if declared.isascii() and declared.isdecimal() and len(declared) < 20 else 0
         self._loaded_bytes += size
         return size <= _MAX_RESOURCE_BYTES
-
-    async def _permitted(self, url: str) -> bool:
-        return url.startswith(("http://", "https://")) and (self.permit is None or await self.permit(url))
 
     async def _serve_document(self, route: playwright.Route) -> None:
         """Serve the document once; any later navigation, of the page or of a popup, leads nowhere."""
@@ -170,9 +154,8 @@ class PageLoad:
         await route.fulfill(status=200, headers=headers, body=body)
 
 
-class _Resource(NamedTuple):
-    headers: dict[str, str]
-    body: bytes
+#: Headers and body of a response.
+_Resource = tuple[dict[str, str], bytes]
 
 
 class SharedResources:
@@ -203,10 +186,10 @@ class SharedResources:
             body = await response.body()
             if len(body) <= _MAX_CACHED_RESOURCE_BYTES and key not in self._cache:
                 headers = {name: value for name, value in response.headers.items() if name in _HEADERS}
-                self._cache[key] = _Resource(headers, body)
+                self._cache[key] = headers, body
                 self._size += len(body)
         while self._size > _MAX_CACHE_BYTES:
-            self._size -= len(self._cache.popitem(last=False)[1].body)
+            self._size -= len(self._cache.popitem(last=False)[1][1])
 
 
 def _key(request: playwright.Request) -> tuple[str, str | None]:
@@ -242,9 +225,7 @@ Resolve = Callable[[str], Awaitable[list[str]]]
 class ConnectProxy:
     """Open tunnels (HTTP ``CONNECT``), so that Playwright's driver does not look up names without a check of its own.
 
-    Attributes
-    ----------
-    url : the address of the proxy, on loopback
+    ``url`` is the address of the proxy, on loopback.
     """
 
     def __init__(self, resolve: Resolve) -> None:

@@ -22,7 +22,6 @@ from scrapy_pagelets.page.page import Page, base_of
 
 #: The JavaScript function that walks through a document, for ``frame.evaluate_handle``; its result is described there.
 WALK: Final = files("scrapy_pagelets.rendering").joinpath("walk.js").read_text(encoding="utf-8")
-
 #: Nodes with an opacity of this or less are invisible.
 _TRANSPARENT: Final = 0.05
 _LIMITS: Final = Limits()
@@ -97,27 +96,14 @@ def _joined(frames: Sequence[Frame]) -> list[_Walk]:
     return walks
 
 
-@dataclass(frozen=True, eq=False)
-class _Styles:
-    """The distinct styles of a page, as columns."""
-
-    fields: list[list[str]]
-
-    def numbers(self, field: int) -> Floats:
-        """(styles,) lengths, weights and other numbers; 0 for keywords."""
-        return np.array([_number(style[field]) for style in self.fields])
-
-    def words(self, field: int) -> NDArray[np.str_]:
-        return np.array([style[field] for style in self.fields])
-
-    def colors(self, field: int) -> Floats:
-        """(styles, 4) red, green and blue, 0 to 255, and alpha, 0 to 1."""
-        return np.array([_color(style[field]) for style in self.fields])
-
-
 _FONT_SIZE, _FONT_WEIGHT, _COLOR, _BACKGROUND, _PICTURE, _VISIBILITY, _DISPLAY, _POSITION, _FLOAT, _Z_INDEX = range(10)
 _OPACITY, _OVERFLOW_X, _OVERFLOW_Y, _CLIP = range(10, 14)
 _NO_STYLE: Final = "16px|400|rgb(0, 0, 0)|rgba(0, 0, 0, 0)|0|hidden|none|static|none|auto|1|visible|visible|0"
+
+
+def _numbers(values: NDArray[np.str_]) -> Floats:
+    """(k,) lengths, weights and other numbers; 0 for keywords."""
+    return np.array([_number(value) for value in values])
 
 
 def _number(value: str) -> float:
@@ -127,9 +113,10 @@ def _number(value: str) -> float:
         return 0.0
 
 
-def _color(value: str) -> tuple[float, ...]:
-    channels = [float(part) for part in value.partition("(")[2].rstrip(")").split(",")]
-    return (*channels, 1.0)[:4]
+def _colors(values: NDArray[np.str_]) -> Floats:
+    """(k, 4) red, green and blue, 0 to 255, and alpha, 0 to 1."""
+    channels = ([float(part) for part in value.partition("(")[2].rstrip(")").split(",")] for value in values)
+    return np.array([[*parts, 1.0][:4] for parts in channels])
 
 
 class _LayoutBuilder:
@@ -144,7 +131,8 @@ class _LayoutBuilder:
         self.element = np.array([number[element] for element in nodes.elements], np.int64)
         style = self._gathered("element", "style")[self.element]
         fields = [styles.split("|") for walk in walks for styles in walk.columns["styles"]]
-        self.styles = _Styles([*fields, _NO_STYLE.split("|")])
+        #: (styles, 14) the fields of the distinct styles.
+        self.styles = np.array([*fields, _NO_STYLE.split("|")])
         #: (n,) index of the style of each row; the last style if nothing is painted.
         self.style = np.where(style < 0, len(fields), style)
 
@@ -187,11 +175,11 @@ class _LayoutBuilder:
         Elements between an absolutely positioned node and its containing block do not clip it.
         """
         nodes, style = self.nodes, self.style
-        clipping = np.isin(self.styles.words(_OVERFLOW_X), list(_CLIPPING))
-        clipping |= np.isin(self.styles.words(_OVERFLOW_Y), list(_CLIPPING)) | (self.styles.numbers(_CLIP) > 0)
+        clipping = np.isin(self.styles[:, _OVERFLOW_X], list(_CLIPPING))
+        clipping |= np.isin(self.styles[:, _OVERFLOW_Y], list(_CLIPPING)) | (_numbers(self.styles[:, _CLIP]) > 0)
         # Overflow of `html` and `body` is clipped by the viewport only, so it is visible after scrolling.
-        clips = (clipping & (self.styles.words(_DISPLAY) != "inline"))[style] & ~self.leaf & (nodes.depth > 1)
-        position = self.styles.words(_POSITION)[style]
+        clips = (clipping & (self.styles[:, _DISPLAY] != "inline"))[style] & ~self.leaf & (nodes.depth > 1)
+        position = self.styles[:, _POSITION][style]
         absolute, fixed = (position == "absolute") & ~self.leaf, (position == "fixed") & ~self.leaf
         positioned = (position != "static") & ~self.leaf
         everything = np.array([-np.inf, -np.inf, np.inf, np.inf])
@@ -210,7 +198,7 @@ class _LayoutBuilder:
 
     @cached_property
     def _opacity(self) -> Floats:
-        opacity = np.where(self.leaf, 1.0, self.styles.numbers(_OPACITY)[self.style])
+        opacity = np.where(self.leaf, 1.0, _numbers(self.styles[:, _OPACITY])[self.style])
         for rows in self.nodes.levels[1:]:
             opacity[rows] *= opacity[self.nodes.parent[rows]]
         return opacity
@@ -218,7 +206,7 @@ class _LayoutBuilder:
     @cached_property
     def _visible(self) -> Bools:
         """(n,) whether the row itself, or something below it, can be seen."""
-        shown = (self.styles.words(_VISIBILITY) == "visible")[self.style] & (self._opacity > _TRANSPARENT)
+        shown = (self.styles[:, _VISIBILITY] == "visible")[self.style] & (self._opacity > _TRANSPARENT)
         left, top, right, bottom = _intersection(self._boxes, self._clips).T
         width, height = right - left, bottom - top
         # A single pixel is a tracking image, or text for screen readers only.
@@ -241,7 +229,7 @@ class _LayoutBuilder:
     @cached_property
     def _background(self) -> Floats:
         """(n, 3) the background colour of each row blended over those of its ancestors, starting from white."""
-        own = self.styles.colors(_BACKGROUND)[self.style]
+        own = _colors(self.styles[:, _BACKGROUND])[self.style]
         own[self.leaf, 3] = 0
         behind = np.tile(np.array(_WHITE), (len(self.nodes), 1))
         for rows in self.nodes.levels:
@@ -256,23 +244,23 @@ class _LayoutBuilder:
     def layout(self) -> Layout:
         style, styles = self.style, self.styles
         boxes = self._around_children().astype(np.float32)
-        display = np.array([DISPLAY.get(name, len(DISPLAYS) - 1) for name in styles.words(_DISPLAY)], np.int8)[style]
-        z_index = np.clip(styles.numbers(_Z_INDEX), -(2**31), 2**31 - 1).astype(np.int32)[style]
-        position = np.array([POSITION.get(name, 0) for name in styles.words(_POSITION)], np.int8)[style]
+        display = np.array([DISPLAY.get(name, len(DISPLAYS) - 1) for name in styles[:, _DISPLAY]], np.int8)[style]
+        z_index = np.clip(_numbers(styles[:, _Z_INDEX]), -(2**31), 2**31 - 1).astype(np.int32)[style]
+        position = np.array([POSITION.get(name, 0) for name in styles[:, _POSITION]], np.int8)[style]
         return Layout(
             x=boxes[:, 0],
             y=boxes[:, 1],
             width=boxes[:, 2] - boxes[:, 0],
             height=boxes[:, 3] - boxes[:, 1],
-            font_size=styles.numbers(_FONT_SIZE).astype(np.float32)[style],
-            font_weight=styles.numbers(_FONT_WEIGHT).astype(np.int16)[style],
-            color=_packed(styles.colors(_COLOR))[style],
+            font_size=_numbers(styles[:, _FONT_SIZE]).astype(np.float32)[style],
+            font_weight=_numbers(styles[:, _FONT_WEIGHT]).astype(np.int16)[style],
+            color=_packed(_colors(styles[:, _COLOR]))[style],
             background=_packed(np.column_stack((self._background, np.ones(len(style))))),
-            picture=(styles.numbers(_PICTURE) > 0)[style] & ~self.leaf,
+            picture=(_numbers(styles[:, _PICTURE]) > 0)[style] & ~self.leaf,
             visible=self._visible,
             display=np.where(self.leaf & (display != 0), np.int8(DISPLAY["inline"]), display),
             position=np.where(self.leaf, np.int8(0), position),
-            floating=(styles.words(_FLOAT) != "none")[style] & ~self.leaf,
+            floating=(styles[:, _FLOAT] != "none")[style] & ~self.leaf,
             z_index=np.where(self.leaf, np.int32(0), z_index),
             page_width=self.walks[0].columns["width"],
             page_height=self.walks[0].columns["height"],

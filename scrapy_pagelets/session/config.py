@@ -26,11 +26,11 @@ SWITCHES: Final = tuple(field.name for field in fields(Switches))
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
 SCOPES: Final = ("auto", "all", "site")
-
 #: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
 FEW: Final = 10
-
 _PREFIX: Final = "PAGELETS_"
+#: Settings that do not work in a shared crawl.
+_NOT_SHARED: Final = ("store", "templates", "report", "index", "index_purge")
 #: Settings of earlier versions, by field, and what to do instead.
 _REMOVED: Final = {
     "settle": "set PAGELETS_FIRST_PAGES, which the spider site follows too",
@@ -142,29 +142,31 @@ class Config:
             object.__setattr__(self, setting.name, _read(setting.name, getattr(self, setting.name)))
         if self.duplicates_scope == "auto":  # a thief's copy may come first: nothing is dropped for another site's page
             object.__setattr__(self, "duplicates_scope", "site" if self.duplicates == "drop" else "all")
+        if problem := next(self._contradictions(), None):
+            raise ConfigError(problem)
+
+    def _contradictions(self) -> Iterator[str]:
+        """Sentences about settings that cannot be combined."""
         if self.segmenter_weights and self.segmenter not in LEARNT:
-            raise ConfigError(
-                f"PAGELETS_SEGMENTER_WEIGHTS is set, but the segmenter {self.segmenter} has no weights: "
-                f"choose PAGELETS_SEGMENTER from {', '.join(LEARNT)}"
-            )
+            problem = f"PAGELETS_SEGMENTER_WEIGHTS is set, but the segmenter {self.segmenter} has no weights"
+            yield f"{problem}: choose PAGELETS_SEGMENTER from {', '.join(LEARNT)}"
         if self.classifier != PAGE_LEVEL and self.detection != CLASSIFIER:
-            raise ConfigError(
-                f"PAGELETS_CLASSIFIER is set, but PAGELETS_DETECTION is {self.detection}: set it to {CLASSIFIER}"
-            )
+            yield f"PAGELETS_CLASSIFIER is set, but PAGELETS_DETECTION is {self.detection}: set it to {CLASSIFIER}"
         if 2 * self.chunks_overlap > self.chunks:
-            raise ConfigError(
-                "PAGELETS_CHUNKS_OVERLAP is too large: give at most half of the words of a chunk (PAGELETS_CHUNKS)"
-            )
+            yield "PAGELETS_CHUNKS_OVERLAP is too large: give at most half of the words of a chunk (PAGELETS_CHUNKS)"
         if self.render and (obstacle := self.obstacle_to_rendering):
-            raise ConfigError(f"PAGELETS_RENDER is on, but {obstacle}")
+            yield f"PAGELETS_RENDER is on, but {obstacle}"
         if self.detection == ETDM and not self.probe:
-            raise ConfigError(
-                "PAGELETS_DETECTION is etdm, which needs pages that link each other: set PAGELETS_PROBE to their number"
-            )
-        if self.redis and (alone := self._not_shared()):
-            raise ConfigError(f"{alone} cannot be combined with PAGELETS_REDIS: see docs/shared-crawl.md")
-        if (name := self._duplicate_name()) is not None:
-            raise ConfigError(f"PAGELETS_FIELDS gives two fields the name {name}: give each a different name")
+            needed = "which needs pages that link each other: set PAGELETS_PROBE to their number"
+            yield f"PAGELETS_DETECTION is etdm, {needed}"
+        alone = [setting_of(name) for name in _NOT_SHARED if getattr(self, name)]
+        alone += [f"{setting_of('detection')}={self.detection}"] if self.detection in COUNTED else []
+        if self.redis and alone:
+            yield f"{alone[0]} cannot be combined with PAGELETS_REDIS: see docs/shared-crawl.md"
+        names = [name for f in FEED if f.is_on(self) and (name := self.field_name(f.name)) is not None]
+        for name in names:
+            if names.count(name) > 1:
+                yield f"PAGELETS_FIELDS gives two fields the name {name}: give each a different name"
 
     @classmethod
     def from_settings(cls, settings: Any) -> Self:
@@ -199,18 +201,6 @@ class Config:
         if METHODS[self.segmenter].needs_maxflow and find_spec("maxflow") is None:
             return f"{self.segmenter} needs PyMaxflow for rendered pages: pip install 'scrapy-pagelets[render]'"
         return ""
-
-    def _not_shared(self) -> str:
-        """A setting that does not work in a shared crawl, "" if there is none."""
-        for name in ("store", "templates", "report", "index", "index_purge"):
-            if getattr(self, name):
-                return setting_of(name)
-        return f"{setting_of('detection')}={self.detection}" if self.detection in COUNTED else ""
-
-    def _duplicate_name(self) -> str | None:
-        """A name that two fields of one item share, None if there is none."""
-        names = [name for f in FEED if f.is_on(self) and (name := self.field_name(f.name)) is not None]
-        return next((name for name in names if names.count(name) > 1), None)
 
     def blank_item(self, url: str) -> dict[str, Any]:
         """Return an item of our spiders with the fields of the feed; the pipelines fill the blank ones."""

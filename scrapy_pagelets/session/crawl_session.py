@@ -8,9 +8,10 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Final, NoReturn, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -38,19 +39,15 @@ from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.requests import AnsweredRequests, key_of
 from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
-from scrapy_pagelets.session.shared_crawl import Leases
+from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore, meaning
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.session.shared_crawl import SharedCrawl
 
 logger = logging.getLogger(__name__)
 
 #: The format of what the processes of a shared crawl send each other.
 _FORMAT: Final = 2
-
 P = ParamSpec("P")
 T = TypeVar("T")
 #: Pages above this size in bytes take seconds and cause a warning.
@@ -83,12 +80,14 @@ class CrawlSession:
             logger.info("Pages are cleaned more slowly, without the compiled core: %s", core.MISSING)
         #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
         self.meaning = f"{_FORMAT} {meaning(model)} {self.config.comparison}" if self.config.redis else ""
+        is_shared = self.config.redis and not is_for_single_pages(crawler)
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
-        self.shared = self._share(crawler)
+        self.shared = SharedCrawl(self.config, crawler, self.warn, self.record_loss) if is_shared else None
         #: The requests of a shared crawl that this process works on.
         self.leases = Leases()
         folder = self.config.store or job
-        self._store = SiteStore(Path(folder) if folder else None, model, self._store_failed)
+        store_failed = partial(self.warn, "store/failed", "%s")
+        self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
         self.sites = SiteCache(
             self._store if self.shared is None else self.shared.sites,
             self.config.model,
@@ -97,7 +96,7 @@ class CrawlSession:
             classifier=self.config.classifier,
         )
         self.answered = AnsweredRequests(self._store, job)
-        self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
+        self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, store_failed)
         #: Responses that were loaded for templates, until the spider requests their pages.
         self.handovers = self.responses if self.shared is None else self.shared.responses
         #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.
@@ -118,21 +117,8 @@ class CrawlSession:
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
 
-    def _share(self, crawler: Crawler) -> SharedCrawl | None:
-        """Connect to the other processes of a shared crawl; commands that show single pages take no part in it."""
-        if not self.config.redis or is_for_single_pages(crawler):
-            return None
-        from scrapy_pagelets.session.shared_crawl import SharedCrawl
-
-        return SharedCrawl(self.config, crawler, self)
-
     def page(self, response: TextResponse) -> Page:
-        """Return the page of a response, which is parsed only once; may run in a thread.
-
-        Raises
-        ------
-        TooLarge : if the page exceeds the limits of the settings; see `failed`
-        """
+        """Return the page of a response, which is parsed only once; `TooLarge` as `text` says. May run in a thread."""
         if (page := self._pages.get(response)) is None:
             try:
                 page = self._parse(response)
@@ -144,12 +130,7 @@ class CrawlSession:
         return page
 
     async def compute(self, size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function of a page: in a thread, or here if it is short and waits for neither server nor disk.
-
-        Parameters
-        ----------
-        size : of the page, in bytes
-        """
+        """Call a function of a page of ``size`` bytes: in a thread, or here if it is short and never waits."""
         if self.sites.may_wait:
             return await in_thread(function, *args, **kwargs)
         return await in_thread_if_long(size, function, *args, **kwargs)
@@ -172,18 +153,15 @@ class CrawlSession:
             page = page_of(response.frames, response.url, page, self.config.limits)
         page = self.rules.mark(page)
         for problem in page.marks.problems:
-            self._warn_of_rule(page.url, problem)
+            if self._is_new(page.url, problem):
+                self.warn("rules/failed", "%s", problem)
         return page
 
     def text(self, response: Response) -> str:
-        """Return the text of a response, for the parser.
-
-        Raises
-        ------
-        TooLarge : if the page exceeds the limits of the settings; see `failed`
-        """
+        """Return the text of a response, for the parser; `TooLarge` if it exceeds the limits of the settings."""
         self.config.limits.check_size(response.body)
-        text = decoded(response)
+        content_type = response.headers.get("Content-Type")
+        text = decode(response.body, content_type.decode("latin-1") if content_type else None)
         self.config.limits.check(text)
         return text
 
@@ -192,7 +170,8 @@ class CrawlSession:
             self._warn_once(page.url, "blank", "%s is an empty page")
         if len(response.body) > _LARGE:
             self._warn_once(page.url, "large", "%s has %d MB: it takes a while", len(response.body) // 1_000_000)
-        if not text.isascii() and (misfits := _misfits(response)):
+        declared = response.text if not text.isascii() else ""  # decoded with the declared charset
+        if (misfits := declared.count("\ufffd") - response.body.count(b"\xef\xbf\xbd")) > 0:
             self._warn_once(page.url, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
         if beyond := page.nodes.links.beyond if page.base else len(page.nodes.links.href):
             self._warn_once(page.url, "many_links", "%s has too many and too long links: %d are left out", beyond)
@@ -209,10 +188,6 @@ class CrawlSession:
         is_new = (key := key_of(f"{url}\n{problem}")) not in self._reported
         self._reported.add(key)
         return is_new
-
-    def _warn_of_rule(self, url: str, problem: str) -> None:
-        if self._is_new(url, problem):
-            self.warn("rules/failed", "%s", problem)
 
     def cancel_menu_loads(self) -> None:
         """Cancel the loading of pages for templates, except those that the spider has requested."""
@@ -255,14 +230,8 @@ class CrawlSession:
         if isinstance(error, MemoryError):
             logger.error("%s is not cleaned, there is not enough memory", url)
             return
-        logger.error(
-            "%s could not be cut into pagelets and is not cleaned: please report this\n%s",
-            url,
-            traceback.format_exc(),
-        )
-
-    def _store_failed(self, sentence: str) -> None:
-        self.warn("store/failed", "%s", sentence)
+        sentence = "%s could not be cut into pagelets and is not cleaned: please report this\n%s"
+        logger.error(sentence, url, traceback.format_exc())
 
     async def spider_closed(self) -> None:
         """Save the state in memory, and close the stores."""
@@ -293,17 +262,6 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
 
 
-def decoded(response: Response) -> str:
-    """Return the text of a response, decoded as for our own parser."""
-    content_type = response.headers.get("Content-Type")
-    return decode(response.body, content_type.decode("latin-1") if content_type else None)
-
-
-def _misfits(response: TextResponse) -> int:
-    """Number of replacement characters that decoding with the declared charset adds."""
-    return max(0, response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd"))
-
-
 _sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()
 
 
@@ -315,6 +273,19 @@ def session_of(crawler: Crawler) -> CrawlSession:
         except ConfigError as error:
             abort_crawl(crawler, error)
     return _sessions[crawler]
+
+
+class Component:
+    """A middleware, extension or pipeline, which Scrapy makes with the crawler."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.session = session_of(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make it, as Scrapy does."""
+        return cls(crawler)
 
 
 def abort_crawl(crawler: Crawler, reason: object) -> NoReturn:

@@ -22,7 +22,6 @@ from scrapy_pagelets.session.shared_crawl import lease_of
 
 #: Seconds that an item waits at most.
 LIMIT: Final = 15.0
-
 #: Items that wait at the same time; their responses have no more bytes than the scraper may process at once.
 _MOST: Final = 32
 
@@ -70,9 +69,9 @@ class FirstPages:
 
     async def process_or_hold(self, item: Any, *, response: Any) -> None:
         """Process an item, or let it wait."""
-        context = None if self._closing else self._context(response)
-        held = None
-        if context is not None:
+        context, held = context_of(response, self.session), None
+        has_to_wait = context is not None and (response.request is None or response.meta.get("pagelets_probe", True))
+        if context is not None and has_to_wait and not self._closing:
             with suppress(Exception):  # the pipelines will meet it again, and report it
                 as_yielded = copied(item)  # the spider may change it while the page is learnt
                 if (learnt := context.learnt_by) is None:
@@ -83,13 +82,6 @@ class FirstPages:
             await self._process(item, response=response)
         else:
             self._hold(held)
-
-    def _context(self, response: Any) -> PageContext | None:
-        """The page of a response, None if its items need not wait."""
-        context = context_of(response, self.session)
-        if context is None or (response.request and not response.request.meta.get("pagelets_probe", True)):
-            return None
-        return context
 
     def _learn(self, context: PageContext) -> tuple[Site, int]:
         self.session.sites.learn(context.page)

@@ -94,7 +94,9 @@ async def addresses(name: str) -> list[str]:
     """The addresses of a name, from the resolver that the download uses; none if the lookup fails."""
     try:
         if is_reactor_installed():
-            return [address.host for address in await maybe_deferred_to_future(_resolved(name))]
+            done: Deferred[list[Any]] = Deferred()
+            install().resolveHostName(_Receiver(done.callback), name)
+            return [address.host for address in await maybe_deferred_to_future(done)]
         results = await asyncio.get_running_loop().getaddrinfo(name, None)
     except Exception:  # the download will fail with the same error
         return []
@@ -117,12 +119,6 @@ def _is_permitted(name: str, address: str, found: list[str]) -> bool:
     if not any(map(is_private, found)):
         keep_public(name)
     return name.lower() not in _PUBLIC or not is_private(address)
-
-
-def _resolved(name: str) -> Deferred[list[Any]]:
-    done: Deferred[list[Any]] = Deferred()
-    install().resolveHostName(_Receiver(done.callback), name)
-    return done
 
 
 @implementer(IHostnameResolver)

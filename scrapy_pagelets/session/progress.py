@@ -69,12 +69,7 @@ class Progress:
         return (self.clock() - self.step.started) * (1 - self.step.share) / self.step.share
 
     def rate(self, done: int) -> float:
-        """Number of pages a second over the last minute.
-
-        Parameters
-        ----------
-        done : number of pages that are cleaned by now
-        """
+        """Number of pages a second over the last minute, by the number of those that are done now."""
         now = self.clock()
         self._seen.append((now, done))
         while len(self._seen) > 2 and now - self._seen[1][0] >= _WINDOW:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.pqueues import ScrapyPriorityQueue
+from scrapy.utils.datatypes import LocalCache
 
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.page import urls
@@ -26,23 +26,16 @@ class WaitingRequests:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         #: Key of the URL -> the request, and how much of its priority can be replaced.
-        self._waiting: OrderedDict[int, tuple[Request, int]] = OrderedDict()
+        self._waiting: LocalCache[int, tuple[Request, int]] = LocalCache(_MOST)
         self._left = RecentKeys(_MOST)
         #: Key of the fingerprint -> a raised request that still waits, and whether its copy has overtaken it.
         self._raised: dict[int, tuple[Request, bool]] = {}
         crawler.signals.connect(self.dropped, signals.request_dropped)
 
     def add(self, request: Request, added: int = 0) -> None:
-        """Remember a request that is about to be queued, so that it can be raised.
-
-        Parameters
-        ----------
-        added : the part of its priority that a higher one would replace
-        """
+        """Remember a request that is about to be queued; being raised replaces the ``added`` part of its priority."""
         if request.method == "GET" and not request.body and self._key(request) not in self._left:
             self._waiting.setdefault(urls.key(request.url), (request, added))
-            if len(self._waiting) > _MOST:
-                self._waiting.popitem(last=False)
 
     def dropped(self, request: Request) -> None:
         """Forget a request that is not queued, because the dupefilter knows it."""
@@ -51,12 +44,9 @@ class WaitingRequests:
             del self._waiting[page]
 
     def raised(self, page: int, priority: int) -> Request | None:
-        """Return a copy with a higher priority of the request for a page, None if there is none to be raised.
+        """Return a copy of the request for a page, by the key of its URL, None if there is none to be raised.
 
-        Parameters
-        ----------
-        page : key of the URL
-        priority : to be added in the place of what was added to the priority of the request
+        ``priority`` takes the place of what was added to its priority before.
         """
         request, added = self._waiting.get(page, (None, 0))
         if request is None or added >= priority:

@@ -26,13 +26,7 @@ def fingerprint_of(crawler: Crawler, request: Request) -> str:
 
 
 class AnsweredRequests:
-    """The fingerprints of the last requests of the spider that were answered.
-
-    Parameters
-    ----------
-    store : where they are saved
-    job : the job directory; None to save nothing
-    """
+    """The fingerprints of the last requests of the spider that were answered; saved for a job, if there is one."""
 
     def __init__(self, store: SiteStore, job: str | None) -> None:
         self._store = store

@@ -18,6 +18,7 @@ from scrapy import Request
 from scrapy.http import Headers, HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
 
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.rendering.snapshot import Frame
 from scrapy_pagelets.shared.server import RedisProblem, Server
 
@@ -25,10 +26,8 @@ logger = logging.getLogger(__name__)
 
 #: Keys of request meta that are stored with a response.
 _META: Final = ("download_latency", "download_slot")
-
 #: Number of hexadecimal digits of a token of `identity.token_of` behind the fingerprint of the request.
 _REST: Final = 32
-
 #: Suffix of a file that is being written.
 _UNFINISHED: Final = ".new"
 
@@ -47,7 +46,9 @@ class ResponseStore:
         self._failed = failed
         self._unwritten: dict[str, bytes] = {}
         if lasting is not None:
-            _remove_unfinished(lasting)
+            with suppress(OSError):  # a folder that cannot be changed is reported when a response is stored
+                for new in lasting.glob(f"*{_UNFINISHED}"):  # a killed process was writing it
+                    new.unlink()
         #: The responses on disk: each request asks for one, and a look into the folder takes longer than the answer.
         self._written = set(self._listed())
 
@@ -70,7 +71,8 @@ class ResponseStore:
         if self._folder is None:
             return
         try:
-            _replace(self._folder / token, content)
+            with whole_file(self._folder / token, _UNFINISHED) as new:
+                new.write_bytes(content)
         except OSError as error:
             self._failed(f"a page cannot be stored on disk and stays in memory: {error}")
         else:
@@ -176,35 +178,12 @@ def unpacked(content: bytes) -> Response:
     return responsetypes.from_args(headers=about["headers"], url=about["url"], body=body)(body=body, **about)
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
-    new = path.with_name(path.name + _UNFINISHED)
-    try:
-        new.write_bytes(content)
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """Remove files that a killed process was writing."""
-    with suppress(OSError):  # a folder that cannot be changed is reported when a response is stored
-        for new in folder.glob(f"*{_UNFINISHED}"):
-            new.unlink()
-
-
 #: Request meta: the frames of a handed-over page that was rendered when it was loaded for a template.
 FRAMES: Final = "_pagelets_frames"
 
 
 class RenderedResponse(HtmlResponse):
-    """A response as it was received, with its rendered frames; copies keep them.
-
-    Attributes
-    ----------
-    frames : rendered frames, see `scrapy_pagelets.rendering.snapshot.page_of`
-    """
+    """A response as it was received, with its rendered frames, see `snapshot.page_of`; copies keep them."""
 
     attributes = (*HtmlResponse.attributes, "frames")
 
@@ -216,9 +195,7 @@ class RenderedResponse(HtmlResponse):
 class SharedResponses:
     """Responses in Redis, by token; the counterpart of `ResponseStore` for pages that are loaded for a template.
 
-    Parameters
-    ----------
-    failed : called with a sentence if a response cannot be written, or is damaged; its page will be fetched again
+    ``failed`` is called with a sentence if one cannot be written, or is damaged; its page will be fetched again.
     """
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:

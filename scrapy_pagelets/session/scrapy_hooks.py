@@ -47,26 +47,23 @@ def wrap_items(crawler: Crawler, process: ProcessItem) -> ProcessItem:
 
 def after_responses(crawler: Crawler, callback: Callable[[Any], None]) -> None:
     """Call a function with each response, or failure, of which the spider has yielded everything."""
-    slot = _engine(crawler).scraper.slot
-    finish = slot.finish_response
-
-    def finish_response(result: Any, request: Request) -> None:
-        finish(result, request)
-        callback(result)
-
-    slot.finish_response = finish_response
+    _call_after(_engine(crawler).scraper.slot, "finish_response", callback)
 
 
 def after_requests(crawler: Crawler, callback: Callable[[Request], None]) -> None:
     """Call a function with each request that the engine is through with: its callback and its items are."""
-    slot = _engine(crawler)._slot
-    remove = slot.remove_request
+    _call_after(_engine(crawler)._slot, "remove_request", callback)
 
-    def remove_request(request: Request) -> None:
-        remove(request)
-        callback(request)
 
-    slot.remove_request = remove_request
+def _call_after(slot: Any, name: str, callback: Callable[[Any], None]) -> None:
+    """Call a function after a method of a slot, with the first argument of that."""
+    method = getattr(slot, name)
+
+    def wrapping(first: Any, *rest: Any) -> None:
+        method(first, *rest)
+        callback(first)
+
+    setattr(slot, name, wrapping)
 
 
 def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import re
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from secrets import token_hex
-from typing import Final, Protocol
+from typing import Final
 
 from scrapy.crawler import Crawler
 from scrapy.http import Response
@@ -28,25 +28,11 @@ from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
 from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 
-logger = logging.getLogger(__name__)
-
 #: Seconds between two questions whether another process has ended its search.
 _PAUSE: Final = 0.2
-
 #: A loss, and what can be done.
 UNREADABLE: Final = "entries of the shared crawl could not be read"
-
 ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
-
-
-class Session(Protocol):
-    """What of the session of a crawl is needed here."""
-
-    def warn(self, name: str, message: str, *arguments: object) -> None:
-        """Count and log a problem."""
-
-    def record_loss(self, what: str, remedy: str) -> None:
-        """Record a permanent loss."""
 
 
 class SharedCrawl:
@@ -61,37 +47,29 @@ class SharedCrawl:
     responses : responses that were loaded for templates
     """
 
-    def __init__(self, config: Config, crawler: Crawler, session: Session) -> None:
+    def __init__(
+        self, config: Config, crawler: Crawler, warn: Callable[..., None], record_loss: Callable[..., None]
+    ) -> None:
         if not is_asyncio_available():
             raise ConfigError("PAGELETS_REDIS needs the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         if job := job_dir(crawler.settings):
             raise ConfigError(f"JOBDIR ({job}) cannot be combined with PAGELETS_REDIS, which keeps the job itself")
-        self._session = session
-        self.worker = _worker()
-        self.server = Server(
-            config.redis,
-            f"pagelets:{config.redis_key or _key(crawler)}:",
-            lambda sentence: session.warn("redis/away", "%s", sentence),
-            lambda sentence: logger.info("%s", sentence),
-            lambda sentence: session.warn("redis/restarted", "%s", sentence),
-        )
-        failed: Callable[[str], None] = lambda sentence: session.warn("store/failed", "%s", sentence)  # noqa: E731
+        self._warn, self._record_loss = warn, record_loss
+        host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
+        self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"
+        self.server = Server(config.redis, f"pagelets:{config.redis_key or _key(crawler)}:", warn)
+        failed = partial(warn, "store/failed", "%s")
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)
         self.sites = SharedSites(self.server, failed, self._unreadable)
         self.responses = SharedResponses(self.server, failed)
 
     def contents(self, store: ContentStore) -> SharedContents:
-        """Return a store of contents that compares pages with those of all processes.
-
-        Parameters
-        ----------
-        store : an empty one, which becomes the copy of this process
-        """
+        """Return a store that compares pages with those of all processes; an empty ``store`` becomes its copy here."""
         return SharedContents(self.server, store, self._unreadable)
 
     def _unreadable(self, sentence: str) -> None:
-        self._session.warn("shared/unreadable", "%s", sentence)
-        self._session.record_loss(UNREADABLE, ONE_VERSION)
+        self._warn("shared/unreadable", "%s", sentence)
+        self._record_loss(UNREADABLE, ONE_VERSION)
 
     @asynccontextmanager
     async def searching(self, site: str) -> AsyncIterator[None]:
@@ -109,15 +87,8 @@ class SharedCrawl:
         try:
             yield
         finally:
-            try:
+            with suppress(RedisAway):  # then the search ends when this process has ended
                 await in_waiting_thread(self.frontier.end_search, site)
-            except RedisAway:
-                logger.debug("the search for a template of %s ends when this process has ended", site)
-
-
-def _worker() -> str:
-    host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
-    return f"{host}-{os.getpid()}-{token_hex(2)}"
 
 
 def _key(crawler: Crawler) -> str:

@@ -55,12 +55,7 @@ _paces: Final[defaultdict[str, _Pace]] = defaultdict(_Pace)
 
 
 class _Queue:
-    """The functions that wait for the thread that computes, or run in it.
-
-    Attributes
-    ----------
-    length : their number
-    """
+    """The functions that wait for the thread that computes, or run in it, and their number."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -105,14 +100,10 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function of a page, which waits for nothing but its turn: here if it is short, else in the thread.
+    """Run a function of a page of ``size`` bytes, which waits for nothing: here if it is short, else in the thread.
 
     Threads share the interpreter's lock, so that a change of threads costs more than a short function does. It waits
     until none is in the thread; to follow a long one there would draw those that come next there as well.
-
-    Parameters
-    ----------
-    size : of the page, in bytes
     """
     await _count_call()
     name = _name(function)
@@ -160,12 +151,8 @@ def let_go(*objects: object) -> None:
     _unused.extend(objects)
 
 
-def _trim() -> Callable[[int], int] | None:
-    """``malloc_trim`` of the GNU C library, None for another one."""
-    return getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-
-
-_malloc_trim: Final = _trim()
+#: ``malloc_trim`` of the GNU C library, None for another one.
+_malloc_trim: Final = getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
 def give_back() -> None:

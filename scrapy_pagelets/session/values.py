@@ -17,7 +17,6 @@ from scrapy_pagelets.index.interface import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 
 Reader = Callable[[Any], Any]
-
 #: Longer values are truncated in messages.
 _SHOWN: Final = 100
 #: How the URL of a Redis server may begin.

@@ -23,12 +23,7 @@ _BATCH: Final = 500
 
 
 class CrawlLost(RedisProblem):
-    """Raised if Redis does not know the crawl any more: it was restarted without its data, or flushed.
-
-    Parameters
-    ----------
-    name : address of the server
-    """
+    """Raised if Redis, at the address ``name``, was restarted without its data, or flushed, and has lost the crawl."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -120,13 +115,7 @@ class Frontier:
     def begin(self, meaning: str) -> bool:
         """Join the crawl, or begin it; returns False if it has finished a short while ago.
 
-        Parameters
-        ----------
-        meaning : digest of everything that must be the same in all processes
-
-        Raises
-        ------
-        ConfigError : if the crawl was begun with another meaning
+        ``meaning`` is a digest of what must be the same in all processes: ConfigError if it is not.
         """
         if not (known := self._begin([token_hex(8), meaning, *NAMES])):
             return False
@@ -140,12 +129,7 @@ class Frontier:
         return True
 
     def push(self, requests: Sequence[Waiting]) -> int:
-        """Queue requests; returns the number of those that were dropped, because their pages are known.
-
-        Raises
-        ------
-        RedisFull : if there is no memory left
-        """
+        """Queue requests; return the number of those whose pages are known. RedisFull if there is no memory left."""
         dropped = 0
         self._pushed.add(requests)
         for start in range(0, len(requests), _BATCH):
@@ -165,7 +149,7 @@ class Frontier:
         ready: bool = False,
         leaves: bool = False,
     ) -> tuple[State, list[Lease]]:
-        """Tell what this process has done, and that it lives; get requests to work on.
+        """Tell what this process has done, and that it lives; get requests to work on, or `CrawlLost`.
 
         Parameters
         ----------
@@ -176,10 +160,6 @@ class Frontier:
             what it has reserved is released
         ready : whether the process has nothing left to do
         leaves : whether the process ends: its requests are queued again
-
-        Raises
-        ------
-        CrawlLost : if Redis does not know the crawl any more
         """
         restarts = self._server.restarts
         if is_behind := restarts != self._restarts:

@@ -38,12 +38,8 @@ def merge(parts: Sequence[Path], feed: Path, field: str = "url") -> MergedParts:
 
     Parameters
     ----------
-    parts : JSON lines
+    parts : JSON lines; FeedError if one cannot be read, or has a line before the last one that is not a JSON object
     field : name of the field with the URL
-
-    Raises
-    ------
-    FeedError : if a part cannot be read, or has a line other than the last one that is not a JSON object
     """
     parts = sorted(parts)
     cut = [path.name for path in parts if _is_cut(path)]
@@ -70,10 +66,7 @@ def merge(parts: Sequence[Path], feed: Path, field: str = "url") -> MergedParts:
 def _is_cut(path: Path) -> bool:
     """True if the last line has no end."""
     with _opened(path) as file:
-        if not file.seek(0, os.SEEK_END):
-            return False
-        file.seek(-1, os.SEEK_END)
-        return bool(file.read() != b"\n")
+        return bool(file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n")
 
 
 def _lines(path: Path, field: str) -> Iterator[tuple[bytes, str | None]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -17,15 +17,13 @@ from scrapy_pagelets.base.errors import ConfigError, PageletsError
 if TYPE_CHECKING:
     from redis import Redis
 
-T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 #: Seconds after which a server that does not answer counts as away, and between two attempts to reach it.
 _TIMEOUT: Final = 10.0
-
 _PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
-
 _RUN: Final = re.compile(rb"^run_id:(\w+)", re.MULTILINE)
-
 #: The first version of Redis whose scripts are refused as a whole when there is no memory left.
 _OLDEST: Final = (7, 0)
 
@@ -53,26 +51,17 @@ class Server:
     ----------
     url : ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it
     key : prefix of all keys of the crawl
-    away : called with a sentence when the server cannot be reached
-    back : called with a sentence when it can be reached again
-    restarted : called with a sentence when it was restarted meanwhile
+    warn : called with the name of a stat, ``%s`` and a sentence when the server cannot be reached or was restarted
 
     Raises
     ------
     ConfigError : if the server cannot be used; the message says why and what to do
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str,
-        away: Callable[[str], None],
-        back: Callable[[str], None],
-        restarted: Callable[[str], None],
-    ) -> None:
+    def __init__(self, url: str, key: str, warn: Callable[[str, str, str], None]) -> None:
         self.key = key
         self.name = shown(url)
-        self._away, self._back, self._restarted = away, back, restarted
+        self._warn = warn
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._is_away = False
@@ -83,8 +72,7 @@ class Server:
         #: The name that the server has given to its run; "" if it has none.
         self.run = ""
         self._redis = _connected(url, self._greet)
-        with _problems(self.name):
-            _check(self._redis, self.name)
+        _check(self._redis, self.name)
 
     def call(self, function: Callable[[Redis], T]) -> T:
         """Call a function with a client; while the server is away, wait and call it again.
@@ -141,7 +129,8 @@ class Server:
             if self.run not in ("", run):
                 self.restarts += 1
                 self.interruptions += 1
-                self._restarted(f"Redis at {self.name} was restarted: this process repeats what it has told it last")
+                sentence = f"Redis at {self.name} was restarted: this process repeats what it has told it last"
+                self._warn("redis/restarted", "%s", sentence)
             self.run = run
 
     def _note_away(self, error: Exception) -> None:
@@ -149,13 +138,14 @@ class Server:
             if not self._is_away:
                 self._is_away = True
                 self.interruptions += 1
-                self._away(f"Redis at {self.name} cannot be reached, the crawl waits for it: {error}")
+                sentence = f"Redis at {self.name} cannot be reached, the crawl waits for it: {error}"
+                self._warn("redis/away", "%s", sentence)
 
     def _note_back(self) -> None:
         with self._lock:
             if self._is_away:
                 self._is_away = False
-                self._back(f"Redis at {self.name} is back, the crawl goes on")
+                logger.info("Redis at %s is back, the crawl goes on", self.name)
 
 
 def shown(url: str) -> str:
@@ -175,32 +165,22 @@ def _connected(url: str, greet: Callable[[Any], None]) -> Redis:
         from redis.retry import Retry
     except ImportError:
         raise ConfigError("PAGELETS_REDIS needs the library redis: pip install 'scrapy-pagelets[redis]'") from None
+    timeouts = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
     try:
-        return Redis.from_url(
-            url,
-            socket_timeout=_TIMEOUT,
-            socket_connect_timeout=_TIMEOUT,
-            retry=Retry(NoBackoff(), 0),
-            redis_connect_func=greet,
-        )
+        return Redis.from_url(url, retry=Retry(NoBackoff(), 0), redis_connect_func=greet, **timeouts)
     except ValueError as error:
         raise ConfigError(f"PAGELETS_REDIS cannot be used: {error}") from error
 
 
-@contextmanager
-def _problems(name: str) -> Iterator[None]:
+def _check(redis: Redis, name: str) -> None:
+    """Refuse a server that is unusable, too old, or may throw away what a crawl needs."""
     from redis.exceptions import RedisError
 
     try:
-        yield
+        about: Any = redis.info()
     except RedisError as error:
         sentence = "start a server (redis-server), or correct the address in PAGELETS_REDIS"
         raise ConfigError(f"Redis at {name} cannot be used: {sentence} ({error})") from error
-
-
-def _check(redis: Redis, name: str) -> None:
-    """Refuse a server that is too old, or that may throw away what a crawl needs."""
-    about: Any = redis.info()
     version = tuple(int(part) for part in about["redis_version"].split(".")[:2])
     if version < _OLDEST:
         raise ConfigError(f"Redis at {name} has version {about['redis_version']}: a shared crawl needs 7.0 or later")

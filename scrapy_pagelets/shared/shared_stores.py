@@ -109,7 +109,6 @@ class SharedSites:
 
 #: Entries that are read at once.
 _BATCH: Final = 200
-
 #: More entries than a server that is restarted may have lost; so many are read again.
 _UNCERTAIN: Final = 10_000
 
@@ -141,12 +140,7 @@ class SharedContents:
         self._lock = threading.Lock()
 
     def add(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
-        """Compare a text with earlier ones and add it, see `ContentStore.add`.
-
-        Raises
-        ------
-        CrawlLost : if Redis does not know the crawl any more
-        """
+        """Compare a text with earlier ones and add it, see `ContentStore.add`; `CrawlLost` if Redis has lost them."""
         prepared = self._store.prepare(document)
         if prepared is None:
             return None, None

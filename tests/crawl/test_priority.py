@@ -354,9 +354,9 @@ def test_a_request_that_the_dupefilter_drops_is_not_raised():
         assert queued.raise_("http://h/a", 8) is is_raised
 
 
-def test_the_hubs_of_many_sites_are_not_all_remembered(passing, monkeypatch):
-    monkeypatch.setattr("scrapy_pagelets.middlewares.priority._SITES", 2)
+def test_the_hubs_of_many_sites_are_not_all_remembered(passing):
     middleware = passing.middleware
+    middleware._distillers.limit = 2
     first = middleware._distiller_of("a.example")
     middleware._distiller_of("b.example")
     assert middleware._distiller_of("a.example") is first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import pickle
 import zlib
 from collections.abc import Callable, Iterator
@@ -33,13 +34,13 @@ KEY = "pagelets:test:"
 CODE = Path(mkdtemp()) / "code"
 
 
-def ignored(_: str) -> None:
+def ignored(*_: str) -> None:
     """What a server says in passing."""
 
 
 @pytest.fixture
 def server(empty_redis: RedisServer) -> Iterator[Server]:
-    connection = Server(empty_redis.url, KEY, ignored, ignored, ignored)
+    connection = Server(empty_redis.url, KEY, ignored)
     yield connection
     connection.close()
 
@@ -181,9 +182,10 @@ def test_a_full_redis_takes_no_request_but_what_is_done(join, empty_redis):
     assert leased(one) == ["b"]
 
 
-def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis):
+def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis, caplog):
+    caplog.set_level(logging.INFO)
     said: list[str] = []
-    server = Server(empty_redis.url, KEY, *[said.append] * 3)
+    server = Server(empty_redis.url, KEY, lambda stat, _, sentence: said.append(f"{stat}: {sentence}"))
     empty_redis.stop()
     server.stop_waiting()
     with pytest.raises(RedisAway):
@@ -191,19 +193,20 @@ def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis)
     empty_redis.start()
     assert server.call(lambda redis: redis.get("x")) is None
     server.close()
-    ends = ("cannot be reached", "was restarted", "is back")
-    assert [end in sentence for end, sentence in zip(ends, said, strict=True)] == [True] * 3
+    parts = (("redis/away: ", "cannot be reached"), ("redis/restarted: ", "was restarted"))
+    assert [start in one and end in one for (start, end), one in zip(parts, said, strict=True)] == [True] * 2
+    assert "is back" in caplog.text
     assert (server.interruptions, server.restarts) == (2, 1)
 
 
 def test_a_server_that_cannot_be_used_is_refused(empty_redis):
     with pytest.raises(ConfigError, match="start a server"):
-        Server("redis://:secret@127.0.0.1:1/0", KEY, ignored, ignored, ignored)
+        Server("redis://:secret@127.0.0.1:1/0", KEY, ignored)
     empty_redis.client.config_set("maxmemory", "1gb")
     empty_redis.client.config_set("maxmemory-policy", "allkeys-lru")
     try:
         with pytest.raises(ConfigError, match="set maxmemory-policy to noeviction"):
-            Server(empty_redis.url, KEY, ignored, ignored, ignored)
+            Server(empty_redis.url, KEY, ignored)
     finally:
         empty_redis.client.config_set("maxmemory-policy", "noeviction")
         empty_redis.client.config_set("maxmemory", 0)

@@ -165,7 +165,7 @@ def other(workers: Workers) -> Iterator[Frontier]:
     client: Any = workers.redis.client
     until(lambda: bool(client.keys("*:meaning")))
     [key] = client.keys("*:meaning")
-    server = Server(workers.redis.url, key.decode().removesuffix("meaning"), *(lambda _: None,) * 3)
+    server = Server(workers.redis.url, key.decode().removesuffix("meaning"), lambda *_: None)
     frontier = Frontier(server, "other", LEASE)
     assert frontier.begin(client.get(key).decode())
     yield frontier
