@@ -1,4 +1,4 @@
-"""The schema of the feed, version 1: one table for the code; ``docs/feed.md`` says what each field means.
+"""The schema of the feed, version 1: one table for the code and for ``docs/feed.md``.
 
 Settings, blank items, the columns of Parquet and of the corpus job, and the checks of commands follow from it. The
 value of a field is the attribute of `page_record.PageRecord` with its name. Fields may be added, but none is renamed or
@@ -7,7 +7,7 @@ given another meaning.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -26,23 +26,34 @@ class FeedField:
     ----------
     name : its name
     kind : ``string``, ``integer``, ``number`` or ``object``; of a list, the kind of its values
-    step : of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
+    meaning : what it says, as in ``docs/feed.md``
     listed : True if it is a list
     nullable : True if it can be null
     parts : the fields of an object, or of each object in a list
     setting : the setting that switches it on or off; "" if there is none
+    step : of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
     optional : True if the field is missing when its setting is off; other fields are always in the items of our spiders
         and have a Parquet column
     """
 
     name: str
-    kind: str = "string"
-    step: str = ""
+    kind: str
+    meaning: str
     listed: bool = False
     nullable: bool = False
     parts: tuple[FeedField, ...] = ()
     setting: str = ""
     optional: bool = False
+    step: str = ""
+
+    @property
+    def type(self) -> str:
+        """The type in words.
+
+        >>> FeedField("box", "integer", "left, top, right, bottom", listed=True).type
+        'list of integers'
+        """
+        return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
 
     def is_on(self, settings: object) -> bool:
         """Return whether the field is wanted: a list of names has to name it, any other value must not be 0 or empty.
@@ -64,68 +75,193 @@ class FeedField:
         return self.name in value if isinstance(value, tuple) else bool(value)
 
 
-_TEXTS: Final = "PAGELETS_FORMATS"
-_COMPARED: Final = "PAGELETS_DUPLICATES"
+def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
+    return tuple(replace(field, step=step) for field in fields)
+
+
 #: Made by ``Pagelet.links``.
-LINK: Final = (FeedField("url"), FeedField("anchor"))
+LINK: Final = (FeedField("url", "string", "absolute URL"), FeedField("anchor", "string", "text of the link"))
 #: Made by ``Pagelet.record``.
 PAGELET: Final = (
-    FeedField("id", "integer"),
-    FeedField("xpaths", listed=True),
-    FeedField("role"),
-    FeedField("templateness", "number"),
-    FeedField("text"),
-    FeedField("words", "integer"),
-    FeedField("links", "object", listed=True, parts=LINK),
+    FeedField(
+        "id",
+        "integer",
+        "number of the pagelet on its page, from 0 in document order; pagelets that are not exported leave gaps",
+    ),
+    FeedField("xpaths", "string", "paths of the smallest set of nodes that hold exactly its text", listed=True),
+    FeedField(
+        "role",
+        "string",
+        "`content`, `navigation` (template of which more than half of the words are link text), `template` "
+        "(any other template); more roles may be added",
+    ),
+    FeedField("templateness", "number", "0 to 1, the mean over its words; content is below 0.5"),
+    FeedField("text", "string", "its text"),
+    FeedField("words", "integer", "number of its words; Han, kana, hangul and Thai count by character"),
+    FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=LINK),
 )
 #: Made by `chunk_records`.
 CHUNK: Final = (
-    FeedField("id", "integer"),
-    FeedField("url"),
-    FeedField("headings", listed=True),
-    FeedField("markdown"),
-    FeedField("xpaths", listed=True),
-    FeedField("words", "integer"),
-    FeedField("tokens", "integer"),
-    FeedField("templateness", "number"),
+    FeedField("id", "integer", "number of the chunk on its page, from 0"),
+    FeedField("url", "string", "URL of the page, with the nearest name in the page at or above the chunk as fragment"),
+    FeedField(
+        "headings",
+        "string",
+        "the headings above the chunk, from the page's own to the nearest; a heading at its beginning is the last",
+        listed=True,
+    ),
+    FeedField("markdown", "string", "the chunk as Markdown"),
+    FeedField("xpaths", "string", "paths, as in pagelets, to its text", listed=True),
+    FeedField("words", "integer", "number of its words, those of alternative texts of pictures among them"),
+    FeedField(
+        "tokens", "integer", "estimated tokens of a language model: bytes of `markdown` in UTF-8 / 3, rounded up"
+    ),
+    FeedField("templateness", "number", "0 to 1, the mean over its words"),
 )
 #: Made by ``PageRecord.template``.
-TEMPLATE: Final = (FeedField("id"), FeedField("pages", "integer"), FeedField("share", "number"))
+TEMPLATE: Final = (
+    FeedField(
+        "id", "string", "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl"
+    ),
+    FeedField("pages", "integer", "number of pages of this class that were known when the page was cleaned"),
+    FeedField("share", "number", "the chrome ratio: words of the template divided by all words of the page, 0 to 1"),
+)
 #: Made by `StrippedClass.record`, as is a line of the file ``PAGELETS_TEMPLATES``.
-TEMPLATE_LINK: Final = (*LINK, FeedField("pages", "integer"))
+TEMPLATE_LINK: Final = (
+    *LINK,
+    FeedField("pages", "integer", "number of cleaned pages of the class that have the link in their template"),
+)
 TEMPLATES: Final = (
-    FeedField("id"),
-    FeedField("site"),
-    FeedField("pages", "integer"),
-    FeedField("text"),
-    FeedField("links", "object", listed=True, parts=TEMPLATE_LINK),
+    FeedField("id", "string", "site and number of the class, as in `template` of its pages"),
+    FeedField("site", "string", "the site: its registrable domain, or host and port if it has none"),
+    FeedField("pages", "integer", "number of pages of this class that were known when the last one was cleaned"),
+    FeedField("text", "string", "the texts of the template in document order, with blank lines between blocks"),
+    FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=TEMPLATE_LINK),
+)
+_OF_PAGE: Final = (
+    FeedField("url", "string", "URL of the response, after redirects"),
+    FeedField(
+        "title", "string", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'
+    ),
+    FeedField(
+        "headline",
+        "string",
+        "the page's own heading: the one that its title or its JSON-LD names, its only `h1`, or one with the text of a "
+        "link to the page itself; null if there is none",
+        nullable=True,
+    ),
+    FeedField(
+        "language",
+        "string",
+        "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",
+        nullable=True,
+    ),
+    FeedField(
+        "fetched_at",
+        "string",
+        "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
+        "the time of the crawl",
+    ),
+    FeedField(
+        "author", "string", "who wrote the page, as it says; several names are separated by commas", nullable=True
+    ),
+    FeedField(
+        "published",
+        "string",
+        "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says",
+        nullable=True,
+    ),
+    FeedField("modified", "string", "when it was last changed, likewise", nullable=True),
+    FeedField("canonical", "string", "absolute URL of its canonical link", nullable=True),
+    FeedField("description", "string", "what it is about, from its metadata", nullable=True),
+    FeedField("image", "string", "absolute URL of the picture that its metadata names", nullable=True),
+    FeedField("breadcrumbs", "string", "names of the trail that leads to it; `[]` if there is none", listed=True),
+)
+_FORMS: Final = (
+    FeedField(
+        "text",
+        "string",
+        "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out",
+        nullable=True,
+        setting="PAGELETS_FORMATS",
+    ),
+    FeedField(
+        "markdown",
+        "string",
+        "the content as Markdown; only if `PAGELETS_FORMATS` names it",
+        setting="PAGELETS_FORMATS",
+        optional=True,
+    ),
+    FeedField(
+        "html",
+        "string",
+        "the content as HTML; only if `PAGELETS_FORMATS` names it",
+        setting="PAGELETS_FORMATS",
+        optional=True,
+    ),
+    FeedField(
+        "chunks",
+        "object",
+        "pieces of the content for retrieval, see below; only with `PAGELETS_CHUNKS`",
+        listed=True,
+        parts=CHUNK,
+        setting="PAGELETS_CHUNKS",
+        optional=True,
+    ),
+)
+_REGIONS: Final = (FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),)
+_OF_CLASS: Final = (
+    FeedField(
+        "template",
+        "object",
+        "the template of the page, see below; null if none is known",
+        nullable=True,
+        parts=TEMPLATE,
+    ),
+)
+_NEAR: Final = (
+    FeedField(
+        "near_duplicate_of",
+        "string",
+        "URL of an earlier page with nearly the same content, see below",
+        nullable=True,
+        setting="PAGELETS_DUPLICATES",
+    ),
+    FeedField("similarity", "number", "how similar the two are, 0 to 1", nullable=True, setting="PAGELETS_DUPLICATES"),
+    FeedField(
+        "sketch",
+        "string",
+        "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
+        nullable=True,
+        setting="PAGELETS_DUPLICATES",
+    ),
+)
+_HASH: Final = (
+    FeedField(
+        "content_hash",
+        "string",
+        "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
+        nullable=True,
+    ),
+)
+_CHANGE: Final = (
+    FeedField(
+        "changed",
+        "string",
+        "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
+        nullable=True,
+    ),
+    FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
 )
 #: The fields of a line, in their order.
 FEED: Final = (
-    FeedField("url", step=PAGE),
-    FeedField("title", step=PAGE),
-    FeedField("headline", step=PAGE, nullable=True),
-    FeedField("language", step=PAGE, nullable=True),
-    FeedField("fetched_at", step=PAGE),
-    FeedField("author", step=PAGE, nullable=True),
-    FeedField("published", step=PAGE, nullable=True),
-    FeedField("modified", step=PAGE, nullable=True),
-    FeedField("canonical", step=PAGE, nullable=True),
-    FeedField("description", step=PAGE, nullable=True),
-    FeedField("image", step=PAGE, nullable=True),
-    FeedField("breadcrumbs", step=PAGE, listed=True),
-    FeedField("text", step=STRIP, nullable=True, setting=_TEXTS),
-    FeedField("markdown", step=STRIP, setting=_TEXTS, optional=True),
-    FeedField("html", step=STRIP, setting=_TEXTS, optional=True),
-    FeedField("chunks", "object", STRIP, listed=True, parts=CHUNK, setting="PAGELETS_CHUNKS", optional=True),
-    FeedField("pagelets", "object", SEGMENT, listed=True, parts=PAGELET),
-    FeedField("template", "object", STRIP, nullable=True, parts=TEMPLATE),
-    FeedField("near_duplicate_of", step=DUPLICATES, nullable=True, setting=_COMPARED),
-    FeedField("similarity", "number", DUPLICATES, nullable=True, setting=_COMPARED),
-    FeedField("sketch", step=DUPLICATES, nullable=True, setting=_COMPARED),
-    FeedField("content_hash", step=STRIP, nullable=True),
-    FeedField("changed", step=RECRAWL, nullable=True),
-    FeedField("changed_share", "number", RECRAWL, nullable=True),
+    *_set_by(PAGE, _OF_PAGE),
+    *_set_by(STRIP, _FORMS),
+    *_set_by(SEGMENT, _REGIONS),
+    *_set_by(STRIP, _OF_CLASS),
+    *_set_by(DUPLICATES, _NEAR),
+    *_set_by(STRIP, _HASH),
+    *_set_by(RECRAWL, _CHANGE),
 )
 
 

@@ -1,4 +1,7 @@
-"""The schema of the feed is what docs/feed.md says and what a crawl writes."""
+"""The schema of the feed is what docs/feed.md says and what a crawl writes.
+
+Run as a program, this module writes the tables of docs/feed.md.
+"""
 
 import re
 from pathlib import Path
@@ -30,14 +33,21 @@ PAGE = Page.parse(b"<ul><li><a href=/>Home</a></ul><p>Some words with <a href=/b
 TABLES = (FEED, PAGELET, LINK, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
 
 
-def type_of(field: FeedField) -> str:
-    return (f"list of {field.kind}s" if field.listed else field.kind) + (" or null" if field.nullable else "")
+def rows(fields: tuple[FeedField, ...]) -> str:
+    return "".join(f"| `{field.name}` | {field.type} | {field.meaning} |\n" for field in fields)
 
 
-def test_the_document_has_the_fields_of_the_schema_and_their_types():
-    tables = re.findall(re.escape(HEAD) + r"((?:\|.*\n)+)", DOCUMENT.read_text(encoding="utf-8"))
-    written = [re.findall(r"^\| `(\w+)` \| (.+?) \| .+ \|$", table, re.MULTILINE) for table in tables]
-    assert written == [[(field.name, type_of(field)) for field in fields] for fields in TABLES]
+def with_tables(text: str) -> str:
+    """The document with its tables as the schema has them."""
+    tables = iter(TABLES)
+    written = re.sub(re.escape(HEAD) + r"(?:\|.*\n)+", lambda _: HEAD + rows(next(tables)), text)
+    assert list(tables) == []
+    return written
+
+
+def test_the_document_has_the_tables_of_the_schema():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert text == with_tables(text), "write the tables with: python -m tests.crawl.test_feed_schema"
 
 
 PYTHON: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float), "object": dict}
@@ -83,3 +93,7 @@ def test_a_crawl_writes_the_fields_of_the_schema(tmp_path, optional):
     for line in found.lines:
         check({field.name: line[field.name] for field in FEED if field.name in line}, FEED, optional=optional)
         assert line.keys() <= {field.name for field in FEED}
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(with_tables(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
