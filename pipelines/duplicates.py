@@ -15,8 +15,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.duplicates.content_store import ContentStore, DiskError, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.shingles import word_weights
-from scrapy_pagelets.duplicates.sketch import encode
-from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.duplicates.sketch import Threshold, encode
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext

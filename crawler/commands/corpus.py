@@ -82,9 +82,9 @@ def corpus_options(config: Config) -> CorpusOptions:
     """The settings of a crawl that a corpus job follows; ConfigError for one that it cannot follow."""
     from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.decision.model import load
-    from scrapy_pagelets.duplicates.threshold import Threshold
+    from scrapy_pagelets.duplicates.sketch import Threshold
     from scrapy_pagelets.papers import page_level
-    from scrapy_pagelets.papers.detections import CLASSIFIER, FUSED
+    from scrapy_pagelets.papers.methods import CLASSIFIER, FUSED
 
     if config.render:
         raise ConfigError("PAGELETS_RENDER is on, but a corpus job renders no pages: switch it off")

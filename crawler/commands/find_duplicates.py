@@ -9,7 +9,7 @@ from typing import Final
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.duplicates.sketch import Threshold
 from scrapy_pagelets.feed.feed_reader import Feed, content_text
 from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config

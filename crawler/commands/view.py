@@ -106,7 +106,7 @@ async def _write(options: argparse.Namespace) -> None:
     from scrapy_pagelets.inspector.contents import contents, html_file
     from scrapy_pagelets.inspector.inspection import source_of
     from scrapy_pagelets.papers import page_level
-    from scrapy_pagelets.papers.detections import CLASSIFIER
+    from scrapy_pagelets.papers.methods import CLASSIFIER
     from scrapy_pagelets.rules.host_rules import Rules
     from scrapy_pagelets.rules.rules_file import read
 

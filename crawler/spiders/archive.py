@@ -29,7 +29,7 @@ from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.detections import ETDM, FUSED
+from scrapy_pagelets.papers.methods import ETDM, FUSED
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.page_context import context_of
 from scrapy_pagelets.session.scrapy_hooks import before_scraper_closes, mark_failed

@@ -15,10 +15,10 @@ from typing import IO, Any, Final
 
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.decision.model import LABELLED
-from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.duplicates.sketch import Threshold
 from scrapy_pagelets.feed.page_record import RecordOptions
 from scrapy_pagelets.page.limits import Limits
-from scrapy_pagelets.papers.detections import FUSED, PAGE_LEVEL
+from scrapy_pagelets.papers.methods import FUSED, PAGE_LEVEL
 
 _SOURCE: Final = re.compile(r"\.(warc(\.(gz|zst|zstd))?|wacz|parquet)$", re.IGNORECASE)
 _LIST: Final = re.compile(r"\.paths(\.gz)?$", re.IGNORECASE)

@@ -29,7 +29,7 @@ from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
-from scrapy_pagelets.papers.detections import CLASSIFIER
+from scrapy_pagelets.papers.methods import CLASSIFIER
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from scrapy_pagelets.corpus.engines import PAIRS, rows_of
 from scrapy_pagelets.duplicates.shingles import resemblance
-from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.duplicates.sketch import Threshold
 from scrapy_pagelets.papers.shared_pagelets import relational
 
 #: Sites with more pages than a task takes, and the number of their pages.

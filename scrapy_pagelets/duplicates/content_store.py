@@ -28,8 +28,7 @@ from scrapy_pagelets.duplicates.shingles import (
     weighted_shingles,
     word_hashes,
 )
-from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, minhash
-from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, Threshold, band_keys, minhash
 from scrapy_pagelets.page import urls
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, word_hashes
-from scrapy_pagelets.duplicates.sketch import band_keys, minhashes
-from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.duplicates.sketch import Threshold, band_keys, minhashes
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 

@@ -1,4 +1,4 @@
-"""The registry of segmenters: each by its name, with what a caller must know of it. Importing it is cheap."""
+"""The registry of segmenters, with what a caller must know of each, and that of detections. Importing it is cheap."""
 
 from __future__ import annotations
 
@@ -165,3 +165,11 @@ METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
 LEARNT: Final[Mapping[str, LearntMethod]] = MappingProxyType(
     {name: method for name, method in METHODS.items() if isinstance(method, LearntMethod)}
 )
+#: All evidence of page and site (default); the complete subdigraph (2014); pagelets that pages of a site share, or that
+#: linked pages share (2002, Figures 4 and 5); the classifier of the page alone (2007).
+FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER = "fused", "etdm", "local", "global", "classifier"
+DETECTIONS: Final = (FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER)
+#: The shipped file of the classifier of the page alone.
+PAGE_LEVEL: Final = "page_level"
+#: Those that count the pagelets of all pages.
+COUNTED: Final = (LOCAL, GLOBAL)

@@ -27,8 +27,8 @@ from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features,
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.detections import PAGE_LEVEL
 from scrapy_pagelets.papers.isotonic import smooth
+from scrapy_pagelets.papers.methods import PAGE_LEVEL
 
 #: Features of a node of a rendered page, after ``NODE_FEATURES``. Source: the slides, "Cues used Implicitly by Humans":
 #: placement on screen, aspect ratio, background colour.

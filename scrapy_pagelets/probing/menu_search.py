@@ -15,7 +15,7 @@ from scrapy_pagelets.evidence.menu_links import candidates, is_harmless, link_ta
 from scrapy_pagelets.evidence.site_counts import outline, same_class
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.detections import ETDM
+from scrapy_pagelets.papers.methods import ETDM
 from scrapy_pagelets.probing.prober import Loaded, Prober, Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import Obstacle, requested_url

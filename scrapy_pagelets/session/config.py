@@ -11,11 +11,10 @@ from typing import Any, Final, Self
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.document.blocks import Switches
-from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
+from scrapy_pagelets.duplicates.sketch import LEAST, Threshold
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.limits import Limits
-from scrapy_pagelets.papers.detections import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, PAGE_LEVEL
-from scrapy_pagelets.papers.methods import LEARNT, METHODS
+from scrapy_pagelets.papers.methods import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, LEARNT, METHODS, PAGE_LEVEL
 from scrapy_pagelets.session import values
 
 #: The names of the fields of the feed.

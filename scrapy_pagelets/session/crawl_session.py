@@ -28,8 +28,8 @@ from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.page.limits import TooLarge, memory_shortage
 from scrapy_pagelets.page.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.papers import page_level
-from scrapy_pagelets.papers.detections import CLASSIFIER
 from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weights
+from scrapy_pagelets.papers.methods import CLASSIFIER
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read as read_rules

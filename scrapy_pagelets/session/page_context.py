@@ -20,7 +20,7 @@ from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.detections import FUSED
+from scrapy_pagelets.papers.methods import FUSED
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go

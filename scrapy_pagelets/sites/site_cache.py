@@ -16,7 +16,7 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
-from scrapy_pagelets.papers.detections import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
+from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
 from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, Pagelets, RepeatedPagelets
 
 #: Entries of all sites in memory, of about 60 bytes each, or 150 without the core (``python -m benchmarks memory``).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_pagelets.papers.detections import CLASSIFIER, DETECTIONS
+from scrapy_pagelets.papers.methods import CLASSIFIER, DETECTIONS
 from tests.crawling import SITE, answer, crawl, everything_is_template, menu_site, page, pages_asked_for
 from tests.server import SiteServer, html, redirect
 

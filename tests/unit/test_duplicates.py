@@ -36,13 +36,13 @@ from scrapy_pagelets.duplicates.sketch import (
     PERMUTATIONS,
     SCHEME,
     SEED,
+    Threshold,
     band_keys,
     banding,
     encode,
     minhash,
     minhashes,
 )
-from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
