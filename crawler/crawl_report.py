@@ -29,7 +29,7 @@ _STEPS: Final = {
     "ArchiveSpider": "reading and learning the archive",
     "_next_batch": "reading and learning the archive",
     "MenuSubdigraphMiddleware": "parsing and learning pages",
-    "Settling": "parsing and learning pages",
+    "SettlingPages": "parsing and learning pages",
     "SiteSpider": "parsing and learning pages",
     "CrawlSession": "parsing and learning pages",
     "MenuSearch": "loading pages for templates",

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from scrapy_pagelets.base.ip_addresses import is_private
+from scrapy_pagelets.page.urls import is_private
 from scrapy_pagelets.rendering.snapshot import WALK, Frame
 
 if TYPE_CHECKING:

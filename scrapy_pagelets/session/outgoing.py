@@ -14,8 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IHostnameResolver, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from scrapy_pagelets.base.ip_addresses import is_private
-from scrapy_pagelets.page.urls import is_web
+from scrapy_pagelets.page.urls import is_private, is_web
 
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
 FOLLOWED: Final = "_pagelets_followed"
