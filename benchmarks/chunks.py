@@ -40,9 +40,9 @@ from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunks_of, tokens_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.feed.pagelet import segment
-from scrapy_pagelets.retrieval.answers import query_of
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.ranking import Floats
+from scrapy_pagelets.retrieval.search import query_of
 
 #: Documents that a language model reads.
 READ = 5

@@ -40,7 +40,7 @@ from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.siblings import same_signature
 from scrapy_pagelets.papers.page_level import scores
-from scrapy_pagelets.retrieval.answers import printed
+from scrapy_pagelets.retrieval.search import printed
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example
 from scrapy_pagelets.training.paper_training import train_page_level as train
 

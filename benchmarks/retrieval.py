@@ -56,10 +56,10 @@ from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.retrieval.answers import FEEDBACK, FORMULA, PASSAGES, TITLE, printed, query_of, search
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, rank
+from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, printed, query_of, search
 
 QUERIES = 25
 #: Answers that a topic needs, and topics of category pages that a site may have.

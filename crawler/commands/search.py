@@ -13,8 +13,8 @@ from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import warn, write
 
 if TYPE_CHECKING:
-    from scrapy_pagelets.retrieval.answers import Answer
     from scrapy_pagelets.retrieval.collection import StoredCollection, StoredMatches
+    from scrapy_pagelets.retrieval.search import Answer
 
 #: Length of the passage of a pagelet that is shown, in runs without white space.
 _PASSAGE: Final = 40
@@ -76,7 +76,7 @@ def _lines(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterator[str]:
-    from scrapy_pagelets.retrieval.answers import is_common, query_of, search
+    from scrapy_pagelets.retrieval.search import is_common, query_of, search
 
     asked, left_out = query_of(options.query)
     answer = search(collection, options.query, **_method(options))
@@ -96,7 +96,7 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
 
 def _method(options: argparse.Namespace) -> dict[str, Any]:
     """The arguments of `search` for the options, which must not contradict each other."""
-    from scrapy_pagelets.retrieval.answers import FEEDBACK, printed
+    from scrapy_pagelets.retrieval.search import FEEDBACK, printed
 
     given = {"pages": options.pages, "selected": options.segments, "terms": options.terms, "share": options.share}
     given = {name: value for name, value in given.items() if value is not None}
@@ -131,7 +131,7 @@ def _result(
     place: int, score: float, pagelet: StoredMatches, wanted: Collection[str], marks: tuple[str, str]
 ) -> Iterator[str]:
     from scrapy_pagelets.index.interface import TITLE_NUMBER
-    from scrapy_pagelets.retrieval.answers import highlighted
+    from scrapy_pagelets.retrieval.search import highlighted
 
     name = "title" if pagelet.number == TITLE_NUMBER else f"pagelet {pagelet.number}"
     yield ""

@@ -76,7 +76,7 @@ NAMES = [
     "scrapy_pagelets.links.votes.pagerank",
     "scrapy_pagelets.links.link_tables.Query",
     "scrapy_pagelets.retrieval.collection.MemoryCollection",
-    "scrapy_pagelets.retrieval.answers.search",
+    "scrapy_pagelets.retrieval.search.search",
     "scrapy_pagelets.retrieval.stored.stored",
     "scrapy_pagelets.papers.vips.vips.vips",
 ]

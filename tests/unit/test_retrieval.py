@@ -16,10 +16,10 @@ from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.index.interface import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.answers import FEEDBACK, highlighted, query_of, search
 from scrapy_pagelets.retrieval.collection import MemoryCollection, Size, cut_blocks, cut_pagelets, cut_whole
 from scrapy_pagelets.retrieval.feedback import Feedback, best_segments, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Bm2500, expanded, rank, relevance_weight
+from scrapy_pagelets.retrieval.search import FEEDBACK, highlighted, query_of, search
 from scrapy_pagelets.retrieval.stored import stored
 
 STRICT, PLUS = Bm2500(), Bm2500(plus=True)
