@@ -25,8 +25,8 @@ class FeedField:
     Attributes
     ----------
     name : its name
-    kind : ``string``, ``integer``, ``number`` or ``object``; of a list, the kind of its values
     meaning : what it says, as in ``docs/feed.md``
+    kind : ``string``, ``integer``, ``number`` or ``object``; of a list, the kind of its values
     listed : True if it is a list
     nullable : True if it can be null
     parts : the fields of an object, or of each object in a list
@@ -37,8 +37,8 @@ class FeedField:
     """
 
     name: str
-    kind: str
     meaning: str
+    kind: str = "string"
     listed: bool = False
     nullable: bool = False
     parts: tuple[FeedField, ...] = ()
@@ -50,7 +50,7 @@ class FeedField:
     def type(self) -> str:
         """The type in words.
 
-        >>> FeedField("box", "integer", "left, top, right, bottom", listed=True).type
+        >>> FeedField("box", "left, top, right, bottom", "integer", listed=True).type
         'list of integers'
         """
         return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
@@ -80,187 +80,157 @@ def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
 
 
 #: Made by ``Pagelet.links``.
-LINK: Final = (FeedField("url", "string", "absolute URL"), FeedField("anchor", "string", "text of the link"))
+LINK: Final = (FeedField("url", "absolute URL"), FeedField("anchor", "text of the link"))
 #: Made by ``Pagelet.record``.
 PAGELET: Final = (
     FeedField(
         "id",
-        "integer",
         "number of the pagelet on its page, from 0 in document order; pagelets that are not exported leave gaps",
+        "integer",
     ),
-    FeedField("xpaths", "string", "paths of the smallest set of nodes that hold exactly its text", listed=True),
+    FeedField("xpaths", "paths of the smallest set of nodes that hold exactly its text", listed=True),
     FeedField(
         "role",
-        "string",
         "`content`, `navigation` (template of which more than half of the words are link text), `template` "
         "(any other template); more roles may be added",
     ),
-    FeedField("templateness", "number", "0 to 1, the mean over its words; content is below 0.5"),
-    FeedField("text", "string", "its text"),
-    FeedField("words", "integer", "number of its words; Han, kana, hangul and Thai count by character"),
-    FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=LINK),
+    FeedField("templateness", "0 to 1, the mean over its words; content is below 0.5", "number"),
+    FeedField("text", "its text"),
+    FeedField("words", "number of its words; Han, kana, hangul and Thai count by character", "integer"),
+    FeedField("links", "its hyperlinks in document order, see below", "object", listed=True, parts=LINK),
 )
 #: Made by `chunk_records`.
 CHUNK: Final = (
-    FeedField("id", "integer", "number of the chunk on its page, from 0"),
-    FeedField("url", "string", "URL of the page, with the nearest name in the page at or above the chunk as fragment"),
+    FeedField("id", "number of the chunk on its page, from 0", "integer"),
+    FeedField("url", "URL of the page, with the nearest name in the page at or above the chunk as fragment"),
     FeedField(
         "headings",
-        "string",
         "the headings above the chunk, from the page's own to the nearest; a heading at its beginning is the last",
         listed=True,
     ),
-    FeedField("markdown", "string", "the chunk as Markdown"),
-    FeedField("xpaths", "string", "paths, as in pagelets, to its text", listed=True),
-    FeedField("words", "integer", "number of its words, those of alternative texts of pictures among them"),
+    FeedField("markdown", "the chunk as Markdown"),
+    FeedField("xpaths", "paths, as in pagelets, to its text", listed=True),
+    FeedField("words", "number of its words, those of alternative texts of pictures among them", "integer"),
     FeedField(
-        "tokens", "integer", "estimated tokens of a language model: bytes of `markdown` in UTF-8 / 3, rounded up"
+        "tokens", "estimated tokens of a language model: bytes of `markdown` in UTF-8 / 3, rounded up", "integer"
     ),
-    FeedField("templateness", "number", "0 to 1, the mean over its words"),
+    FeedField("templateness", "0 to 1, the mean over its words", "number"),
 )
 #: Made by ``PageRecord.template``.
 TEMPLATE: Final = (
-    FeedField(
-        "id", "string", "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl"
-    ),
-    FeedField("pages", "integer", "number of pages of this class that were known when the page was cleaned"),
-    FeedField("share", "number", "the chrome ratio: words of the template divided by all words of the page, 0 to 1"),
+    FeedField("id", "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl"),
+    FeedField("pages", "number of pages of this class that were known when the page was cleaned", "integer"),
+    FeedField("share", "the chrome ratio: words of the template divided by all words of the page, 0 to 1", "number"),
 )
 #: Made by `StrippedClass.record`, as is a line of the file ``PAGELETS_TEMPLATES``.
 TEMPLATE_LINK: Final = (
     *LINK,
-    FeedField("pages", "integer", "number of cleaned pages of the class that have the link in their template"),
+    FeedField("pages", "number of cleaned pages of the class that have the link in their template", "integer"),
 )
 TEMPLATES: Final = (
-    FeedField("id", "string", "site and number of the class, as in `template` of its pages"),
-    FeedField("site", "string", "the site: its registrable domain, or host and port if it has none"),
-    FeedField("pages", "integer", "number of pages of this class that were known when the last one was cleaned"),
-    FeedField("text", "string", "the texts of the template in document order, with blank lines between blocks"),
-    FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=TEMPLATE_LINK),
+    FeedField("id", "site and number of the class, as in `template` of its pages"),
+    FeedField("site", "the site: its registrable domain, or host and port if it has none"),
+    FeedField("pages", "number of pages of this class that were known when the last one was cleaned", "integer"),
+    FeedField("text", "the texts of the template in document order, with blank lines between blocks"),
+    FeedField("links", "its hyperlinks in document order, see below", "object", listed=True, parts=TEMPLATE_LINK),
 )
 _OF_PAGE: Final = (
-    FeedField("url", "string", "URL of the response, after redirects"),
-    FeedField(
-        "title", "string", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'
-    ),
+    FeedField("url", "URL of the response, after redirects"),
+    FeedField("title", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'),
     FeedField(
         "headline",
-        "string",
         "the page's own heading: the one that its title or its JSON-LD names, its only `h1`, or one with the text of a "
         "link to the page itself; null if there is none",
         nullable=True,
     ),
     FeedField(
         "language",
-        "string",
         "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",
         nullable=True,
     ),
     FeedField(
         "fetched_at",
-        "string",
         "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
         "the time of the crawl",
     ),
-    FeedField(
-        "author", "string", "who wrote the page, as it says; several names are separated by commas", nullable=True
-    ),
+    FeedField("author", "who wrote the page, as it says; several names are separated by commas", nullable=True),
     FeedField(
         "published",
-        "string",
         "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says",
         nullable=True,
     ),
-    FeedField("modified", "string", "when it was last changed, likewise", nullable=True),
-    FeedField("canonical", "string", "absolute URL of its canonical link", nullable=True),
-    FeedField("description", "string", "what it is about, from its metadata", nullable=True),
-    FeedField("image", "string", "absolute URL of the picture that its metadata names", nullable=True),
-    FeedField("breadcrumbs", "string", "names of the trail that leads to it; `[]` if there is none", listed=True),
+    FeedField("modified", "when it was last changed, likewise", nullable=True),
+    FeedField("canonical", "absolute URL of its canonical link", nullable=True),
+    FeedField("description", "what it is about, from its metadata", nullable=True),
+    FeedField("image", "absolute URL of the picture that its metadata names", nullable=True),
+    FeedField("breadcrumbs", "names of the trail that leads to it; `[]` if there is none", listed=True),
 )
 _FORMS: Final = (
     FeedField(
         "text",
-        "string",
         "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out",
         nullable=True,
         setting="PAGELETS_FORMATS",
     ),
     FeedField(
         "markdown",
-        "string",
         "the content as Markdown; only if `PAGELETS_FORMATS` names it",
         setting="PAGELETS_FORMATS",
         optional=True,
     ),
     FeedField(
-        "html",
-        "string",
-        "the content as HTML; only if `PAGELETS_FORMATS` names it",
-        setting="PAGELETS_FORMATS",
-        optional=True,
+        "html", "the content as HTML; only if `PAGELETS_FORMATS` names it", setting="PAGELETS_FORMATS", optional=True
     ),
     FeedField(
         "chunks",
-        "object",
         "pieces of the content for retrieval, see below; only with `PAGELETS_CHUNKS`",
+        "object",
         listed=True,
         parts=CHUNK,
         setting="PAGELETS_CHUNKS",
         optional=True,
     ),
 )
-_REGIONS: Final = (FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),)
-_OF_CLASS: Final = (
-    FeedField(
-        "template",
-        "object",
-        "the template of the page, see below; null if none is known",
-        nullable=True,
-        parts=TEMPLATE,
-    ),
+_REGIONS: Final = (FeedField("pagelets", "regions of the page, see below", "object", listed=True, parts=PAGELET),)
+_OF_CLASS: Final = FeedField(
+    "template", "the template of the page, see below; null if none is known", "object", nullable=True, parts=TEMPLATE
 )
 _NEAR: Final = (
     FeedField(
         "near_duplicate_of",
-        "string",
         "URL of an earlier page with nearly the same content, see below",
         nullable=True,
         setting="PAGELETS_DUPLICATES",
     ),
-    FeedField("similarity", "number", "how similar the two are, 0 to 1", nullable=True, setting="PAGELETS_DUPLICATES"),
+    FeedField("similarity", "how similar the two are, 0 to 1", "number", nullable=True, setting="PAGELETS_DUPLICATES"),
     FeedField(
         "sketch",
-        "string",
         "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
         nullable=True,
         setting="PAGELETS_DUPLICATES",
     ),
 )
-_HASH: Final = (
-    FeedField(
-        "content_hash",
-        "string",
-        "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
-        nullable=True,
-    ),
+_HASH: Final = FeedField(
+    "content_hash",
+    "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
+    nullable=True,
 )
 _CHANGE: Final = (
     FeedField(
         "changed",
-        "string",
         "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
         nullable=True,
     ),
-    FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
+    FeedField("changed_share", "share of the words that differ, 0 to 1; null if unknown", "number", nullable=True),
 )
 #: The fields of a line, in their order.
 FEED: Final = (
     *_set_by(PAGE, _OF_PAGE),
     *_set_by(STRIP, _FORMS),
     *_set_by(SEGMENT, _REGIONS),
-    *_set_by(STRIP, _OF_CLASS),
+    *_set_by(STRIP, (_OF_CLASS,)),
     *_set_by(DUPLICATES, _NEAR),
-    *_set_by(STRIP, _HASH),
+    *_set_by(STRIP, (_HASH,)),
     *_set_by(RECRAWL, _CHANGE),
 )
 
