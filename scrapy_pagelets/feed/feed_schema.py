@@ -65,9 +65,9 @@ class FeedField:
         Examples
         --------
         >>> from types import SimpleNamespace
-        >>> settings = SimpleNamespace(chunks=0, formats=("text",))
-        >>> [field.name for field in FEED if field.step == STRIP and field.is_on(settings)]
-        ['text', 'template', 'content_hash']
+        >>> settings = SimpleNamespace(formats=("text",))
+        >>> [field.is_on(settings) for field in FEED if field.name in ("text", "markdown")]
+        [True, False]
         """
         if not self.setting:
             return True
