@@ -163,7 +163,7 @@ quick: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n 3 --dist worksteal -q tests/unit
+	$(BIN)/pytest -n 3 --dist worksteal -q --hypothesis-profile quick tests/unit
 
 clean:
 	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
