@@ -95,7 +95,7 @@ class CrawlReport(Component):
         stats = self.crawler.stats.get_stats() if self.crawler.stats is not None else {}
         rules, progress = self.session.rules, self.session.progress
         facts = CrawlFacts(
-            stats,
+            dict(stats),
             loaded=progress.loaded,
             computed=_by_step(self._computed_before),
             subdigraphs=progress.subdigraphs,

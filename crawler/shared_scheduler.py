@@ -54,7 +54,7 @@ class SharedScheduler(BaseScheduler):
     task waits, and with it the crawl.
 
     ``pagelets/shared/leased`` counts the requests that this process has got, ``pagelets/shared/alone`` those that
-    cannot be sent to others (`request_json`), and ``pagelets/shared/unreadable`` the damaged entries of Redis.
+    cannot be sent to others (`session.requests`), and ``pagelets/shared/unreadable`` the damaged entries of Redis.
     """
 
     def __init__(self, crawler: Crawler) -> None:

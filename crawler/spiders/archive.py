@@ -367,7 +367,7 @@ class ArchiveSpider(Spider):
         """
         done = bytes_before = 0
         for source in self.sources:
-            all_records = records(source, self.base, skipped)
+            all_records = records(source, self.base, skipped, logger.warning if skipped is not None else logger.debug)
             while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
                 for record in batch:
                     if skipped is not None:  # the first time that the archive is read

@@ -49,7 +49,7 @@ def expand(path: str) -> list[str]:
 
 
 def records(
-    source: str, base: str = "", skipped: Counter[str] | None = None, log: Callable[..., None] | None = None
+    source: str, base: str = "", skipped: Counter[str] | None = None, log: Callable[..., None] = logger.warning
 ) -> Iterator[Record]:
     """Read the pages of one source in order; bad data never raises an error.
 
@@ -63,14 +63,12 @@ def records(
         ``headers`` (too many), ``bomb`` (a compression bomb), ``unreadable`` (the file cannot be opened, or is a pipe,
         a socket or a device), and ``truncated``: once for a file that is cut off or damaged. The rest of such a file is
         skipped, and one warning names file and offset
-        None for a source that was read before: then there are no warnings either
-    log : called with each message and its arguments, of which the first is a path, in place of a warning
+    log : called with each message and its arguments, of which the first is a path
 
     Raises
     ------
     ArchiveError : immediately, if FastWARC is needed and not installed
     """
-    log = log or (logger.debug if skipped is None else logger.warning)
     counter: Counter[str] = Counter() if skipped is None else skipped
     if os.path.isdir(source) or not is_warc(source):
         return _html_pages(source, base, counter, log)

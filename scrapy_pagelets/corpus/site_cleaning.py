@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -213,11 +213,11 @@ def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
     TooLarge : if the page exceeds the limits
     """
     page = Page.parse(row["body"], row["url"], row["content_type"], options.limits)
-    return _rules(options.rules).mark(page)
+    return _rules(options.rules, options.started).mark(page)
 
 
-@cache
-def _rules(path: str) -> Rules:
+@lru_cache(1)
+def _rules(path: str, started: str) -> Rules:  # noqa: ARG001 - another job reads them anew
     """The rules of the user, which are read in the process that needs them."""
     return read(path) if path else Rules()
 

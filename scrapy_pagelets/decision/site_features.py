@@ -120,7 +120,7 @@ _LEAF: Final[tuple[Feature[SiteMeasures], ...]] = (
     Feature("site_path", "Share with the path.", lambda of: of.evidence.path[of.leaves]),
     Feature("site_variants", "Different texts at the path, by page.", lambda of: of.evidence.variants),
     Feature("site_target", "Share of the pages with a link to the target of its link.",
-            lambda of: of.nodes.inherit(of.target.copy(), _own_or_above)[of.leaves]),
+            lambda of: of.nodes.inherit(of.target.copy(), lambda own, above: np.where(own > 0, own, above))[of.leaves]),
     Feature("site_prev_text", "Share of the pages with the text of the leaf before; of the last one for the first.",
             lambda of: np.roll(of.evidence.text, 1)),
     Feature("site_next_text", "Share of the pages with the text of the next leaf; of the first one for the last.",
@@ -176,10 +176,6 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, of_class: in
     of_class : number of other pages of the page's class
     """
     return SITE.columns(page, evidence, odds, of_class)
-
-
-def _own_or_above(own: Floats, above: Floats) -> Floats:
-    return np.where(own > 0, own, above)
 
 
 def _around(odds: Floats) -> dict[str, ArrayLike]:

@@ -166,7 +166,8 @@ def prepare(document: Document, *, within_sites: bool = False) -> Prepared | Non
         hashes = shingles(token)
     else:
         hashes, weights = weighted_shingles(token, weight)
-    site, exact = (xxh3_64_intdigest(known) >> 1 for known in (document.site.encode(), token.tobytes()))
+    known = document.site.encode("utf-8", "replace"), token.tobytes()
+    site, exact = (xxh3_64_intdigest(one) >> 1 for one in known)
     scope = site if within_sites else 0
     return Prepared(document.url, document.address, site, scope, exact, hashes, weights, minhash(hashes))
 

@@ -223,15 +223,18 @@ def acts(url: str) -> bool:
     return _names_action(text, _ANYWHERE) or (not _FILE.search(parts.path) and _names_action(text, _UNLESS_A_FILE))
 
 
-@cached
 def labels_action(label: str) -> bool:
     """Return True if the text of a link names an action.
 
     >>> labels_action("Se déconnecter"), labels_action("How to delete a branch and what to do before that")
     (True, False)
     """
-    is_short = len(label) <= _LABEL_CHARACTERS and len(label.split()) <= _LABEL_WORDS
-    return is_short and _names_action(label, _ANYWHERE)
+    return len(label) <= _LABEL_CHARACTERS and _labels_action(label)
+
+
+@cached
+def _labels_action(label: str) -> bool:
+    return len(label.split()) <= _LABEL_WORDS and _names_action(label, _ANYWHERE)
 
 
 def is_plain_link(element: etree._Element) -> bool:

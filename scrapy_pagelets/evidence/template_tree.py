@@ -92,7 +92,7 @@ def align_page(template: TemplateTree, nodes: NodeTable) -> Ints:
         rows = rows[found[nodes.parent[rows]] >= 0]
         one = _Siblings(page, rows, _keys(found[nodes.parent[rows]], label[rows]))
         two = _Siblings(other, rows_, template.keys[rows_])
-        for pairs in (_same, _by_votes, _in_order):
+        for pairs in (_same, _by_votes, lambda one, two: in_order(one.keys, two.keys)):
             i, j = pairs(one, two)
             found[one.rows[i]] = two.rows[j]
             free[two.rows[j]] = False
@@ -184,7 +184,3 @@ def _below(texts: _Texts, rows: Ints) -> tuple[Ints, Ints]:
     """Return each text below some rows, after the index of the row."""
     count = texts.last[rows] - texts.first[rows]
     return np.arange(len(rows)).repeat(count), texts.text[runs(texts.first[rows], count)]
-
-
-def _in_order(one: _Siblings, other: _Siblings) -> tuple[Ints, Ints]:
-    return in_order(one.keys, other.keys)

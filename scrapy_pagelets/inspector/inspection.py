@@ -143,7 +143,7 @@ def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> 
         return replace(_of_file(path.absolute(), limits), url=source.url, line=source.line, twin=source.twin)
     sources = reader.expand(archive)
     for one in sources:
-        for record in reader.records(one, base):
+        for record in reader.records(one, base, log=reader.logger.debug):
             if record.url == source.url:
                 html = decode(record.body, next(iter(record.headers.get("Content-Type", ())), None))
                 limits.check(html)

@@ -130,7 +130,7 @@ class _LayoutBuilder:
         #: (n,) number of the element of each row; for a run of text, that of its parent.
         self.element = np.array([number[element] for element in nodes.elements], np.int64)
         style = self._gathered("element", "style")[self.element]
-        fields = [styles.split("|") for walk in walks for styles in walk.columns["styles"]]
+        fields = [styles.split("|")[: _CLIP + 1] for walk in walks for styles in walk.columns["styles"]]
         #: (styles, 14) the fields of the distinct styles.
         self.styles = np.array([*fields, _NO_STYLE.split("|")])
         #: (n,) index of the style of each row; the last style if nothing is painted.

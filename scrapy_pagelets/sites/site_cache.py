@@ -26,7 +26,7 @@ _FLUSH: Final = 50
 
 
 class Store(Protocol):
-    """Where a `SiteCache` keeps its sites: `SiteStore`, or `shared.shared_sites.SharedSites`."""
+    """Where a `SiteCache` keeps its sites: `SiteStore`, or `shared.shared_stores.SharedSites`."""
 
     @property
     def lasting(self) -> bool:

@@ -370,6 +370,14 @@ def test_the_warning_names_the_offset_of_the_cut_record(tmp_path, caplog):
     ]
 
 
+def test_a_cut_file_is_warned_of_if_nothing_counts_what_is_left_out(tmp_path, caplog):
+    path = tmp_path / "cut.warc.gz"
+    write_warc(path, [page(1), page(2)])
+    path.write_bytes(path.read_bytes()[:-40])
+    assert len(list(records(str(path)))) == 1
+    assert "cut off or damaged" in caplog.text
+
+
 @pytest.mark.parametrize("name", ["junk.warc", "junk.warc.gz"])
 @pytest.mark.parametrize("junk", [b"\x00\xffgarbage" * 40, b"WARC/1.0\r\nWARC-Type: response\r\n\r\n", b"<html>"])
 def test_garbage_between_records_ends_the_file_not_the_crawl(tmp_path, caplog, name, junk):

@@ -123,7 +123,9 @@ def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
 
 
 def exact_shingles(page: Page, pagelet: Ints) -> Ints:
-    """(p,) the exact shingles of the pagelets of a page, as `shingles`; 0 for those too small to be templates."""
+    """(p,) the exact shingles of the pagelets of a page, 0 for those too small to be templates; takes and raises what
+    `shingles` does.
+    """
     found = shingles(page, pagelet, sketch=False)
     return np.where(found.candidates, found.exact, 0)
 
