@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.evidence.siblings import Equality, Side, assign, in_order, product, runs, same_signature, sides
+from scrapy_pagelets.evidence.siblings import Compare, Equality, Side, assign, in_order, product, runs, sides, weighted
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 #: How many pairs of children, and children of such pairs, are looked at for one mapping after identical subtrees were
@@ -53,19 +53,22 @@ class Extract:
     exact: bool
 
 
-def etdm(one: NodeTable, other: NodeTable, equality: Equality = same_signature, among: Bools | None = None) -> Mapping:
+def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> Mapping:
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
-    Of mappings of one size, those with more equal texts are preferred, then those that map the k-th of several siblings
-    to the k-th.
+    Of mappings of one size, those with more equal texts are preferred (for a tolerant equality: those with a larger sum
+    of the equality), then those that map the k-th of several siblings to the k-th.
 
     Parameters
     ----------
     among : (n,) rows of the first page that may be mapped, the template so far; None for all
     """
     among = np.ones(len(one), np.bool_) if among is None else among
-    if not among[0] or equality(one)[0] != equality(other)[0]:
+    compare, root = equality.compare(one, other), np.zeros(1, np.int64)
+    if not among[0] or not compare(root, root)[0]:
         return Mapping(np.zeros((0, 2), np.int64), True)
+    if equality.tolerant is not None:
+        return _search(*sides(one, other, equality, among, with_text=False), compare)
     found = _search(*sides(one, other, equality, among, with_text=True))
     if found.exact:
         return found
@@ -74,7 +77,7 @@ def etdm(one: NodeTable, other: NodeTable, equality: Equality = same_signature, 
     return without if without.exact or len(without.pairs) > len(found.pairs) else found
 
 
-def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = same_signature) -> Extract:
+def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = weighted) -> Extract:
     """Return the template of a key page with respect to other pages: Definition 3.3 by Algorithm 2.
 
     Pages whose root differs are skipped, as in the paper.
@@ -94,9 +97,9 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
     return Extract(rows, same & rows, exact)
 
 
-def _search(left: Side, right: Side) -> Mapping:
-    levels, exact = _descend(left, right)
-    rows, images = _collect(left, right, levels, _choose(left, right, levels))
+def _search(left: Side, right: Side, tolerant: Compare | None = None) -> Mapping:
+    levels, exact = _descend(left, right, tolerant)
+    rows, images = _collect(left, right, levels, _choose(left, right, levels, tolerant is not None))
     exact |= len(rows) == min(int(left.nodes[0]), int(right.nodes[0]))
     return Mapping(np.column_stack([rows, images]), exact)
 
@@ -135,13 +138,13 @@ class _Level:
     below: Ints  # (edges,) index of the pair on the next level
 
 
-def _descend(left: Side, right: Side) -> tuple[list[_Level], bool]:
+def _descend(left: Side, right: Side, tolerant: Compare | None) -> tuple[list[_Level], bool]:
     """Return which pairs of classes meet, level by level, and whether these are all that matter."""
     levels: list[_Level] = []
     one = other = np.zeros(1, np.int64)
     budget, exact = PAIRS, True
     while len(one):
-        level, cost, complete = _level(left, right, one, other, budget)
+        level, cost, complete = _level(left, right, one, other, tolerant, budget)
         levels.append(level)
         budget -= cost
         exact &= complete
@@ -150,10 +153,18 @@ def _descend(left: Side, right: Side) -> tuple[list[_Level], bool]:
     return levels, exact
 
 
-def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tuple[_Level, int, bool]:
+def _level(
+    left: Side, right: Side, one: Ints, other: Ints, tolerant: Compare | None, budget: int
+) -> tuple[_Level, int, bool]:
     """Return the level of some pairs of subtrees, its cost, and whether all pairs of children that matter are in it."""
     a, b = _Children.of(left, one), _Children.of(right, other)
-    i, j, group, cost, complete = _edges(a, left, b, right, len(one), budget)
+    i, j, group, cost, complete = _edges(a, left, b, right, tolerant is not None, len(one), budget)
+    if tolerant is None:
+        score = _same_texts(left, right, a.rows[i], b.rows[j])
+    else:
+        score = tolerant(a.rows[i], b.rows[j])
+        equal = score > 0
+        i, j, group, score = i[equal], j[equal], group[equal], score[equal]
     below = np.full(len(i), -1)
     classes = left.kind[a.rows[i]] * (int(right.kind.max()) + 1) + right.kind[b.rows[j]]
     _, below[group >= 0] = np.unique(classes[group >= 0], return_inverse=True)
@@ -165,21 +176,23 @@ def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tupl
         place=a.place[i],
         place_=b.place[j],
         group=group,
-        score=((left.text[a.rows[i]] != 0) & (left.text[a.rows[i]] == right.text[b.rows[j]])).astype(np.float64),
+        score=score,
         below=below,
     )
     return level, cost, complete
 
 
 def _edges(
-    a: _Children, left: Side, b: _Children, right: Side, count: int, budget: int
+    a: _Children, left: Side, b: _Children, right: Side, tolerant: bool, count: int, budget: int
 ) -> tuple[Ints, Ints, Ints, int, bool]:
     """Return both ends and the group of the pairs of children, their cost, and whether all that matter are there."""
     free, free_ = np.ones(len(a.rows), np.bool_), np.ones(len(b.rows), np.bool_)
     none = np.zeros(0, np.int64)
-    fixed = (none, none)
-    identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
-    keys, keys_ = _keys(a, left.label, b, right.label)
+    identical = fixed = (none, none)
+    keys, keys_ = a.parent, b.parent
+    if not tolerant:
+        identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
+        keys, keys_ = _keys(a, left.label, b, right.label)
     cost = _costs(a, left, b, right, keys, keys_, free, free_, count)
     order = np.argsort(cost, kind="stable")
     small = np.zeros(count, np.bool_)
@@ -215,10 +228,14 @@ def _take_in_order(a: _Children, b: _Children, keys: Ints, keys_: Ints, free: Bo
 def _approximate(
     a: _Children, left: Side, b: _Children, right: Side, free: Bools, free_: Bools
 ) -> tuple[tuple[Ints, Ints], bool]:
-    """Pair free children in document order, identical subtrees first; True if these suffice for all their parents."""
+    """Pair free children in document order: identical subtrees, then by label, then by tag.
+
+    Identical subtrees suffice where all children of the pair that has fewer find one.
+    """
     found = [_take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)]
     complete = not np.isin(a.parent[free], b.parent[free_]).any()
-    found.append(_take_in_order(a, b, *_keys(a, left.label, b, right.label), free, free_))
+    for column, column_ in ((left.label, right.label), (left.tag, right.tag)):
+        found.append(_take_in_order(a, b, *_keys(a, column, b, column_), free, free_))
     i, j = (np.concatenate(column) for column in zip(*found, strict=True))
     return (i, j), bool(complete)
 
@@ -237,7 +254,12 @@ def _costs(
     return total
 
 
-def _choose(left: Side, right: Side, levels: list[_Level]) -> list[Bools]:
+def _same_texts(left: Side, right: Side, rows: Ints, images: Ints) -> Floats:
+    same: Floats = ((left.text[rows] != 0) & (left.text[rows] == right.text[images])).astype(np.float64)
+    return same
+
+
+def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> list[Bools]:
     """For each level, (edges,) the edges of the best mapping of each pair of subtrees, from the leaves up."""
     # All scores together are less than one node.
     unit = 0.5 / (min(len(left.label), len(right.label)) + 1)
@@ -253,7 +275,7 @@ def _choose(left: Side, right: Side, levels: list[_Level]) -> list[Bools]:
             (level.parent * len(left.label) + level.left)[~identical],
             (level.parent * len(right.label) + level.right)[~identical],
             weight[~identical],
-            unit,
+            unit * (1e-6 if tolerant else 1),
         )
         value = np.bincount(level.parent[taken], weight[taken], level.count).astype(np.float64)
         chosen.append(taken)

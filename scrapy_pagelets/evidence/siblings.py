@@ -1,14 +1,15 @@
 """Which children of two nodes an equal top-down mapping may pair, and how the best pairs are found.
 
-Nodes are equal by their labels. Where whole subtrees are identical, their roots are paired in order; other children are
-assigned by weight. Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2, which leaves the equality open, and
-Section 4.2. ``docs/algorithms/menu-templates-2014.md`` shows why the result is the largest mapping.
+Nodes are equal by their labels, or tolerantly. Where whole subtrees are identical, their roots are paired in order;
+other children are assigned by weight. Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2, which leaves the
+equality open, and Section 4.2. ``docs/algorithms/menu-templates-2014.md`` shows why the result is the largest mapping.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -16,22 +17,144 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
-#: For a page, (n,) labels of its nodes: nodes of two pages are equal if they have the same label.
-Equality = Callable[[NodeTable], Ints]
+#: For two arrays of rows of equal length, the equality of each pair, 0 to 1; 0 forbids the pair.
+Compare = Callable[[Ints, Ints], Floats]
 #: Share of the smallest difference of weights that all preferences for document order together may have.
 _ORDER: Final = 0.5
 
 
-def same_signature(nodes: NodeTable) -> Ints:
-    """Nodes are equal if tag, id, class tokens and role agree, but for volatile tokens; all runs of text are equal."""
+@dataclass(frozen=True)
+class Equality:
+    """How equal two nodes are, 0 to 1; 0 forbids the pair.
+
+    Attributes
+    ----------
+    label : (n,) for a page, what the equality knows of each node by itself; equal labels on two pages mean the same
+    tolerant : for two pages, the comparison of their rows if it does not only depend on equal labels. The result may
+        depend on the two labels, and for all nodes on the number of children and the position among the siblings,
+        but on nothing else. Without it, nodes are equal if their labels are
+    """
+
+    label: Callable[[NodeTable], Ints]
+    tolerant: Callable[[NodeTable, NodeTable], Compare] | None = None
+
+    def compare(self, one: NodeTable, other: NodeTable) -> Compare:
+        """Return the comparison of the rows of two pages."""
+        if self.tolerant is not None:
+            return self.tolerant(one, other)
+        left, right = self.label(one), self.label(other)
+        return lambda rows, images: (left[rows] == right[images]).astype(np.float64)
+
+
+def _signatures(nodes: NodeTable) -> Ints:
     return np.where(nodes.tag == TEXT, 1, nodes.signature)
+
+
+def _signatures_and_texts(nodes: NodeTable) -> Ints:
+    return np.where(nodes.tag == TEXT, mix(nodes.spread(nodes.text)), nodes.signature)
+
+
+def _looks(nodes: NodeTable) -> Ints:
+    return np.where(nodes.tag == TEXT, 1, np.array([hash(look) for look in nodes.looks], np.int64)[nodes.look])
+
+
+#: Signatures agree (tag, id, class tokens and role, without volatile tokens). Any two runs of text are equal.
+same_signature = Equality(_signatures)
+#: As `same_signature`, but two runs of text are equal only if they say the same (`NodeTable.text`).
+same_signature_and_text = Equality(_signatures_and_texts)
+
+
+def _weigh(one: NodeTable, other: NodeTable) -> Compare:
+    position, position_ = _position(one), _position(other)
+    children, children_ = _elements_below(one), _elements_below(other)
+    numbers: dict[str, int] = {}
+    looks, looks_ = _Looks.of(one, numbers), _Looks.of(other, numbers)
+
+    def compare(rows: Ints, images: Ints) -> Floats:
+        i, j = children[rows], children_[images]
+        same = looks.compare(one.look[rows], looks_, other.look[images])
+        same += 0.15 * (1 - np.abs(i - j) / np.maximum(1, np.maximum(i, j)))
+        same += 0.15 * (1 - np.minimum(1, np.abs(position[rows] - position_[images]) / 10))
+        same[same < 0.5] = 0
+        texts, texts_ = one.tag[rows] == TEXT, other.tag[images] == TEXT
+        same[texts | texts_] = (texts & texts_)[texts | texts_]
+        return same
+
+    return compare
+
+
+#: The paper's equality: tags must agree; class, other attributes, number of children and position add up to 1. Any two
+#: runs of text are equal. The weights are ours: Section 4.2 of the paper does not state them.
+weighted = Equality(_looks, _weigh)
+
+
+@dataclass(frozen=True, eq=False)
+class _Looks:
+    """The looks of a page as numbers common to both pages; the classes of a look are a run of ``classes``."""
+
+    tag: Ints
+    name: Ints
+    role: Ints
+    start: Ints
+    count: Ints
+    classes: Ints
+
+    @classmethod
+    def of(cls, nodes: NodeTable, numbers: dict[str, int]) -> _Looks:
+        def numbered(names: Iterable[str]) -> Ints:
+            return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
+
+        tags, names, classes, roles = zip(*nodes.looks, strict=True)
+        tokens = [set(text.split()) for text in classes]
+        count = np.array([len(found) for found in tokens], np.int64)
+        below = numbered(chain.from_iterable(tokens))
+        return cls(numbered(tags), numbered(names), numbered(roles), np.cumsum(count) - count, count, below)
+
+    def compare(self, looks: Ints, other: _Looks, looks_: Ints) -> Floats:
+        """0.4 for the overlap of classes, 0.15 each for the id and the role; -1 if the tags differ."""
+        distinct, back = np.unique(looks * len(other.tag) + looks_, return_inverse=True)
+        i, j = np.divmod(distinct, len(other.tag))
+        same: Floats = 0.4 * self._overlap(i, other, j)
+        same += 0.15 * (self.name[i] == other.name[j]) + 0.15 * (self.role[i] == other.role[j])
+        same[self.tag[i] != other.tag[j]] = -1
+        return same[back]
+
+    def _overlap(self, i: Ints, other: _Looks, j: Ints) -> Floats:
+        """Share of common class tokens in all tokens of two looks; 1 if both have none."""
+        size = max(self.classes.max(initial=0), other.classes.max(initial=0)) + 1
+        (pair, keys), (_, keys_) = self._tokens(i, size), other._tokens(j, size)
+        common = np.bincount(pair[in_order(keys, keys_)[0]], minlength=len(i))
+        union = self.count[i] + other.count[j] - common
+        share: Floats = np.where(union > 0, common / np.maximum(1, union), 1.0)
+        return share
+
+    def _tokens(self, looks: Ints, size: int) -> tuple[Ints, Ints]:
+        """Return the index of the look for each of its tokens, and a key of index and token."""
+        index = np.repeat(np.arange(len(looks)), self.count[looks])
+        return index, index * size + self.classes[runs(self.start[looks], self.count[looks])]
+
+
+def _elements_below(nodes: NodeTable) -> Ints:
+    """(n,) number of children that are elements."""
+    return np.bincount(nodes.parent[1:][nodes.tag[1:] != TEXT], minlength=len(nodes))
+
+
+def _position(nodes: NodeTable) -> Ints:
+    """(n,) number of siblings before the row that are elements."""
+    order = np.argsort(nodes.parent, kind="stable")
+    before = np.cumsum(nodes.tag[order] != TEXT) - (nodes.tag[order] != TEXT)
+    parent = nodes.parent[order]
+    position = np.empty(len(nodes), np.int64)
+    position[order] = before - before[np.searchsorted(parent, parent)]
+    return position
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
     """One of two pages whose classes have common numbers; rows that cannot be mapped are no one's children."""
 
-    label: Ints  # (n,) number of the row's label
+    tag: Ints  # (n,) number of the row's tag
+    label: Ints  # (n,) number of its label
     kind: Ints  # (n,) number of the class of the row's subtree
     text: Ints  # (n,) hash of a run of text that the other page has at such a place as well, else 0
     #: (n,) number of rows, and of such texts, in the subtree
@@ -47,23 +170,26 @@ class Side:
 def sides(one: NodeTable, other: NodeTable, equality: Equality, among: Bools, *, with_text: bool) -> tuple[Side, Side]:
     """Classify the subtrees of two pages whose roots are equal.
 
-    Subtrees are identical if their labels and texts agree; siblings may stand in any order.
+    Subtrees are identical if their labels and texts agree, for a tolerant equality in the same order of siblings.
 
     Parameters
     ----------
     among : (n,) rows of the first page that may be mapped
     with_text : tell apart subtrees by the texts that both pages have
     """
-    label, label_ = _numbered(equality(one), equality(other))
-    path, path_ = _paths(one, label), _paths(other, label_)
-    # A row can only be mapped to a row with the same labels from the root.
-    kept = one.inherit(among.copy(), np.bitwise_and) & np.isin(path, path_)
-    kept_ = np.isin(path_, path[kept])
+    label, label_ = _numbered(equality.label(one), equality.label(other))
+    kept, kept_ = one.inherit(among.copy(), np.bitwise_and), np.ones(len(other), np.bool_)
     text, text_ = np.zeros(len(one), np.int64), np.zeros(len(other), np.int64)
-    if with_text:
-        text, text_ = _common_texts(one, path, kept, other, path_, kept_)
-    kind, kind_ = _numbered(_kinds(one, label, text, kept), _kinds(other, label_, text_, kept_))
-    return _side(one, label, kind, text, kept), _side(other, label_, kind_, text_, kept_)
+    ordered = equality.tolerant is not None
+    if not ordered:
+        path, path_ = _paths(one, label), _paths(other, label_)
+        # A row can only be mapped to a row with the same labels from the root.
+        kept &= np.isin(path, path_)
+        kept_ = np.isin(path_, path[kept])
+        if with_text:
+            text, text_ = _common_texts(one, path, kept, other, path_, kept_)
+    kind, kind_ = _numbered(_kinds(one, label, text, kept, ordered), _kinds(other, label_, text_, kept_, ordered))
+    return _side(one, label, kind, text, kept, ordered), _side(other, label_, kind_, text_, kept_, ordered)
 
 
 def _numbered(one: Ints, other: Ints) -> tuple[Ints, Ints]:
@@ -89,23 +215,34 @@ def _common_texts(
     return text * np.isin(text, text_), text_ * np.isin(text_, text)
 
 
-def _kinds(nodes: NodeTable, label: Ints, text: Ints, kept: Bools) -> Ints:
-    """(n,) hash of each row's subtree, whatever the order of siblings."""
+def _kinds(nodes: NodeTable, label: Ints, text: Ints, kept: Bools, ordered: bool) -> Ints:
+    """(n,) hash of each row's subtree; if not ``ordered``, siblings may stand in any order."""
     kind = mix(label + 1) ^ text
     below = np.zeros(len(nodes), np.int64)
+    place = _places(nodes) if ordered else below.copy()
     for rows in reversed(nodes.levels[1:]):
         rows = rows[kept[rows]]
         kind[rows] = mix(kind[rows] + below[rows])
-        np.add.at(below, nodes.parent[rows], mix(kind[rows] * 31))
+        np.add.at(below, nodes.parent[rows], mix(kind[rows] * 31 + place[rows]))
     return kind
 
 
-def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools) -> Side:
+def _places(nodes: NodeTable) -> Ints:
+    """(n,) number of siblings before the row."""
+    order = np.argsort(nodes.parent, kind="stable")
+    parent = nodes.parent[order]
+    place = np.empty(len(nodes), np.int64)
+    place[order] = np.arange(len(nodes)) - np.searchsorted(parent, parent)
+    return place
+
+
+def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools, ordered: bool) -> Side:
     rows = np.flatnonzero(kept[1:]) + 1
     parent = nodes.parent[rows]
-    order = np.lexsort((rows, kind[rows], parent))
+    order = np.lexsort((rows, parent)) if ordered else np.lexsort((rows, kind[rows], parent))
     count = np.bincount(parent, minlength=len(nodes))
     return Side(
+        tag=nodes.tag,
         label=label,
         kind=kind,
         text=text,

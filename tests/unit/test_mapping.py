@@ -13,24 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.etree import fromstring
 
-from scrapy_pagelets.base.arrays import mix
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.etdm import etdm, extract
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, keys_of
 from scrapy_pagelets.evidence.lossy_counter import CAPACITY
-from scrapy_pagelets.evidence.siblings import assign, same_signature
+from scrapy_pagelets.evidence.siblings import Equality, assign, same_signature, same_signature_and_text, weighted
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from tests.trees import URL, page
 
-
-def same_text(nodes):
-    """As `same_signature`, but two runs of text are equal only if they say the same."""
-    return np.where(nodes.tag == TEXT, mix(nodes.spread(nodes.text)), nodes.signature)
-
-
-EQUALITIES = [same_signature, same_text]
+EQUALITIES = [same_signature, same_signature_and_text, weighted]
 TAGS = "div section nav article aside main footer".split()
 WORDS = st.sampled_from(["", "one", "two"])
 
@@ -83,30 +76,38 @@ def children(nodes, row):
 
 
 def brute_force(one, other, equality):
-    """Size of the best ETDM, by trying every pairing of children."""
-    equal = equality(one)[:, None] == equality(other)
+    """Size and sum of the equality of the best ETDM, by trying every pairing of children."""
+    every = np.indices((len(one), len(other))).reshape(2, -1)
+    equal = equality.compare(one, other)(*every).reshape(len(one), len(other))
 
     @cache
     def best(i, j):
-        return 1 + among(tuple(children(one, i)), tuple(children(other, j))) if equal[i, j] else 0
+        size, total = among(tuple(children(one, i)), tuple(children(other, j)))
+        return (1 + size, equal[i, j] + total) if equal[i, j] else (0, 0.0)
 
     @cache
     def among(rows, images):
         if not rows:
-            return 0
+            return 0, 0.0
         found = [among(rows[1:], images)]
         for k, image in enumerate(images):
-            if size := best(rows[0], image):
-                found.append(size + among(rows[1:], images[:k] + images[k + 1 :]))
+            size, total = best(rows[0], image)
+            if size:
+                rest = among(rows[1:], images[:k] + images[k + 1 :])
+                found.append((size + rest[0], round(total + rest[1], 9)))
         return max(found)
 
     return best(0, 0)
 
 
+def compared(one, rows, other, images, equality):
+    return equality.compare(one, other)(np.array(rows, np.int64), np.array(images, np.int64))
+
+
 def assert_is_etdm(pairs, one, other, equality):
     found: dict[int, int] = dict(np.asarray(pairs).tolist())
     assert len(found) == len(set(found.values())) == len(pairs)
-    assert (equality(one)[list(found)] == equality(other)[list(found.values())]).all()
+    assert (compared(one, list(found), other, list(found.values()), equality) > 0).all()
     for row, image in found.items():
         if row == 0 or image == 0:
             assert (row, image) == (0, 0)
@@ -148,9 +149,12 @@ def test_the_largest_of_random_pages(equality):
     for _ in range(300):
         left, right = table(content(3)), table(content(3))
         found = etdm(left, right, equality)
+        size, total = brute_force(left, right, equality)
         assert found.exact
         assert_is_etdm(found.pairs, left, right, equality)
-        assert len(found.pairs) == brute_force(left, right, equality)
+        assert len(found.pairs) == size
+        if equality is weighted:
+            assert compared(left, found.pairs[:, 0], right, found.pairs[:, 1], equality).sum() == pytest.approx(total)
 
 
 def test_children_are_looked_at_below():
@@ -209,13 +213,44 @@ def test_only_among_the_rows_that_are_allowed(one, other, equality, data):
 def test_an_equality_of_ones_own():
     left = page("<p class=x>a<p class=y>b").nodes
     right = page("<p class=y>b<p class=x>a").nodes
-    assert etdm(left, right, lambda nodes: nodes.tag).pairs.tolist() == [[0, 0], [1, 1], [2, 4], [3, 5], [4, 2], [5, 3]]
+    by_tag = Equality(lambda nodes: nodes.tag)
+    assert etdm(left, right, by_tag).pairs.tolist() == [[0, 0], [1, 1], [2, 4], [3, 5], [4, 2], [5, 3]]
+    none = Equality(lambda nodes: np.arange(len(nodes)), lambda one, other: lambda rows, images: np.zeros(len(rows)))
+    assert etdm(left, right, none).pairs.tolist() == []
+    only_roots = Equality(
+        lambda nodes: np.arange(len(nodes)),
+        lambda one, other: lambda rows, images: ((rows == 0) & (images == 0)).astype(float),
+    )
+    assert etdm(left, right, only_roots).pairs.tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("<p>", "<p>", 1.0),
+        ("<p>", "<div>", 0.0),
+        ("<x-a>", "<x-b>", 0.0),
+        ("<p class='a b'>", "<p class='a'>", 0.8),
+        ("<p class='a a'>", "<p class='a'>", 1.0),
+        ("<p class=a id=x>", "<p class=b id=y role=z>", 0.0),
+        ("<p class=a>", "<p class=b>", 0.6),
+        ("<p id=a>", "<p id=b>", 0.85),
+        ("<p><i></i></p>", "<p></p>", 0.85),
+        ("<p>", "<b></b><b></b><p>", 0.97),
+    ],
+)
+def test_the_ponderation(one, other, equal):
+    left, right = page(one).nodes, page(other).nodes
+    rows = [next(r for r in range(2, len(n)) if n.elements[r].tag not in ("i", "b")) for n in (left, right)]
+    assert compared(left, rows[:1], right, rows[1:], weighted) == pytest.approx([equal])
 
 
 def test_texts_are_equal_whatever_they_say_or_not():
     left, right = listing(["one", "two", "three"]), listing(["three", "four"])
     assert len(etdm(left, right, same_signature).pairs) == 7
-    assert len(etdm(left, right, same_text).pairs) == 6
+    assert len(etdm(left, right, same_signature_and_text).pairs) == 6
+    for equality in EQUALITIES:
+        assert compared(left, [0, 4], right, [4, 0], equality).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("equality", EQUALITIES)

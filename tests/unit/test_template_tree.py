@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.base.arrays import mix
 from scrapy_pagelets.evidence.etdm import extract
-from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.siblings import same_signature, same_signature_and_text
 from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
@@ -32,14 +31,10 @@ def article(number):
     )
 
 
-def same_text(nodes):
-    return np.where(nodes.tag == TEXT, mix(nodes.spread(nodes.text)), nodes.signature)
-
-
 @pytest.fixture
 def template():
     key, *others = [article(number).nodes for number in range(4)]
-    return TemplateTree.of(key, extract(key, others, same_text).rows)
+    return TemplateTree.of(key, extract(key, others, same_signature_and_text).rows)
 
 
 def template_texts(template, nodes):
@@ -90,7 +85,7 @@ def test_one_to_one_equal_and_top_down(one, other, data):
     images = align_page(template, nodes)
     mapped = np.flatnonzero(images >= 0)
     assert len(set(images[mapped].tolist())) == len(mapped)
-    label = np.where(nodes.tag == TEXT, TEXT, same_signature(nodes))
+    label = np.where(nodes.tag == TEXT, TEXT, same_signature.label(nodes))
     assert (template.label[images[mapped]] == label[mapped]).all()
     for row in mapped[mapped > 0].tolist():
         assert images[nodes.parent[row]] == template.parent[images[row]]
