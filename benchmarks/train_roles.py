@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+from benchmarks import catalogues
 from benchmarks.labelled_pages import folders, single_pages
 from benchmarks.page_sets import SITES
 from benchmarks.role_labels import by_facts, by_roles
@@ -30,6 +31,9 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.training.labels import Example
 from scrapy_pagelets.training.model_training import train
+
+#: Pages of each catalogue.
+_PAGES = 12
 
 
 def main(argv: Sequence[str]) -> None:
@@ -45,13 +49,16 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th site and single page")
     parser.add_argument("--pages", type=int, default=40, help="pages of each site and shop, at most (default: 40)")
+    parser.add_argument(
+        "--catalogues", type=int, default=24, help="number of catalogues that are generated (default: 24)"
+    )
     parser.add_argument("--trees", type=int, default=300, help="number of trees of each pass (default: 300)")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--folds", type=Path, help="folder for the models of the cross-validation")
     args = parser.parse_args(argv)
     referee = the_referee(args.referee)
     without = set(need(args.without, "name the file of pages to leave out").read_text(encoding="utf-8").split())
-    examples = [*of_sites(args, referee), *of_facts(args, referee)]
+    examples = [*of_sites(args, referee), *of_facts(args, referee), *catalogues.examples(args.catalogues, _PAGES)]
     examples += (e for e in single_pages(args.data, referee, args.every) if e.page.url not in without)
     trained = train(examples, args.trees)
     about = {"command": shlex.join(["python -m benchmarks train_roles", *sys.argv[2:]]), "figures": trained.figures}

@@ -61,7 +61,7 @@ cdef enum:
     CLASSIFIERS = 2
     CLASSES = 8
 cdef enum:  # columns of the table of paths; after those of the classifiers come those of the classes
-    PAGES, VARIED, LINKED, NEW, WORDS, ODDS
+    PAGES, VARIED, LINKED, NEW, WORDS, VALUE, SQUARE, ODDS
 cdef enum:  # of `site_counts`
     OUTLINE_DEPTH = 4
 cdef enum:  # of `recent_keys`
@@ -195,7 +195,12 @@ def keys_of(page):
     cdef Nodes nodes = columns_of(table).nodes
     cdef int64_t own = page.key
     cdef size_t i
+    cdef uint64_t digits
+    cdef Py_UCS4 character
+    cdef str text
     placed, exact, target = np.empty(nodes.m, np.int64), np.empty(nodes.n, np.int64), np.empty(nodes.links, np.int64)
+    value = np.empty(nodes.m)
+    cdef double *value_out = <double*>pointer(value)
     cdef int64_t *placed_out = <int64_t*>pointer(placed)
     cdef int64_t *exact_out = <int64_t*>pointer(exact)
     cdef int64_t *target_out = <int64_t*>pointer(target)
@@ -203,6 +208,11 @@ def keys_of(page):
     for i in range(nodes.m):
         placed_out[i] = mix(<uint64_t>nodes.path[nodes.leaves[i]] * 31 + <uint64_t>nodes.text[i])
         before[i + 1] = before[i] + mix(nodes.text[i])
+        text, digits = table.strings[i], 0
+        for character in text:
+            if c'0' <= character <= c'9':
+                digits = digits * 31 + <uint64_t>character
+        value_out[i] = <double>(mix(<uint64_t>nodes.text[i] * 31 + digits) >> 11) * 2.0**-52 - 1
     for i in range(nodes.n):
         exact_out[i] = before[nodes.last_leaf[i]] - before[nodes.first_leaf[i]]
     for i in range(nodes.links):
@@ -210,6 +220,7 @@ def keys_of(page):
     return given["Keys"](
         text=table.text,
         placed=placed,
+        value=value,
         path=table.path,
         shape=table.shape,
         exact=exact,
@@ -299,18 +310,21 @@ def count_page(dict tables, fragments, Py_ssize_t number):
     cdef Table texts = tables["text"], paths = tables["path"], placed = tables["placed"], shapes = tables["shape"]
     cdef Integers text = integers(keys.text), text_placed = integers(keys.placed)
     cdef Integers path = integers(keys.path), shape = integers(keys.shape)
+    of_values = np.ascontiguousarray(keys.value, np.float64)
+    cdef const double *value = <const double*>pointer(of_values)
     cdef Integers words = integers(fragments.words), first = integers(fragments.first)
     cdef Integers last = integers(fragments.last), leaves = integers(fragments.leaves)
     cdef const uint8_t *seen = <const uint8_t*>pointer(fragments.seen)
     cdef const uint8_t *linked = <const uint8_t*>pointer(fragments.linked)
     of_rows = np.ascontiguousarray(fragments.odds, np.float64)
     cdef const double *odds = <const double*>pointer(of_rows)
-    if of_rows.size != keys.path.size * CLASSIFIERS:
-        raise ValueError("there are not log odds of each classifier for each row")
+    if of_values.size != text.size or of_rows.size != keys.path.size * CLASSIFIERS:
+        raise ValueError("there are not values of each leaf, or not log odds of each classifier for each row")
     cdef Py_ssize_t n = path.size, m = text.size, i, j
     cdef size_t at
     cdef vector[int64_t] new = vector[int64_t](m + 1), below = vector[int64_t](m + 1)
     cdef vector[uint8_t] varied = vector[uint8_t](n)
+    cdef vector[double] values = vector[double](n)
     cdef vector[size_t] known_texts = vector[size_t](m), known_placed = vector[size_t](m)  # their numbers
     cdef Shapes known_shapes
     cdef float *sums
@@ -318,7 +332,7 @@ def count_page(dict tables, fragments, Py_ssize_t number):
         known_texts[i], known_placed[i] = texts.counter.find(text.at[i]), placed.counter.find(text_placed.at[i])
         new[i + 1] = new[i] + (0 if known_texts[i] else words.at[i])
         below[i + 1] = below[i] + words.at[i]
-        varied[leaves.at[i]] = known_placed[i] == 0
+        varied[leaves.at[i]], values[leaves.at[i]] = known_placed[i] == 0, value[i]
     for i in range(n):
         if not seen[i]:
             continue
@@ -328,6 +342,8 @@ def count_page(dict tables, fragments, Py_ssize_t number):
         plus(sums[PAGES], 1)
         plus(sums[VARIED], varied[i])
         plus(sums[LINKED], linked[i])
+        plus(sums[VALUE], values[i])
+        plus(sums[SQUARE], values[i] * values[i])
         plus(sums[NEW], new[last.at[i]] - new[first.at[i]])
         plus(sums[WORDS], below[last.at[i]] - below[first.at[i]])
         for j in range(CLASSIFIERS):
@@ -407,12 +423,15 @@ def evidence_of(
     cdef Integers text_exact = integers(keys.exact), link_set = integers(keys.links), target = integers(keys.target)
     cdef Nodes nodes = columns_of(table).nodes
     of_page = np.ascontiguousarray(odds, np.float64)
+    of_values = np.ascontiguousarray(keys.value, np.float64)
+    cdef const double *value = <const double*>pointer(of_values)
     cdef const double *own_odds = <const double*>pointer(of_page)
-    if of_page.size != keys.path.size * CLASSIFIERS:
-        raise ValueError("there are not log odds of each classifier for each row")
+    if of_values.size != text.size or of_page.size != keys.path.size * CLASSIFIERS:
+        raise ValueError("there are not values of each leaf, or not log odds of each classifier for each row")
     cdef Py_ssize_t n = path.size, m = text.size, i, j
     of_leaves, of_rows = np.empty((3, m), np.float32), np.empty((4, n), np.float32)
-    of_paths, variants, of_links = np.empty((3, n)), np.empty(m), np.empty(target.size, np.float32)
+    of_paths, of_links = np.empty((3, n)), np.empty(target.size, np.float32)
+    variants, values = np.empty(m), np.empty(m)
     mean_odds, shape_odds = np.empty((n, CLASSIFIERS)), np.empty((n, CLASSIFIERS))
     cdef float *leaf_out = <float*>pointer(of_leaves)
     cdef float *row_out = <float*>pointer(of_rows)
@@ -420,6 +439,7 @@ def evidence_of(
     cdef double *mean_out = <double*>pointer(mean_odds)
     cdef double *shape_out = <double*>pointer(shape_odds)
     cdef double *variants_out = <double*>pointer(variants)
+    cdef double *values_out = <double*>pointer(values)
     cdef float *target_out = <float*>pointer(of_links)
     cdef vector[double] varied = vector[double](n)
     cdef Shapes known_shapes
@@ -462,6 +482,7 @@ def evidence_of(
                 path_out[2 * n + i] = most
     for i in range(m):
         variants_out[i] = varied[nodes.leaves[i]]
+        values_out[i] = difference(paths.counter.of(path.at[nodes.leaves[i]]), value[i], known)
     for i in range(target.size):
         target_out[i] = share(targets.counter.of(target.at[i])[0], self, others) if target.at[i] else 0
 
@@ -474,6 +495,7 @@ def evidence_of(
         class_text=class_text,
         placed=placed_share,
         variants=variants,
+        values=values,
         path=path_share,
         class_path=class_path,
         exact=exact_share,
@@ -490,6 +512,16 @@ def evidence_of(
 cdef inline float share(float count, float known, float pages) noexcept nogil:
     """The share of the other pages, in single precision as the counts."""
     return min(max(count - known, <float>0) / pages, <float>1)
+
+
+cdef inline double difference(const float *sums, double value, bint known) noexcept nogil:
+    """As `scrapy_pagelets.evidence.evidence._difference`."""
+    cdef double count = <double>sums[PAGES] - known
+    if count <= 1:
+        return 0
+    value = value if known else 0
+    cdef double mean = (<double>sums[VALUE] - value) / count, square = (<double>sums[SQUARE] - value * value) / count
+    return min(max(3 * (square - mean * mean) * count / (count - 1), 0.0), 1.0)
 
 
 cdef inline double mean(double count, double summed) noexcept nogil:

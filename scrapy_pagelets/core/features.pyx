@@ -80,6 +80,7 @@ cdef extern from "site_features.hpp" nogil:
         const double *text
         const double *placed
         const double *variants
+        const double *values
         const double *class_text
         const double *path
         const double *exact
@@ -200,7 +201,8 @@ def site_features(page, evidence, odds, of_class):
     site.link_rows, site.link_count = nodes.link_row, nodes.links
     cdef Doubles columns = Doubles()
     site.text, site.placed = columns.of(evidence.text, nodes.m), columns.of(evidence.placed, nodes.m)
-    site.variants, site.class_text = columns.of(evidence.variants, nodes.m), columns.of(evidence.class_text, nodes.m)
+    site.variants, site.values = columns.of(evidence.variants, nodes.m), columns.of(evidence.values, nodes.m)
+    site.class_text = columns.of(evidence.class_text, nodes.m)
     site.path, site.exact = columns.of(evidence.path, nodes.n), columns.of(evidence.exact, nodes.n)
     site.links, site.class_path = columns.of(evidence.links, nodes.n), columns.of(evidence.class_path, nodes.n)
     site.linked, site.fresh = columns.of(evidence.linked, nodes.n), columns.of(evidence.fresh, nodes.n)

@@ -7,7 +7,7 @@ enum : std::size_t { CLASSIFIERS = 2 };
 // As `scrapy_pagelets.evidence.evidence.SiteEvidence`; (n, CLASSIFIERS) log odds of the page itself are added to it.
 struct Evidence {
     double pages, of_class;
-    const double *text, *placed, *variants, *class_text;                        // (m,)
+    const double *text, *placed, *variants, *values, *class_text;               // (m,)
     const double *path, *exact, *links, *class_path, *linked, *fresh, *mass;    // (n,)
     const double *odds, *path_odds, *shape_odds;                                // (n, CLASSIFIERS)
     const double *target;                                                       // (links,)
@@ -115,6 +115,9 @@ public:
         out.add("site_placed", of_leaf(site.placed));
         out.add("site_path", of_row(site.path));
         out.add("site_variants", of_leaf(site.variants));
+        out.add("site_values", of_leaf(site.values));
+        out.add("site_prev_values", [&](std::size_t i) { return i ? site.values[i - 1] : 0; });
+        out.add("site_next_values", [&](std::size_t i) { return i + 1 < m ? site.values[i + 1] : 0; });
         out.add("site_target", of_row(target.data()));
         out.add("site_prev_text", [&](std::size_t i) { return site.text[i ? i - 1 : m - 1]; });
         out.add("site_next_text", [&](std::size_t i) { return site.text[i + 1 < m ? i + 1 : 0]; });

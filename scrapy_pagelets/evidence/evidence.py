@@ -7,8 +7,10 @@ distinct page).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -24,6 +26,7 @@ from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 
 Column = NDArray[Any]
+_DIGIT: Final = re.compile("[0-9]")
 #: The tables of `Counts`, by name.
 Tables = Mapping[str, LossyCounter]
 #: Pages that a family needs, see `Counts.family`.
@@ -31,6 +34,8 @@ _SEPARATE: Final = 3
 #: A page is of its site's family if this share of the other pages is of its class, or has three of its texts at their
 #: places, or five anywhere: pages of all sites have a text such as "Home".
 _COMMON: Final = 0.4
+#: First column of the table of paths with log odds, see `_of_rows`.
+_ODDS: Final = 7
 #: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
 CLASSIFIERS: Final = 2
 #: Maximum number of page classes of a site.
@@ -45,6 +50,7 @@ class Keys:
     ----------
     text : (m,) run of text, wherever it appears
     placed : (m,) run of text with its path
+    value : (m,) number from -1 to 1 by the text, with its digits as they are; equal for equal texts, else at random
     path : (n,) path of the node
     shape : (n,) path without ranks among siblings
     exact : (n,) all text below the node
@@ -55,6 +61,7 @@ class Keys:
 
     text: Ints
     placed: Ints
+    value: Floats
     path: Ints
     shape: Ints
     exact: Ints
@@ -71,12 +78,21 @@ def keys_of(page: Page) -> Keys:
     return Keys(
         text=nodes.text,
         placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
+        value=(mix(nodes.text * 31 + _digits(nodes.strings)).astype(np.uint64) >> np.uint64(11)) * 2.0**-52 - 1,
         path=nodes.path,
         shape=nodes.shape,
         exact=nodes.sum_below(mix(nodes.text)),
         links=link_sets(nodes, nodes.links.key),
         target=targets,
     )
+
+
+def _digits(strings: Sequence[str]) -> Ints:
+    """(m,) hash of the digits of each run of text."""
+    found = np.zeros(len(strings), np.uint64)
+    for leaf, text in enumerate(strings):
+        found[leaf] = reduce(lambda key, digit: (key * 31 + ord(digit)) % 2**64, _DIGIT.findall(text), 0)
+    return found.astype(np.int64)
 
 
 @compiled("counter")
@@ -143,6 +159,8 @@ class SiteEvidence:
     placed: Floats
     #: (m,) number of different texts at the same path, divided by the number of pages that have the path
     variants: Floats
+    #: (m,) how likely two of the pages differ in the text at the path, digits as they are: the Gini-Simpson index
+    values: Floats
     class_text: Floats  # (m,) share of the pages of the class with the text
     #: (n,) share of the pages with the fragment
     path: Floats
@@ -172,7 +190,7 @@ class Counts:
     _WIDTHS: Final = MappingProxyType(
         {
             "text": 1 + CLASSES,
-            "path": 5 + CLASSIFIERS + CLASSES,
+            "path": _ODDS + CLASSIFIERS + CLASSES,
             "placed": 1,
             "exact": 1,
             "links": 1,
@@ -236,7 +254,7 @@ class Counts:
         include_slots : include runs of text whose path the pages share while their words vary
         """
         needed = max(2.0, VOTE * of_class)
-        mapped: Bools = self.tables["path"][nodes.path][:, 5 + CLASSIFIERS + number] >= needed
+        mapped: Bools = self.tables["path"][nodes.path][:, _ODDS + CLASSIFIERS + number] >= needed
         if not include_slots:
             texts = self.tables["text"][keys.text][:, 1 + number]
             mapped[nodes.leaves] &= np.minimum(texts, self.tables["placed"][keys.placed][:, 0]) >= needed
@@ -319,14 +337,15 @@ def _first(keys: Ints) -> Ints:
 
 
 def _of_rows(tables: Tables, fragments: Fragments) -> Floats:
-    """(n, 5 + CLASSIFIERS) columns: pages, new text at the path, mostly links, new words, words, log odds."""
+    """(n, _ODDS + CLASSIFIERS) columns: pages, new text, mostly links, new words, words, value, square, log odds."""
     keys, words = fragments.keys, fragments.words
-    varied = np.zeros(len(keys.path))
+    varied, value = np.zeros((2, len(keys.path)))
+    value[fragments.leaves] = keys.value
     varied[fragments.leaves] = ~tables["placed"].has(keys.placed)
     new = ~tables["text"].has(keys.text)
     below = np.concatenate([[[0, 0]], np.cumsum(np.stack([words * new, words], 1), axis=0)])
     sums = below[fragments.last] - below[fragments.first]
-    return np.column_stack([np.ones(len(varied)), varied, fragments.linked, sums, fragments.odds])
+    return np.column_stack([np.ones(len(varied)), varied, fragments.linked, sums, value, value**2, fragments.odds])
 
 
 @compiled("counter")
@@ -355,8 +374,8 @@ def evidence_of(
     def share(count: Sums, of_pages: int = others) -> Floats:
         return np.minimum(np.maximum(count - known, 0) / of_pages, 1)
 
-    having_path, varied, linked, new, words = path[:, :5].astype(np.float64).T
-    in_class = path[:, 5 + CLASSIFIERS + number]
+    having_path, varied, linked, new, words = path[:, : _ODDS - 2].astype(np.float64).T
+    in_class = path[:, _ODDS + CLASSIFIERS + number]
     having = np.maximum(1, having_path)
     mass = new / max(1, pages)
     if separate:  # rows that it shares with the rest of the site, such as the root, have the mass of its own ones
@@ -369,6 +388,7 @@ def evidence_of(
         class_text=share(text[:, 1 + number], classmates),
         placed=share(tables["placed"][keys.placed][:, 0]),
         variants=(varied / having)[nodes.leaves],
+        values=_difference(path[nodes.leaves], keys.value, known),
         path=share(in_class if separate else path[:, 0]),
         class_path=share(in_class, classmates),
         exact=share(tables["exact"][keys.exact][:, 0]),
@@ -376,7 +396,7 @@ def evidence_of(
         linked=linked / having,
         fresh=new / np.maximum(1e-9, words),
         mass=mass,
-        odds=_mean(having_path - known, path[:, 5 : 5 + CLASSIFIERS] - odds * known),
+        odds=_mean(having_path - known, path[:, _ODDS : _ODDS + CLASSIFIERS] - odds * known),
         shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
         target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
     )
@@ -391,6 +411,14 @@ def _by_key(keys: Ints, columns: Floats) -> Floats:
     """(n, 1 + columns) for each row, the number of rows with its key, and the sums of their columns."""
     _, back = np.unique(keys, return_inverse=True)
     return np.column_stack([np.bincount(back), *(np.bincount(back, column) for column in columns.T)])[back]
+
+
+def _difference(path: Sums, value: Floats, known: bool) -> Floats:
+    """(m,) how likely two other pages differ in a text: three times the variance of its values, without this page's."""
+    count = path[:, 0].astype(np.float64) - known
+    value = value * known
+    mean, square = (path[:, _ODDS - 2 : _ODDS].T - (value, value**2)) / np.maximum(1, count)
+    return np.where(count > 1, np.clip(3 * (square - mean**2) * count / np.maximum(1, count - 1), 0, 1), 0)
 
 
 def _mean(count: Floats, summed: Floats) -> Floats:

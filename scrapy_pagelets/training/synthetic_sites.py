@@ -152,6 +152,7 @@ def _synthetic_page(
             keys,
             text=text,
             placed=mix(path[nodes.leaves] * 31 + text),
+            value=np.where(fresh, rng.uniform(-1, 1, len(fresh)), keys.value),
             path=path,
             exact=nodes.sum_below(mix(text)),
             links=link_sets(nodes, np.where(change & (nodes.links.key != 0), elsewhere, nodes.links.key)),
