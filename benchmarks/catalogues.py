@@ -98,7 +98,12 @@ class _Layout:
         self.menu = [_word(rng).title() for _ in range(rng.randint(4, 12))]
         self.actions = [_word(rng) for _ in range(rng.choice((0, 0, 3, 4)))]
         self.footer = [_sentence(rng) for _ in range(2)]
-        self.parts = rng.sample(["price", "actions", "facts", "text"], 4)
+        self.notices = [
+            " ".join(_sentence(rng) for _ in range(rng.randint(1, 4))) for _ in range(rng.choice((0, 1, 2)))
+        ]
+        self.parts = rng.sample(
+            ["price", "actions", "facts", "text", *map(str, range(len(self.notices)))], 4 + len(self.notices)
+        )
         self.related = rng.randint(0, 5)
         self.counters = rng.sample(["Cart (#)", "## visitors online", "1#.0#.202#, 1#:## h", "# items, ##.## €"], 2)
         self.head = f"{rng.choice(_NAMES)} {_word(rng).title()}"
@@ -167,6 +172,8 @@ def _part(part: str, layout: _Layout, rng: Random) -> Iterator[_Run]:
         for _ in range(rng.randint(0, 3)):
             text = " ".join(_sentence(rng) for _ in range(rng.randint(1, 5)))
             yield from (_Run("<p>", "content", text), _Run("</p>"))
+    elif part.isdecimal():
+        yield from (_Run("<p>", "template", layout.notices[int(part)]), _Run("</p>"))
     elif part == "actions":
         for action in layout.actions:
             yield from (_Run(f"<li><a href='/do/{action}?{rng.random()}'>", "forms", action), _Run("</a></li>"))

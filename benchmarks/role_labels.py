@@ -21,18 +21,24 @@ _BESIDE: Final = 25
 
 
 def by_roles(page: Page, runs: Iterable[tuple[str, str]]) -> Ints:
-    """(m,) labels of the leaves of a page from the role and the text of each run of it, in document order.
+    """(m,) labels of the leaves of a page from the role and the text of each run of it, in document order."""
+    return labels_of(roles_of(page, runs))
 
-    A leaf has the role of most of its words.
-    """
+
+def labels_of(roles: Iterable[str]) -> Ints:
+    """(m,) labels of leaves from their roles."""
+    labels = [UNKNOWN if role in _UNLABELLED else CONTENT if role == "content" else TEMPLATE for role in roles]
+    return np.array(labels, np.int64)
+
+
+def roles_of(page: Page, runs: Iterable[tuple[str, str]]) -> list[str]:
+    """The role of each leaf of a page, "" for none: that of most of its words."""
     told = [(word, role) for role, text in runs for word in words(text)]
     read = [(word, leaf) for leaf, text in enumerate(page.nodes.strings) for word in words(text)]
     votes: list[Counter[str]] = [Counter() for _ in page.nodes.strings]
     for i, j in equal_words([word for word, _ in read], [word for word, _ in told]):
         votes[read[i][1]][told[j][1]] += 1
-    roles = [vote.most_common(1)[0][0] if vote else "" for vote in votes]
-    labels = [UNKNOWN if role in _UNLABELLED else CONTENT if role == "content" else TEMPLATE for role in roles]
-    return np.array(labels, np.int64)
+    return [vote.most_common(1)[0][0] if vote else "" for vote in votes]
 
 
 def equal_words(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int]]:

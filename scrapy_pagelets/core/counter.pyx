@@ -197,7 +197,9 @@ def keys_of(page):
     cdef size_t i
     cdef uint64_t digits
     cdef Py_UCS4 character
-    cdef str text
+    cdef str string
+    text = np.empty(nodes.m, np.int64)
+    cdef int64_t *text_out = <int64_t*>pointer(text)
     placed, exact, target = np.empty(nodes.m, np.int64), np.empty(nodes.n, np.int64), np.empty(nodes.links, np.int64)
     value = np.empty(nodes.m)
     cdef double *value_out = <double*>pointer(value)
@@ -208,17 +210,18 @@ def keys_of(page):
     for i in range(nodes.m):
         placed_out[i] = mix(<uint64_t>nodes.path[nodes.leaves[i]] * 31 + <uint64_t>nodes.text[i])
         before[i + 1] = before[i] + mix(nodes.text[i])
-        text, digits = table.strings[i], 0
-        for character in text:
+        string, digits = table.strings[i], 0
+        for character in string:
             if c'0' <= character <= c'9':
                 digits = digits * 31 + <uint64_t>character
-        value_out[i] = <double>(mix(<uint64_t>nodes.text[i] * 31 + digits) >> 11) * 2.0**-52 - 1
+        text_out[i] = mix(<uint64_t>nodes.text[i] * 31 + digits)
+        value_out[i] = <double>(<uint64_t>text_out[i] >> 11) * 2.0**-52 - 1
     for i in range(nodes.n):
         exact_out[i] = before[nodes.last_leaf[i]] - before[nodes.first_leaf[i]]
     for i in range(nodes.links):
         target_out[i] = 0 if nodes.link_key[i] == own else nodes.link_key[i]
     return given["Keys"](
-        text=table.text,
+        text=text,
         placed=placed,
         value=value,
         path=table.path,

@@ -48,9 +48,9 @@ class Keys:
 
     Attributes
     ----------
-    text : (m,) run of text, wherever it appears
-    placed : (m,) run of text with its path
-    value : (m,) number from -1 to 1 by the text, with its digits as they are; equal for equal texts, else at random
+    text : (m,) run of text with its digits as they are, wherever it appears
+    placed : (m,) run of text with its path; here and in ``exact`` all digits are alike
+    value : (m,) number from -1 to 1 by ``text``, to compute how much it varies at a place
     path : (n,) path of the node
     shape : (n,) path without ranks among siblings
     exact : (n,) all text below the node
@@ -74,11 +74,12 @@ class Keys:
 def keys_of(page: Page) -> Keys:
     """Hash the fragments of a page."""
     nodes = page.nodes
+    text = mix(nodes.text * 31 + _digits(nodes.strings))
     targets = np.where(nodes.links.key == page.key, 0, nodes.links.key)
     return Keys(
-        text=nodes.text,
+        text=text,
         placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
-        value=(mix(nodes.text * 31 + _digits(nodes.strings)).astype(np.uint64) >> np.uint64(11)) * 2.0**-52 - 1,
+        value=(text.astype(np.uint64) >> np.uint64(11)) * 2.0**-52 - 1,
         path=nodes.path,
         shape=nodes.shape,
         exact=nodes.sum_below(mix(nodes.text)),

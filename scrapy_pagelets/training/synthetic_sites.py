@@ -38,6 +38,8 @@ _STAYS: Final = 0.05
 _PICTURE: Final = (0.9, 0.15)
 #: Standard deviation of the classifiers' log odds between two pages at the same path.
 _ODDS: Final = 0.5
+#: Probability that of a text with digits which changes nothing else changes.
+_OTHER_DIGITS: Final = 0.5
 _KEYS: Final = 2**62
 
 
@@ -143,6 +145,9 @@ def _synthetic_page(
     steady = (habits.varies > 0) & (rng.random(len(habits.varies)) >= habits.varies)
     fresh = (rng.random(len(nodes.leaves)) < habits.fresh) & ~steady[habits.pagelet]
     text = np.where(fresh, rng.integers(1, _KEYS, len(fresh)), keys.text)
+    has_digits = keys.text != mix(nodes.text * 31)
+    other_digits = fresh & has_digits & (rng.random(len(fresh)) < _OTHER_DIGITS)
+    words = np.where(fresh & ~other_digits, text, nodes.text)
     path = _paths(nodes, habits, same, rng)
     there = _present_rows(example, habits, same, rng)
     change, elsewhere = _new_targets(nodes, habits, fresh, rng)
@@ -151,10 +156,10 @@ def _synthetic_page(
         keys=replace(
             keys,
             text=text,
-            placed=mix(path[nodes.leaves] * 31 + text),
+            placed=mix(path[nodes.leaves] * 31 + words),
             value=np.where(fresh, rng.uniform(-1, 1, len(fresh)), keys.value),
             path=path,
-            exact=nodes.sum_below(mix(text)),
+            exact=nodes.sum_below(mix(words)),
             links=link_sets(nodes, np.where(change & (nodes.links.key != 0), elsewhere, nodes.links.key)),
             target=np.where(change & (keys.target != 0), elsewhere, keys.target),
         ),

@@ -1,0 +1,156 @@
+"""What each correction of the decision is worth: figures without it, on families of sites that were left out.
+
+A row is the decision without one of the corrections of ``decided``; the first has all of them, the last one none. Runs
+of text are judged by their roles (see ``roles.py``): F1 of content, mean over pages, then over sites; the share of the
+words of each other role that is kept; and of ``books`` and ``products``, the share of the labelled facts.
+
+    python -m benchmarks corrections --held-out .data/models
+    python -m benchmarks corrections --held-out .data/models --every 4              # a quick look
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from benchmarks.labelled_pages import folders
+from benchmarks.page_sets import SITES
+from benchmarks.role_labels import by_facts, labels_of, roles_of
+from benchmarks.roles import COMMENTED, FACTS, gold_by_role, gold_of, model_of, the_referee
+from benchmarks.tools import option_parser, table
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.archives.reader import records
+from scrapy_pagelets.core import in_python
+from scrapy_pagelets.decision import content, decision
+from scrapy_pagelets.training.labels import CONTENT, Example
+from scrapy_pagelets.training.model_training import f1
+
+#: Functions of `decision` that find leaves, and of `content` those that `corrected` calls.
+OF_DECISION = (
+    *"comments_of signatures_of asides_of repeats_of link_sections_of rest_of_trails said_of_itself".split(),
+    "labels_of_names",
+)
+OF_CONTENT = (
+    *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),
+)
+ROLES = ("comments", "navigation", "forms", "template", "metadata", "contents")
+#: A labelled page of a site, the roles of its leaves, and whether comments are what it is for.
+Judged = tuple[Example, list[str], bool]
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--rules", type=Path, default=Path("../shared/data/roles"), help="roles by hand")
+    parser.add_argument("--only", default="", help="comma-separated names of sites")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th site of a set")
+    parser.add_argument("--pages", type=int, default=60, help="pages of each site, at most (default: 60)")
+    parser.add_argument("--held-out", type=Path, required=True, help="models of the cross-validation: fold-0.npz ...")
+    args = parser.parse_args(argv)
+    args.model = ""
+    names: dict[str, tuple[str, ...]] = {"all": ()}
+    names |= {name.strip("_"): (name,) for name in (*OF_CONTENT, *OF_DECISION)}
+    names["none"] = (*OF_CONTENT, *OF_DECISION)
+    referee = the_referee(args.referee)
+    sites, shops = list(labelled_sites(args, referee)), list(labelled_shops(args, referee))
+    rows = []
+    for row, without in names.items():
+        rows.append([row, *figures(sites, shops, without)])
+        print(*rows[-1], flush=True)
+    table(["without", *SITES, *ROLES, *FACTS], rows)
+
+
+def labelled_sites(args: argparse.Namespace, referee: ModuleType) -> Iterator[tuple[str, Site, list[Judged]]]:
+    """Yield the set of each site, the site with all of its pages learnt, and its pages with roles."""
+    for name in SITES:
+        for folder in folders(args, name)[:: args.every]:
+            site = Site(folder.name, model_of(args, folder.name))
+            pages = []
+            for line in gold_by_role(args, referee, name, folder.name)[: args.pages]:
+                page = Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}/{line['path']}")
+                roles = roles_of(page, line["runs"])
+                pages.append((Example(page, labels_of(roles)), roles, line["kind"] in COMMENTED))
+                site.learn(page)
+            yield name, site, pages
+
+
+def labelled_shops(args: argparse.Namespace, referee: ModuleType) -> Iterator[tuple[str, Site, list[Example]]]:
+    """Yield the set of each shop, the shop with all of its pages learnt, and its pages with labelled facts."""
+    for name in FACTS:
+        gold = {line["url"]: line["attributes"] for line in gold_of(args, referee, name)}
+        shops: dict[str, list[Example]] = defaultdict(list)
+        for record in records(str(args.data / "content" / f"{name}.warc"), "http://"):
+            if record.url in gold:
+                page = Page.parse(record.body, record.url, next(iter(record.headers.get("Content-Type", ())), None))
+                facts = [value for found in gold[record.url].values() for value in found]
+                shops[page.site].append(Example(page, by_facts(page, facts)))
+        for shop, examples in shops.items():
+            site = Site(shop, model_of(args, shop))
+            for example in examples[: args.pages]:
+                site.learn(example.page)
+            yield name, site, examples[: args.pages]
+
+
+def nothing(*args: Any, **_: Any) -> Any:
+    """The leaves that a correction finds which is left out: none."""
+    nodes = getattr(args[0], "nodes", args[0])
+    return np.zeros(len(nodes.leaves), np.bool_)
+
+
+class left_out:
+    """While it is entered, some corrections find nothing."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._former: list[tuple[ModuleType, str, Any]] = []
+        self._set(decision, "corrected", in_python(content.corrected))
+        for name in names:
+            self._set(content if name in OF_CONTENT else decision, name, nothing)
+
+    def _set(self, module: ModuleType, name: str, value: Callable[..., Any]) -> None:
+        self._former.append((module, name, getattr(module, name)))
+        setattr(module, name, value)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        for module, name, value in reversed(self._former):
+            setattr(module, name, value)
+
+
+def figures(
+    sites: Sequence[tuple[str, Site, list[Judged]]],
+    shops: Sequence[tuple[str, Site, list[Example]]],
+    names: Sequence[str],
+) -> list[float]:
+    """F1 of each set of sites, shares of roles that are kept, shares of facts that are kept."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    kept: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    with left_out(names):
+        for name, site, pages in sites:
+            found = []
+            for example, roles, commented in pages:
+                keep = decision.decided(example.page, site).content
+                found.append(f1(example, np.where(keep, -1.0, 1.0)))
+                for role, number, kept_leaf in zip(
+                    roles, example.page.nodes.words.tolist(), keep.tolist(), strict=True
+                ):
+                    if role != "comments" or commented:
+                        words[role] += number
+                        kept[role] += number * kept_leaf
+            scores[name].append(float(np.mean(found)))
+        for name, site, examples in shops:
+            for example in examples:
+                keep, facts = decision.decided(example.page, site).content, example.labels == CONTENT
+                words[name] += int(facts.sum())
+                kept[name] += int((facts & keep).sum())
+    means = [float(np.mean(scores[name])) for name in SITES]
+    return [round(x, 4) for x in (*means, *(kept[key] / max(1, words[key]) for key in (*ROLES, *FACTS)))]
