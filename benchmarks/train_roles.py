@@ -2,8 +2,8 @@
 
 The sites are those of ``roles.py``; the labels of the other pages (``wcxb-dev``) are their gold content. ``--without``
 names pages that are in the test split of the same set as well. Of ``books`` and ``products``, the facts alone are
-labelled, as content. The cross-validation leaves out families of sites (``families.json``) and shops, and so does
-``roles.py --held-out``.
+labelled, as content; ``catalogues.py`` generates further shops. The cross-validation leaves out families of sites
+(``families.json``) and shops, and so does ``roles.py --held-out``. At last, the roles of what is stripped are learnt.
 
     python -m benchmarks train_roles --out new.npz --folds .data/models
     python -m benchmarks roles --held-out .data/models --model new.npz
@@ -15,25 +15,39 @@ import argparse
 import random
 import shlex
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import catalogues
 from benchmarks.labelled_pages import folders, single_pages
 from benchmarks.page_sets import SITES
-from benchmarks.role_labels import by_facts, by_roles
+from benchmarks.role_labels import by_facts, labels_of, roles_of
 from benchmarks.roles import FACTS, gold_by_role, gold_of, the_referee
 from benchmarks.tools import families, need, option_parser
-from scrapy_pagelets import Page
+from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import records
-from scrapy_pagelets.training.labels import Example
+from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.decision.model import load, role_parts
+from scrapy_pagelets.page.roles import ROLES
+from scrapy_pagelets.training.labels import FOLDS, Example
 from scrapy_pagelets.training.model_training import train
+from scrapy_pagelets.training.training_tables import fit_classes
 
-#: Pages of each catalogue.
-_PAGES = 12
+#: Pages of each catalogue; and pages of each site, and runs of text of each page, from which roles are learnt.
+_PAGES, _ROLE_PAGES, _RUNS = 12, 16, 128
+
+
+@dataclass(frozen=True)
+class WithRoles(Example):
+    """A page with labels, and the role of each leaf."""
+
+    roles: Sequence[str] = ()
 
 
 def main(argv: Sequence[str]) -> None:
@@ -54,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
     )
     parser.add_argument("--trees", type=int, default=300, help="number of trees of each pass (default: 300)")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--folds", type=Path, help="folder for the models of the cross-validation")
+    parser.add_argument("--folds", type=Path, required=True, help="folder for the models of the cross-validation")
     args = parser.parse_args(argv)
     referee = the_referee(args.referee)
     without = set(need(args.without, "name the file of pages to leave out").read_text(encoding="utf-8").split())
@@ -62,13 +76,56 @@ def main(argv: Sequence[str]) -> None:
     examples += (e for e in single_pages(args.data, referee, args.every) if e.page.url not in without)
     trained = train(examples, args.trees)
     about = {"command": shlex.join(["python -m benchmarks train_roles", *sys.argv[2:]]), "figures": trained.figures}
-    replace(trained.model, about=about).save(args.out)
-    if args.folds:
-        args.folds.mkdir(parents=True, exist_ok=True)
-        for number, model in enumerate(trained.folds):
-            model.save(args.folds / f"fold-{number}.npz")
+    models = [*trained.folds, replace(trained.model, about=about)]
+    args.folds.mkdir(parents=True, exist_ok=True)
+    paths = [*(args.folds / f"fold-{number}.npz" for number in range(FOLDS)), args.out]
+    for model, path in zip(models, paths, strict=True):
+        model.save(path)
+    rate_roles(paths, [e for e in examples if isinstance(e, WithRoles)], args.trees // 2)
     for name, figure in trained.figures.items():
         print(f"F1 on unseen sites, {name}: {figure:.4f}")
+
+
+def rate_roles(paths: Sequence[Path], examples: Iterable[WithRoles], trees: int) -> None:
+    """Add the ratings of roles to model files, from the decision about pages of sites that it has not learnt from.
+
+    Parameters
+    ----------
+    paths : of the models of the cross-validation, and of the model that is trained on all examples
+    """
+    columns, number, weight, fold = role_table(paths, examples)
+    for left_out, path in enumerate(paths):
+        rows = fold != left_out
+        roles = fit_classes(columns[rows], number[rows], weight[rows], trees)
+        replace(load(str(path)), roles=roles).save(path)
+
+
+def role_table(paths: Sequence[Path], examples: Iterable[WithRoles]) -> tuple[NDArray[np.float32], Ints, Floats, Ints]:
+    """(rows, features) what ratings of roles see of leaves that are no content; (rows,) role, weight and fold of each.
+
+    All pages have the same weight, and the leaves of a page by their words.
+    """
+    parts, numbers, weights, fold = [], [], [], []
+    rng = np.random.default_rng(0)
+    groups: dict[str, list[WithRoles]] = defaultdict(list)
+    for example in examples:
+        groups[example.site].append(example)
+    for group in groups.values():
+        site = Site("", str(paths[group[0].fold]))
+        for example in group:
+            site.learn(example.page)
+        for example in group[:_ROLE_PAGES]:
+            found = np.array([ROLES.index(role) - 1 if role in ROLES else -1 for role in example.roles])
+            if not len(rows := np.flatnonzero(found >= 0)):
+                continue
+            rows = rows if len(rows) <= _RUNS else np.sort(rng.choice(rows, _RUNS, replace=False))
+            evidence = site.model.page_evidence(example.page)
+            parts.append(np.hstack(role_parts(evidence, site.templateness(example.page)))[rows])
+            numbers.append(found[rows])
+            words = example.page.nodes.words[rows] + 0.1  # a bullet counts a little
+            weights.append(words / words.sum())
+            fold.append(np.full(len(rows), example.fold))
+    return np.vstack(parts), np.concatenate(numbers), np.concatenate(weights), np.concatenate(fold)
 
 
 def of_sites(args: argparse.Namespace, referee: ModuleType) -> Iterator[Example]:
@@ -80,7 +137,8 @@ def of_sites(args: argparse.Namespace, referee: ModuleType) -> Iterator[Example]
             for line in gold[: args.pages]:
                 body = (folder / line["path"]).read_bytes()
                 page = Page.parse(body, f"http://{folder.name}.example/{line['path']}")
-                yield Example(page, by_roles(page, line["runs"]), families().get(folder.name, ""))
+                roles = roles_of(page, line["runs"])
+                yield WithRoles(page, labels_of(roles), families().get(folder.name, ""), roles)
 
 
 def of_facts(args: argparse.Namespace, referee: ModuleType) -> Iterator[Example]:

@@ -29,7 +29,7 @@ cdef extern from "counter.hpp" nogil:
         size_t add(int64_t key)
 
 cdef struct Part:
-    int64_t leaves, words, weight, linked
+    int64_t leaves, weight
     Py_ssize_t next  # where the index of its next leaf is written
 
 cdef enum:  # as in `scrapy_pagelets.page.nodes`
@@ -233,11 +233,9 @@ def divided(table, labels, templateness):
     for i in range(m):
         parts[i] = numbers.add(label.at[nodes.leaves[i]] * 2 + (of_leaf[i] >= threshold)) - 1
         if parts[i] == found.size():
-            found.push_back(Part(0, 0, 0, 0, 0))
+            found.push_back(Part(0, 0, 0))
         found[parts[i]].leaves += 1
-        found[parts[i]].words += nodes.words[i]
         found[parts[i]].weight += max(nodes.words[i], 1)
-        found[parts[i]].linked += nodes.words[i] if nodes.anchor[nodes.leaves[i]] else 0
     order = np.empty(m, np.int64)
     cdef int64_t *ordered = <int64_t*>pointer(order)
     cdef Py_ssize_t start = 0
@@ -252,6 +250,6 @@ def divided(table, labels, templateness):
     for part in range(<Py_ssize_t>found.size()):
         weighted = [of_leaf[ordered[i]] * max(nodes.words[ordered[i]], 1) for i in range(start, found[part].next)]
         mean = fsum(weighted) / found[part].weight
-        result.append((order[start : found[part].next], mean, found[part].words, found[part].linked))
+        result.append((order[start : found[part].next], mean))
         start = found[part].next
     return result

@@ -18,6 +18,7 @@ from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.duplicates.sketch import Threshold
 from scrapy_pagelets.feed.page_record import RecordOptions
 from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.methods import FUSED, PAGE_LEVEL
 
 _SOURCE: Final = re.compile(r"\.(warc(\.(gz|zst|zstd))?|wacz|parquet)$", re.IGNORECASE)
@@ -59,6 +60,7 @@ class CorpusOptions(RecordOptions):
     detection: str = FUSED
     classifier: str = PAGE_LEVEL
     strict: float = 0.0
+    keep: tuple[str, ...] = (CONTENT,)
     rules: str = ""
     limits: Limits = field(default_factory=Limits)
     duplicates: str = "flag"
@@ -70,7 +72,7 @@ class CorpusOptions(RecordOptions):
     def plain(self) -> dict[str, Any]:
         """All values but the time, as JSON writes them: a job may be continued if they are the same."""
         values = {name: value for name, value in asdict(self).items() if name != "started"}
-        return values | {"formats": list(self.formats), "threshold": list(self.threshold)}
+        return values | {name: list(values[name]) for name in ("formats", "threshold", "keep")}
 
 
 @dataclass

@@ -100,7 +100,7 @@ def record_of(page: Page, site: Site, fetched_at: str, options: CorpusOptions) -
     by_method = None
     if options.detection == CLASSIFIER:
         by_method = page_level.templateness(page, page_level.load(options.classifier))
-    return PageRecord(page, decided(page, site, by_method), site.page_class(page), fetched_at, options)
+    return PageRecord(page, decided(page, site, by_method, options.keep), site.page_class(page), fetched_at, options)
 
 
 def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> Rows:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from scrapy_pagelets.base.arrays import Bools, Floats
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of
 from scrapy_pagelets.decision.content import corrected, said_of_itself
 from scrapy_pagelets.decision.page_features import declared
@@ -15,7 +18,7 @@ from scrapy_pagelets.metadata.byline import labels_of_names
 from scrapy_pagelets.metadata.headline import Headline, headline_of
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import is_template
+from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,7 @@ class Decision:
     headline: Headline | None  # the page's own heading
     metadata: Metadata  # what the page tells of itself
     effect: dict[str, int]  # by the name of the stat, what each rule of the user has done to the page
+    roles: Ints  # (m,) index in ``ROLES`` of the role of each leaf; 0 also for template of which the model tells none
 
     @property
     def content(self) -> Bools:
@@ -33,7 +37,7 @@ class Decision:
         return ~is_template(self.templateness)
 
 
-def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision:
+def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Collection[str] = (CONTENT,)) -> Decision:
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
     What the page says of itself is content, and so is a label such as "Submitted by" before one name if other names of
@@ -45,6 +49,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     ----------
     site : has learnt the page
     by_method : (m,) what another method than the default one says: only rules overrule it
+    keep : the roles that count as content
 
     Examples
     --------
@@ -57,19 +62,24 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     alike, others = site.pages_alike(page), site.pages - 1
     headline = headline_of(page, alike, others, named=page.marks.headline)
     told = metadata_of(page, headline)
-    found = by_method
+    found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
         found = corrected(page.nodes, site.templateness(page), headline)
         found[told.trail] = 1
         kinds = declared(page)
-        keep = ~is_template(found)
-        found[comments_of(page, keep, is_product=kinds["product"], is_discussion=kinds["discussion"])] = 1
-        found[signatures_of(page, keep, is_discussion=kinds["discussion"])] = 1
-        found[asides_of(page.nodes, keep)] = 1
-        found[repeats_of(page.nodes, keep)] = 1
-        found[link_sections_of(page, alike, others)] = 1
-        found[rest_of_trails(page, keep, headline)] = 1
+        kept = ~is_template(found)
+        comments = comments_of(page, kept, is_product=kinds["product"], is_discussion=kinds["discussion"])
+        sections, trails = link_sections_of(page, alike, others), rest_of_trails(page, kept, headline)
+        signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
+        for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails), (METADATA, told.trail)):
+            named[leaves] = ROLES.index(role)
+        found[
+            comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
+        ] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
         found[labels_of_names(page.nodes, ~is_template(found))] = 0
+    roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
+    if also := [ROLES.index(role) for role in keep if role != CONTENT]:
+        found = np.where(np.isin(roles, also), 0, found)
     templateness, effect = page.marks.applied(page.nodes, found)
-    return Decision(templateness, headline, told, effect)
+    return Decision(templateness, headline, told, effect, roles * is_template(templateness))

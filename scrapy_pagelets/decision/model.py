@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds
 from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
@@ -31,6 +31,7 @@ from scrapy_pagelets.decision.page_features import (
 from scrapy_pagelets.decision.site_features import SITE_FEATURES
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import ROLES
 
 #: The models in the package: trained on pages labelled by people, or on labels derived from what pages of sites share.
 LABELLED: Final = "labelled"
@@ -78,6 +79,8 @@ class Model:
     context : second pass, see `context_parts`; for leaves, by their page alone
     decision : third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
     cut : last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
+    roles : for each role but content, the rating of that role for leaves that are template, see `role_parts`; () if the
+        pages that the model was trained on had no roles
     lexicon : log odds by hash of a class, id or role token, or of words of a heading
     own_tokens : hashes of the tokens that give features of their own
     about : how the model was made: command, data, figures
@@ -88,6 +91,7 @@ class Model:
     context: Trees
     decision: Trees
     cut: Trees
+    roles: tuple[Trees, ...]
     lexicon: Lexicon
     own_tokens: tuple[int, ...]
     about: dict[str, Any]
@@ -103,10 +107,24 @@ class Model:
             self._known[page] = evidence
         return evidence
 
+    def roles_of(self, page: Page, templateness: Floats) -> Ints:
+        """(m,) the most likely role of each leaf if it is template, as index of ``ROLES``; 0 without ratings.
+
+        Parameters
+        ----------
+        templateness : (m,) of the leaves
+        """
+        if not self.roles:
+            return np.zeros(len(templateness), np.int64)
+        parts = role_parts(self.page_evidence(page), templateness)
+        best: Ints = np.argmax([rating(*parts) for rating in self.roles], axis=0)
+        return best + 1
+
     def save(self, path: str | Path) -> None:
         """Write the model file."""
         about = self.about | {"version": VERSION, "features": FEATURES}
         passes = [columns_of(getattr(self, name), f"{name}_") for name in _PASSES]
+        passes += [columns_of(trees, f"role{number}_") for number, trees in enumerate(self.roles)]
         with open(path, "wb") as file:
             np.savez_compressed(
                 file,
@@ -126,6 +144,16 @@ def context_parts(nodes: NodeTable, columns: NDArray[np.float32], first: Floats)
     first : (m,) log odds of the first pass
     """
     return [*(columns[:, part] for part in OWN_FEATURES), context_features(nodes, first)]
+
+
+def role_parts(evidence: PageEvidence, templateness: Floats) -> list[NDArray[np.float32]]:
+    """(m, features) what the ratings of roles see, in parts: the page, and the decision so far.
+
+    Parameters
+    ----------
+    templateness : (m,) of the leaves
+    """
+    return [evidence.features, np.column_stack([evidence.in_context, templateness]).astype(np.float32)]
 
 
 def site_parts(evidence: PageEvidence, of_site: NDArray[np.float32]) -> list[NDArray[np.float32]]:
@@ -183,7 +211,9 @@ def _model(data: dict[str, Any]) -> Model:
     lexicon = lexicon_of(data)
     classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
     trees, context, decision, cut = (trees_of(data, f"{name}_") for name in _PASSES)
-    return Model(classifier, trees, context, decision, cut, lexicon, tuple(data["marks"].tolist()), about)
+    roles = tuple(trees_of(data, f"role{number}_") for number in range(len(ROLES) - 1) if f"role{number}_bias" in data)
+    own_tokens = tuple(data["marks"].tolist())
+    return Model(classifier, trees, context, decision, cut, roles, lexicon, own_tokens, about)
 
 
 def columns_of(trees: Trees, prefix: str = "") -> dict[str, Any]:

@@ -154,6 +154,11 @@ class Site(Unsaved[Observation]):
             odds = self.model.decision(*site_parts(evidence, of_site)) if others else evidence.in_context
             return sigmoid(shifted(self.model.cut, page.nodes, odds, others, self._strict))
 
+    def roles(self, page: Page, templateness: Floats) -> Ints:
+        """(m,) the role of each leaf, see `Model.roles_of`."""
+        with self.lock:
+            return self.model.roles_of(page, templateness)
+
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
         """(n,) whether each row of a page is template by equal top-down mappings alone.
 

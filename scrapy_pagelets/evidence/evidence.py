@@ -79,7 +79,7 @@ def keys_of(page: Page) -> Keys:
     return Keys(
         text=text,
         placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
-        value=(text.astype(np.uint64) >> np.uint64(11)) * 2.0**-52 - 1,
+        value=(text.astype(np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1,
         path=nodes.path,
         shape=nodes.shape,
         exact=nodes.sum_below(mix(nodes.text)),

@@ -91,8 +91,8 @@ PAGELET: Final = (
     FeedField("xpaths", "paths of the smallest set of nodes that hold exactly its text", listed=True),
     FeedField(
         "role",
-        "`content`, `navigation` (template of which more than half of the words are link text), `template` "
-        "(any other template); more roles may be added",
+        "what most of its words are, see below: `content`, `comments`, `metadata`, `contents`, `navigation`, `forms`, "
+        "`template`; more roles may be added",
     ),
     FeedField("templateness", "0 to 1, the mean over its words; content is below 0.5", "number"),
     FeedField("text", "its text"),
@@ -191,6 +191,9 @@ _FORMS: Final = (
         optional=True,
     ),
 )
+_COMMENTS: Final = FeedField(
+    "comments", "what readers say of the page, as text; null if they say nothing, or if it is content", nullable=True
+)
 _REGIONS: Final = (FeedField("pagelets", "regions of the page, see below", "object", listed=True, parts=PAGELET),)
 _OF_CLASS: Final = FeedField(
     "template", "the template of the page, see below; null if none is known", "object", nullable=True, parts=TEMPLATE
@@ -226,7 +229,7 @@ _CHANGE: Final = (
 #: The fields of a line, in their order.
 FEED: Final = (
     *_set_by(PAGE, _OF_PAGE),
-    *_set_by(STRIP, _FORMS),
+    *_set_by(STRIP, (*_FORMS, _COMMENTS)),
     *_set_by(SEGMENT, _REGIONS),
     *_set_by(STRIP, (_OF_CLASS,)),
     *_set_by(DUPLICATES, _NEAR),

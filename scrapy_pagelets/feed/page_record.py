@@ -19,7 +19,7 @@ from scrapy_pagelets.feed.content_words import content_hash, content_of
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.page.roles import COMMENTS, CONTENT, ROLES
 from scrapy_pagelets.page.text import cleaned, plain
 from scrapy_pagelets.papers.methods import METHODS, labels_of
 
@@ -84,6 +84,11 @@ class PageRecord:
         return plain(self.page.nodes, self.decision.content)
 
     @property
+    def comments(self) -> str | None:
+        """What readers say of the page, as text; None if they say nothing."""
+        return plain(self.page.nodes, self.decision.roles == ROLES.index(COMMENTS)) or None
+
+    @property
     def markdown(self) -> str:
         """The content as Markdown."""
         return markdown_of(self._document)
@@ -127,7 +132,8 @@ class PageRecord:
         """
         with self._lock:
             if whole not in self._cut:
-                self._cut[whole] = pagelets_of(self.page, self._labels, self.decision.templateness, whole=whole)
+                of_leaves = self.decision.templateness, self.decision.roles
+                self._cut[whole] = pagelets_of(self.page, self._labels, *of_leaves, whole=whole)
             return self._cut[whole]
 
     @property

@@ -15,7 +15,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT, THRESHOLD, is_template, role_by_words, role_of
+from scrapy_pagelets.page.roles import CONTENT, THRESHOLD, is_template, role_of
 from scrapy_pagelets.page.text import anchors_of, links_of, paths_of, text_of, words_in
 from scrapy_pagelets.page.urls import written_addresses
 from scrapy_pagelets.papers.methods import labels_of
@@ -31,7 +31,7 @@ class Pagelet:
     id : its number on the page, in document order
     index : (k,) its runs of text, as ascending indices of the page's leaves; empty if it has pictures only
     templateness : mean over its words, 0 to 1
-    role : content, navigation (a template of links) or template
+    role : one of `page.roles.ROLES`
     rows : the fewest nodes that contain its text and pictures and no others, for a rendered page in the page as
         received; None if pictures were ignored
     """
@@ -163,21 +163,29 @@ def segment(
     return Segmentation(pagelets_of(page, labels_of(page, method, templateness, **options), templateness, whole=whole))
 
 
-def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *, whole: bool = False) -> list[Pagelet]:
+def pagelets_of(
+    page: Page,
+    labels: Ints,
+    templateness: Floats | None = None,
+    roles: Ints | None = None,
+    *,
+    whole: bool = False,
+) -> list[Pagelet]:
     """Make the pagelets of a page from the labels of its rows, like `segment`.
 
     Parameters
     ----------
     labels : (n,) as `labels_of` returns them
+    roles : (m,) see `page.roles.role_of`
     """
     _check(page, templateness)
-    if templateness is None:
-        templateness = np.zeros(len(page.nodes.leaves))
+    templateness = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness
+    roles = np.zeros(len(page.nodes.leaves), np.int64) if roles is None else roles
     if whole:
-        return _undivided(page, labels, templateness)
+        return _undivided(page, labels, templateness, roles)
     return [
-        Pagelet(page, number, index, mean, role_by_words(templateness.item(index.item(0)), linked, words))
-        for number, (index, mean, words, linked) in enumerate(divided(page.nodes, labels, templateness))
+        Pagelet(page, number, index, mean, role_of(page.nodes, index, templateness.item(index.item(0)), roles))
+        for number, (index, mean) in enumerate(divided(page.nodes, labels, templateness))
     ]
 
 
@@ -185,7 +193,7 @@ give("subtrees", THRESHOLD=THRESHOLD)
 
 
 @compiled("subtrees")
-def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[Ints, float, int, int]]:
+def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[Ints, float]]:
     """Divide the leaves by label and by the decision what is template, in the order of the first leaf of each part.
 
     Parameters
@@ -195,7 +203,7 @@ def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[
 
     Returns
     -------
-    For each part its leaves, its mean templateness by words, its words, and those of them in links
+    For each part its leaves, and its mean templateness by words
     """
     groups = _groups(labels[nodes.leaves] * 2 + is_template(templateness))
     if not groups:
@@ -203,12 +211,10 @@ def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[
     # In lists, because most pagelets are too small for NumPy.
     order, ends = np.concatenate(groups), list(accumulate(map(len, groups)))
     starts = [0, *ends[:-1]]
-    words = nodes.words[order]
-    weights = np.maximum(words, 1)
+    weights = np.maximum(nodes.words[order], 1)
     weighted, weight = (templateness[order] * weights).tolist(), np.add.reduceat(weights, starts).tolist()
-    linked = np.add.reduceat(words * nodes.anchor[nodes.leaves[order]], starts).tolist()
     means = (fsum(weighted[start:end]) / total for start, end, total in zip(starts, ends, weight, strict=True))
-    return list(zip(groups, means, np.add.reduceat(words, starts).tolist(), linked, strict=True))
+    return list(zip(groups, means, strict=True))
 
 
 def _check(page: Page, templateness: Floats | None) -> None:
@@ -227,7 +233,7 @@ def _groups(labels: Ints) -> list[Ints]:
     return sorted(groups, key=lambda group: group.item(0))
 
 
-def _undivided(page: Page, labels: Ints, templateness: Floats) -> list[Pagelet]:
+def _undivided(page: Page, labels: Ints, templateness: Floats, roles: Ints) -> list[Pagelet]:
     """Undivided pagelets, with the pictures that have a label."""
     nodes = page.nodes
     seen = np.flatnonzero(labels >= 0)
@@ -243,7 +249,7 @@ def _undivided(page: Page, labels: Ints, templateness: Floats) -> list[Pagelet]:
         near = index if len(index) else np.minimum(number[group[:1]], len(templateness) - 1)
         weights = np.maximum(nodes.words[near], 1)
         mean = fsum((templateness[near] * weights).tolist()) / int(weights.sum())
-        role = role_of(nodes, near, mean)
+        role = role_of(nodes, near, mean, roles)
         pagelets.append(Pagelet(page, len(pagelets), index, mean, role, roots.get(int(labels[seen[group[0]]]), [])))
     return pagelets
 

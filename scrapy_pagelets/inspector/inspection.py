@@ -250,8 +250,9 @@ def from_feed(line: Line) -> Inspected:
     records = pagelets_of_line(line)
     page, found = _page_of_feed(line, records)
     values = _templateness_of(page, found)
+    nothing = np.zeros(len(values), np.int64)
     return Inspected(
-        record=PageRecord(page, Decision(values, None, Metadata({}, np.zeros(len(values), np.bool_)), {})),
+        record=PageRecord(page, Decision(values, None, Metadata({}, nothing > 0), {}, nothing)),
         pagelets=found,
         decided_by=_decided_by(line),
         reasons=lambda index: [_as_recorded(values, index)],

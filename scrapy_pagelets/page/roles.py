@@ -12,12 +12,14 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.nodes import NodeTable
 
-#: Roles of pagelets. Navigation is a template of links.
-CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
+#: Roles of texts: what a page is for, what its readers say of it, what it says of itself in other places than its text,
+#: its own table of contents, links to other pages, what is to be filled in or pressed, and everything else.
+ROLES: Final = ("content", "comments", "metadata", "contents", "navigation", "forms", "template")
+CONTENT, COMMENTS, METADATA, CONTENTS, NAVIGATION, FORMS, TEMPLATE = ROLES
 #: What has at least this templateness is template, on every page: `decision.cut.shifted` moves the cut of each page to
 #: this value. To draw the line elsewhere, change the cut and not this.
 THRESHOLD: Final = 0.5
-#: A template is navigation if more than this share of its words is link text.
+#: Where no model tells roles, a template is navigation if more than this share of its words is link text.
 _LINKED: Final = 0.5
 
 
@@ -38,24 +40,22 @@ def is_template(templateness: float | Floats) -> bool | Bools:
     return templateness >= THRESHOLD
 
 
-def role_of(nodes: NodeTable, leaves: Ints, templateness: float) -> str:
-    """Return the role of some leaves of a page: content, navigation or template.
+def role_of(nodes: NodeTable, leaves: Ints, templateness: float, roles: Ints) -> str:
+    """Return the role of some leaves of a page, which is that of most of their words.
 
     Parameters
     ----------
     leaves : (k,) indices of the leaves
     templateness : of all of them together, 0 to 1
+    roles : (m,) of each leaf of the page the index of its role in ``ROLES``; 0 also for template of which nobody knows
     """
-    words = nodes.words[leaves]
-    linked = words[nodes.anchor[nodes.leaves[leaves]]]
-    return role_by_words(templateness, int(linked.sum()), int(words.sum()))
-
-
-def role_by_words(templateness: float, linked: int, words: int) -> str:
-    """Return the role of something with so many words in links, of all its words."""
     if not is_template(templateness):
         return CONTENT
-    return NAVIGATION if linked > _LINKED * words else TEMPLATE
+    words = nodes.words[leaves]
+    votes = np.bincount(roles[leaves], np.maximum(words, 1), len(ROLES))
+    if votes[1:].sum() >= votes[0]:
+        return ROLES[1 + int(votes[1:].argmax())]
+    return NAVIGATION if words[nodes.anchor[nodes.leaves[leaves]]].sum() > _LINKED * words.sum() else TEMPLATE
 
 
 KEEP, STRIP, HEADLINE, IGNORE_LINKS = ACTIONS = ("keep", "strip", "headline", "ignore_links")

@@ -14,6 +14,7 @@ from scrapy_pagelets.document.blocks import Switches
 from scrapy_pagelets.duplicates.sketch import LEAST, Threshold
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.page.roles import CONTENT, ROLES
 from scrapy_pagelets.papers.methods import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, LEARNT, METHODS, PAGE_LEVEL
 from scrapy_pagelets.session import values
 
@@ -76,6 +77,8 @@ class Config:
     segmenter_weights: str = _setting("", values.path)
     #: PAGELETS_EXPORT: which pagelets are exported.
     export: str = _setting("content", values.choice(EXPORTS))
+    #: PAGELETS_KEEP: what counts as content beside the content itself.
+    keep: tuple[str, ...] = _setting((CONTENT,), values.choices(ROLES))
     #: PAGELETS_FORMATS: in which formats the content is exported.
     formats: tuple[str, ...] = _setting(("text",), values.choices(FORMATS))
     #: PAGELETS_MARKDOWN: what the Markdown has beside text.

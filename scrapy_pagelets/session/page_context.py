@@ -112,7 +112,8 @@ class PageContext:
                 page, sites, config = self.page, self._session.sites, self._session.config
                 sites.learn(page)
                 site = sites.of(page)
-                decision = decided(page, site, None if config.detection == FUSED else sites.templateness(page))
+                by_method = None if config.detection == FUSED else sites.templateness(page)
+                decision = decided(page, site, by_method, config.keep)
                 page_class = copy(site.page_class(page))  # others may join it later
                 self._record = PageRecord(page, decision, page_class, self._fetched_at, RecordOptions.of(config))
             return self._record

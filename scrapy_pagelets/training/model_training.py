@@ -133,7 +133,7 @@ def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: i
     for fold in numbers:
         one = leaves.fit(leaves.fold != fold, trees)
         by_size = nodes.fit(nodes.fold != fold)
-        models[fold] = Model(by_size, one, one, one, one, words[fold], names[fold], {})
+        models[fold] = Model(by_size, one, one, one, one, (), words[fold], names[fold], {})
     return models
 
 

@@ -139,8 +139,30 @@ def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, tre
     return read(learner)
 
 
-def read(learner: Any) -> Trees:
-    """Convert a catboost model, by way of its JSON format."""
+def fit_classes(columns: NDArray[np.float32], number: Ints, weight: Floats, trees: int) -> tuple[Trees, ...]:
+    """Train a rating of each class; the largest one names the class. All have the same splits.
+
+    Parameters
+    ----------
+    columns : (rows, features)
+    number : (rows,) of the class of each row; each class has rows
+    weight : (rows,)
+
+    Raises
+    ------
+    ImportError : if catboost, which only training needs, is not installed
+    """
+    from catboost import CatBoostClassifier
+
+    learner = CatBoostClassifier(
+        iterations=trees, loss_function="MultiClass", l2_leaf_reg=5, rsm=0.4, subsample=0.5, **_BOOSTING
+    )
+    learner.fit(columns, number, sample_weight=weight)
+    return tuple(read(learner, of) for of in range(int(number.max()) + 1))
+
+
+def read(learner: Any, of: int = 0) -> Trees:
+    """Convert a catboost model, or what it has to say of one class, by way of its JSON format."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trees.json")
         learner.save_model(path, format="json")
@@ -155,9 +177,10 @@ def read(learner: Any) -> Trees:
         for level, split in enumerate(tree["splits"] or ()):
             feature[i, level] = split["float_feature_index"]
             border[i, level] = split["border"]
-        value[i] = np.resize(tree["leaf_values"], 2**depth)
+        own = np.reshape(tree["leaf_values"], (2 ** len(tree["splits"] or ()), -1))[:, of]
+        value[i] = np.resize(own, 2**depth)
     scale, bias = data["scale_and_bias"]
-    return Trees(feature, border, value * np.float32(scale), float(np.ravel(bias)[0]))
+    return Trees(feature, border, value * np.float32(scale), float(np.ravel(bias)[of]))
 
 
 def lexicon(examples: Iterable[Example]) -> dict[int, float]:
