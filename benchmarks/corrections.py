@@ -34,7 +34,7 @@ from scrapy_pagelets.training.model_training import f1
 #: Functions of `decision` that find leaves, and of `content` those that `corrected` calls.
 OF_DECISION = (
     *"comments_of signatures_of asides_of repeats_of link_sections_of rest_of_trails said_of_itself".split(),
-    *"labels_of_names headings_alone".split(),
+    "labels_of_names",
 )
 OF_CONTENT = (
     *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),

@@ -76,47 +76,6 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     return found
 
 
-def headings_alone(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of headings of content below which nothing is content, such as "Related products"; not of links.
-
-    What is below a heading ends with the next one of its level, or of a higher one.
-
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-
-    Examples
-    --------
-    >>> page = Page.parse(b"<h2>Tea</h2><p>Green.<h2>Tags</h2><a href=t>tea</a>", "http://a/")
-    >>> headings_alone(page.nodes, np.array([True, True, True, False])).tolist()
-    [False, False, True, False]
-    """
-    found, count = np.zeros(len(keep), np.bool_), len(keep)
-    kept = np.append(np.flatnonzero(keep), count)
-    rows = np.flatnonzero(_IS_HEADING[nodes.tag])
-    first, last = nodes.first_leaf[rows], nodes.last_leaf[rows]
-    own, behind = kept[np.searchsorted(kept, first)], kept[np.searchsorted(kept, last)]
-    columns = (nodes.tag[rows], first, last, own, behind)
-    following = nearest = count  # the first leaf of the next heading, and the next leaf of content
-    open_sections: list[tuple[int, int]] = []  # tag and first leaf of the headings behind, from the last one on
-    for tag, start, end, of_own, next_kept in reversed(
-        list(zip(*(column.tolist() for column in columns), strict=True))
-    ):
-        while open_sections and open_sections[-1][0] > tag:
-            open_sections.pop()
-        section_end = open_sections[-1][1] if open_sections else count
-        nearest = next_kept if next_kept < following else nearest
-        if of_own < end:
-            is_link = nodes.anchor[nodes.leaves[start:end]].all()
-            if end < section_end <= nearest and not is_link:
-                found[start:end] = True
-            else:
-                nearest = start
-        open_sections.append((tag, start))
-        following = start
-    return found
-
-
 def _sentences_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of lines of prose that are nearly all content: without the words of a link, a sentence breaks off."""
     line = np.cumsum(nodes.gap >= CELL)

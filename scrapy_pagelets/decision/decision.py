@@ -9,7 +9,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of
-from scrapy_pagelets.decision.content import corrected, headings_alone, said_of_itself
+from scrapy_pagelets.decision.content import corrected, said_of_itself
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
@@ -78,7 +78,6 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         ] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
         found[labels_of_names(page.nodes, ~is_template(found))] = 0
-        found[headings_alone(page.nodes, ~is_template(found))] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)
