@@ -97,7 +97,7 @@ def test_one_site_is_not_enough():
 
 def test_the_shipped_model_says_how_it_was_made():
     about = load(LABELLED).about
-    assert about["command"].startswith("scrapy pagelets train")
+    assert about["command"].startswith("python -m benchmarks train_roles")
     assert 0.8 < about["figures"]["words, page alone"] <= 1
 
 
