@@ -2,7 +2,8 @@
 
 A row is the decision without one of the corrections of ``decided``; the first has all of them, the last one none. Runs
 of text are judged by their roles (see ``roles.py``): F1 of content, mean over pages, then over sites; the share of the
-words of each other role that is kept; and of ``books`` and ``products``, the share of the labelled facts.
+words of each other role that is kept; and of ``books`` and ``products``, the share of the labelled facts. Single pages
+(``wcxb-dev``) are judged by their gold content.
 
     python -m benchmarks corrections --held-out .data/models
     python -m benchmarks corrections --held-out .data/models --every 4              # a quick look
@@ -19,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.labelled_pages import folders
-from benchmarks.page_sets import SITES
+from benchmarks.labelled_pages import SETS, folders, single_pages
+from benchmarks.page_sets import MIXED, SITES
 from benchmarks.role_labels import by_facts, labels_of, roles_of
 from benchmarks.roles import COMMENTED, FACTS, gold_by_role, gold_of, model_of, the_referee
 from benchmarks.tools import option_parser, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import records
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision import content, decision
 from scrapy_pagelets.training.labels import CONTENT, Example
@@ -40,6 +42,7 @@ OF_CONTENT = (
     *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),
 )
 ROLES = ("comments", "navigation", "forms", "template", "metadata", "contents")
+Method = Callable[[Any, Page], Any]
 #: A labelled page of a site, the roles of its leaves, and whether comments are what it is for.
 Judged = tuple[Example, list[str], bool]
 
@@ -60,18 +63,45 @@ def main(argv: Sequence[str]) -> None:
     names["none"] = (*OF_CONTENT, *OF_DECISION)
     referee = the_referee(args.referee)
     sites, shops = list(labelled_sites(args, referee)), list(labelled_shops(args, referee))
+    sites += labelled_singles(args, referee)
     rows = []
     for row, without in names.items():
         rows.append([row, *figures(sites, shops, without)])
         print(*rows[-1], flush=True)
-    table(["without", *SITES, *ROLES, *FACTS], rows)
+    table(["without", *SETS, *ROLES, *FACTS], rows)
+
+
+def once_for_each_page(method: Method) -> Method:
+    found: dict[int, Any] = {}
+
+    def remembered(self: Any, page: Page) -> Any:
+        if id(page) not in found:
+            found[id(page)] = method(self, page)
+        return found[id(page)]
+
+    return remembered
+
+
+class Remembering(Site):
+    """A site that has learnt all of its pages, and decides each of them once."""
+
+    @once_for_each_page
+    def templateness(self, page: Page) -> Floats:
+        return super().templateness(page)
+
+    @once_for_each_page
+    def pages_alike(self, page: Page) -> Ints:
+        return super().pages_alike(page)
+
+    def roles(self, page: Page, templateness: Floats) -> Ints:  # noqa: ARG002
+        return np.zeros(len(templateness), np.int64)  # no correction depends on them
 
 
 def labelled_sites(args: argparse.Namespace, referee: ModuleType) -> Iterator[tuple[str, Site, list[Judged]]]:
     """Yield the set of each site, the site with all of its pages learnt, and its pages with roles."""
     for name in SITES:
         for folder in folders(args, name)[:: args.every]:
-            site = Site(folder.name, model_of(args, folder.name))
+            site = Remembering(folder.name, model_of(args, folder.name))
             pages = []
             for line in gold_by_role(args, referee, name, folder.name)[: args.pages]:
                 page = Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}/{line['path']}")
@@ -79,6 +109,14 @@ def labelled_sites(args: argparse.Namespace, referee: ModuleType) -> Iterator[tu
                 pages.append((Example(page, labels_of(roles)), roles, line["kind"] in COMMENTED))
                 site.learn(page)
             yield name, site, pages
+
+
+def labelled_singles(args: argparse.Namespace, referee: ModuleType) -> Iterator[tuple[str, Site, list[Judged]]]:
+    """Yield single pages as sites of their own."""
+    for example in single_pages(args.data, referee, 2 * args.every):
+        site = Remembering(example.page.site, model_of(args, example.page.site))
+        site.learn(example.page)
+        yield MIXED, site, [(example, [""] * len(example.labels), False)]
 
 
 def labelled_shops(args: argparse.Namespace, referee: ModuleType) -> Iterator[tuple[str, Site, list[Example]]]:
@@ -92,7 +130,7 @@ def labelled_shops(args: argparse.Namespace, referee: ModuleType) -> Iterator[tu
                 facts = [value for found in gold[record.url].values() for value in found]
                 shops[page.site].append(Example(page, by_facts(page, facts)))
         for shop, examples in shops.items():
-            site = Site(shop, model_of(args, shop))
+            site = Remembering(shop, model_of(args, shop))
             for example in examples[: args.pages]:
                 site.learn(example.page)
             yield name, site, examples[: args.pages]
@@ -152,5 +190,5 @@ def figures(
                 keep, facts = decision.decided(example.page, site).content, example.labels == CONTENT
                 words[name] += int(facts.sum())
                 kept[name] += int((facts & keep).sum())
-    means = [float(np.mean(scores[name])) for name in SITES]
+    means = [float(np.mean(scores[name])) for name in SETS if name in scores]
     return [round(x, 4) for x in (*means, *(kept[key] / max(1, words[key]) for key in (*ROLES, *FACTS)))]

@@ -75,7 +75,10 @@ def main(argv: Sequence[str]) -> None:
     examples = [*of_sites(args, referee), *of_facts(args, referee), *catalogues.examples(args.catalogues, _PAGES)]
     examples += (e for e in single_pages(args.data, referee, args.every) if e.page.url not in without)
     trained = train(examples, args.trees)
-    about = {"command": shlex.join(["python", "-m", "benchmarks", "train_roles", *sys.argv[2:]]), "figures": trained.figures}
+    about = {
+        "command": shlex.join(["python", "-m", "benchmarks", "train_roles", *sys.argv[2:]]),
+        "figures": trained.figures,
+    }
     models = [*trained.folds, replace(trained.model, about=about)]
     args.folds.mkdir(parents=True, exist_ok=True)
     paths = [*(args.folds / f"fold-{number}.npz" for number in range(FOLDS)), args.out]

@@ -43,6 +43,12 @@ class Example:
     family: str = ""
 
     @property
+    def is_complete(self) -> bool:
+        """Whether most words have a label; else, as where facts alone are labelled, their mean says nothing."""
+        words = self.page.nodes.words
+        return bool(2 * words[self.labels != UNKNOWN].sum() >= words.sum())
+
+    @property
     def site(self) -> str:
         """Name of the site."""
         return self.page.site

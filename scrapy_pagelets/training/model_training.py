@@ -72,8 +72,9 @@ class Material:
         chosen = _thinned(examples, random.Random(0))
         if len({examples[i].fold for i in chosen}) < 2:
             raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
-        first = _first_pass(examples, [examples[i] for i in chosen], trees)
-        alone = [Part(examples[i], 0, _in_context(first[examples[i].fold], examples[i])) for i in chosen]
+        complete = [examples[i] for i in chosen if examples[i].is_complete]
+        first = _first_pass([e for e in examples if e.is_complete], complete, trees)
+        alone = [Part(example, 0, _in_context(first[example.fold], example)) for example in complete]
         second = trees_by_fold(alone, trees)
         models = {fold: replace(first[fold], context=second[fold]) for fold in first}
         known = list(_with_sites(examples, chosen, models, all_pages=by_people))
@@ -99,7 +100,7 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     """Train one pass after the other; cross-validated, split by site.
 
     Each pass is trained on the log odds that the passes before give for sites they were not trained on, because it will
-    be applied to new sites.
+    be applied to new sites. Examples few words of which are labelled serve the third pass alone.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     third = trees_by_fold(material.known, trees)
     decided = [(part, material.page_level[part.example.fold].context(part.columns)) for part in material.alone]
     decided += [(part, third[part.example.fold](part.columns)) for part in material.known]
-    cuts = cuts_by_fold(decided, trees)
+    cuts = cuts_by_fold([(part, odds) for part, odds in decided if part.example.is_complete], trees)
     models = {fold: replace(model, decision=third[fold], cut=cuts[fold]) for fold, model in material.page_level.items()}
     return Trained(models[ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts))
 
