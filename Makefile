@@ -42,6 +42,7 @@ $(VENV)/.made:
 		fi; \
 		echo "Creating $(VENV) with $$("$$python" --version) ..."; \
 		"$$python" -m venv --clear $(VENV); \
+		$(PIP) install --quiet --upgrade pip; \
 	fi; \
 	touch $@
 

@@ -135,11 +135,20 @@ from scrapy import Request, signals
 """
 
 
+#: What Scrapy itself logs. Its cookies ask the world for its public suffixes, and complain at length if there is no
+#: world. At its end, a timer for connections that do not close may go off after they have closed, on a busy machine.
+_OF_SCRAPY = re.compile(
+    r"^\S+ \S+ \[tldextract\] WARNING.*?^(?=\d{4}-)"
+    r"|^(?:\S+ \S+ \[twisted\] CRITICAL: )?while handling timed call\n"
+    r"Traceback [^\n]*\n(?: [^\n]*\n)*\S*AlreadyCalledError",
+    re.DOTALL | re.MULTILINE,
+)
+
+
 def finished(process: subprocess.CompletedProcess[str], feed: Path, code: int = 0, traceback: bool = False) -> Crawl:
     log = process.stderr
     assert process.returncode == code, log[-5000:]
-    # Scrapy's cookies ask the world for its public suffixes, and complain at length if there is no world.
-    ours = re.sub(r"^\S+ \S+ \[tldextract\] WARNING.*?^(?=\d{4}-)", "", log, flags=re.DOTALL | re.MULTILINE)
+    ours = _OF_SCRAPY.sub("", log)
     assert traceback or "Traceback" not in ours, ours[ours.index("Traceback") - 500 :][:5000]
     text = feed.read_text(encoding="utf-8") if feed.suffix == ".jsonl" and feed.exists() else ""
     dumped = re.search(r"Dumping Scrapy stats:\n(\{.*?\})$", log, re.DOTALL | re.MULTILINE)

@@ -1,7 +1,7 @@
-"""Start ``scrapy`` commands as forks of a process that has imported Scrapy, which is most of what a short crawl does.
+"""Start ``scrapy`` commands as forks of a process that has imported Scrapy and the project, as most of a crawl is that.
 
 A fork is a process like any other: a child of the one that starts it, with arguments, environment, folder and streams
-of its own, and it ends as a program ends, except that modules are not taken apart. Nothing of ours is imported before.
+of its own, and it ends as a program ends, except that modules are not taken apart. No reactor is imported before.
 Two processes with hash seeds of their own are forked in turn, so that two crawls still iterate over sets in different
 orders.
 """
@@ -27,15 +27,17 @@ from pkgutil import iter_modules
 from threading import Lock
 from typing import Any, Final, NoReturn
 
-#: What every crawl imports beside our own modules: Scrapy's commands, components of these settings, and dependencies.
+#: What every crawl imports: Scrapy's commands, components of these settings, dependencies, and our own components.
 _COMPONENTS: Final = ("DOWNLOADER_MIDDLEWARES_BASE", "EXTENSIONS_BASE", "SPIDER_MIDDLEWARES_BASE")
 _MODULES: Final = (
     "scrapy.cmdline", "scrapy.core.engine", "scrapy.core.scheduler", "scrapy.core.downloader.handlers.http11",
     "scrapy.dupefilters", "scrapy.logformatter", "scrapy.pqueues", "scrapy.squeues", "scrapy.statscollectors",
     "scrapy_poet.commands", "lxml.html", "numpy", "scipy.optimize", "rich.console",
+    "scrapy_pagelets.crawler.extensions",
 )  # fmt: skip
+_OURS: Final = ("crawler.spiders", "middlewares", "pipelines")
 #: Variables that an interpreter, or a library, reads when it starts.
-_EARLY: Final = ("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_", "OPENBLAS_", "OMP_")
+_EARLY: Final = ("PYTHON", "SCRAPY_PAGELETS_", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_", "OPENBLAS_", "OMP_")
 #: Warnings are errors. Of linear algebra's threads, nothing would be left in a fork.
 _GIVEN: Final = {"PYTHONWARNINGS": "error"}
 _ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1"}
@@ -177,18 +179,24 @@ def become(command: Mapping[str, Any], streams: Sequence[int]) -> None:
     sys.path.insert(0, os.getcwd())
 
 
+def modules(package: str) -> list[str]:
+    """The names of the modules of a package."""
+    return [module.name for module in iter_modules(import_module(package).__path__, f"{package}.")]
+
+
 def prepare() -> None:
     """Import what every crawl imports."""
     sys.path.pop(0)  # the folder of this file
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal sends to all: the end of the connection counts
-    commands = [module.name for module in iter_modules(import_module("scrapy.commands").__path__, "scrapy.commands.")]
     settings = vars(import_module("scrapy.settings.default_settings"))
     components = [name.rpartition(".")[0] for setting in _COMPONENTS for name in settings[setting]]
-    for name in (*_MODULES, *commands, *components):
+    packages = ("scrapy.commands", *(f"scrapy_pagelets.{name}" for name in _OURS))
+    for name in (*_MODULES, *components, *(module for package in packages for module in modules(package))):
         import_module(name)
-    early = {name for name in sys.modules if name.startswith(("scrapy_pagelets", "twisted.internet.reactor"))}
-    assert not early, f"{early} must be imported by the command"
+    assert "twisted.internet.reactor" not in sys.modules, "the command installs the reactor"
     assert len(os.listdir("/proc/self/task")) == 1, "a process with threads is not forked"
+    gc.collect()
+    gc.freeze()  # a fork need not look at what was there before
 
 
 def run() -> Any:

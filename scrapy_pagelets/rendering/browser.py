@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -160,6 +161,7 @@ class Browser:
         self._permit = permit
         self._proxy = proxy
         self._browser: playwright.Browser | None = None
+        self._in_use: Counter[playwright.Browser] = Counter()
         self._launching = asyncio.Lock()
         self._free = asyncio.Semaphore(_PAGES)
         self._shared = SharedResources()
@@ -195,6 +197,7 @@ class Browser:
             permit = self._permit(url) if self._permit is not None else None
             for again in (True, False):
                 browser = await self._running()
+                self._in_use[browser] += 1
                 try:
                     async with asyncio.timeout(self._timeout):
                         visit = PageLoad(url, document, lookup, self._shared, permit)
@@ -205,6 +208,11 @@ class Browser:
                     # Another page may have crashed the browser.
                     if browser.is_connected() or not again:
                         raise _render_error(error) from None
+                finally:
+                    self._in_use[browser] -= 1
+                    if not self._in_use[browser] and browser is not self._browser:
+                        del self._in_use[browser]
+                        await _close(browser.close())
         raise AssertionError
 
     async def _rendered(
@@ -237,9 +245,8 @@ class Browser:
                 await look(page)
             return frames
         finally:
-            if not await _close(context.close()):
-                await _close(browser.close())
-                self._browser = None
+            if not await _close(context.close()) and browser is self._browser:
+                self._browser = None  # the other pages of this one end first, see `render`
 
     async def _settle(self, page: playwright.Page, scripts: bool) -> None:
         """Wait until the page has loaded, for a third of the timeout at most: a picture may never arrive."""
