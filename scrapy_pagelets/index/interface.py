@@ -17,6 +17,7 @@ from xxhash import xxh3_128_hexdigest
 
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.index.terms import phrases, terms
+from scrapy_pagelets.page.roles import ROLES
 from scrapy_pagelets.page.urls import site_of
 
 #: Version of the schema. An index of another version is refused.
@@ -27,7 +28,7 @@ QUERY_TERMS: Final = 1024
 TITLE: Final = "title"
 TITLE_NUMBER: Final = -1
 #: Roles of pagelets that are stored but not searched.
-UNSEARCHED: Final = ("navigation", "template")
+UNSEARCHED: Final = ROLES[1:]
 #: NUL and lone surrogates, which databases do not accept.
 _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 

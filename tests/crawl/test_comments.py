@@ -6,9 +6,10 @@ import pytest
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.decision.asides import comments_of, signatures_of
 from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read
-from tests.crawling import words
+from tests.crawling import crawl, words
 
 ARTICLE = f"<h1>Of tea</h1><p>{words('article', 40)}</p>"
 #: As WordPress, Drupal, Movable Type and Disqus write them.
@@ -54,6 +55,48 @@ def test_signatures_are_template_on_forums(address, kept):
 def test_a_page_of_a_signature_alone_keeps_it():
     page = Page.parse(f"<div class=signature>{words('signature', 30)}".encode(), "http://a/forum/1")
     assert not signatures_of(page, np.ones(1, np.bool_)).any()
+
+
+def page_with_comments():
+    page = Page.parse(f"<body>{ARTICLE}{WAYS['drupal'].format(words('comment', 30))}".encode(), "http://a/of-tea")
+    site = Site(page.site)
+    site.learn(page)
+    return page, site
+
+
+def test_comments_are_a_field_and_a_role():
+    page, site = page_with_comments()
+    record = PageRecord(page, decided(page, site), options=RecordOptions(export="all"))
+    assert record.comments == words("comment", 30)
+    assert [part["text"] for part in record.pagelets if part["role"] == "comments"] == [record.comments]
+    assert words("article", 40) in record.text
+
+
+def test_comments_that_are_wanted_are_content():
+    page, site = page_with_comments()
+    record = PageRecord(page, decided(page, site, keep=("content", "comments")))
+    assert words("comment", 30) in record.text
+    assert record.comments is None
+    assert {part["role"] for part in record.pagelets} == {"content"}
+
+
+def test_a_rule_has_the_last_word_on_comments_that_are_wanted(tmp_path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[rule]]\nhosts = ['*']\nstrip = ['#comments']\n")
+    page, site = page_with_comments()
+    decision = decided(read(str(rules)).mark(page), site, keep=("content", "comments"))
+    assert words("comment", 30) not in PageRecord(page, decision).text
+
+
+def test_a_crawl_keeps_the_roles_that_are_wanted(tmp_path):
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text(f"<body>{ARTICLE}{WAYS['wordpress'].format(words('comment', 30))}")
+    for keep, kept in (("content", False), ("comments", True)):
+        settings = {"PAGELETS_KEEP": keep}
+        [line] = crawl(tmp_path, "archive", path=site, base="http://a/", settings=settings, feed=f"{keep}.jsonl").lines
+        assert (words("comment", 30) in line["text"]) == kept
+        assert line["comments"] == (None if kept else f"- {words('comment', 30)}")
 
 
 def test_a_rule_keeps_comments(tmp_path):
