@@ -11,7 +11,7 @@ from scrapy_pagelets.session.page_context import PageContext
 
 
 class StripPipeline(PagePipeline):
-    """Strip the template; set what ``PAGELETS_FORMATS`` names, ``chunks``, ``comments``, ``template``, ``content_hash``.
+    """Strip the template; set the forms of the content, ``chunks``, ``comments``, ``template`` and ``content_hash``.
 
     Stats: ``pagelets/words`` and ``pagelets/words/template`` count the words of all pages and those in templates;
     ``pagelets/pages/empty`` counts pages whose words are all template, ``pagelets/few_pages`` those that were cleaned
