@@ -36,7 +36,6 @@ from scrapy_pagelets.training.model_training import f1
 #: Functions of `decision` that find leaves, and of `content` those that `corrected` calls.
 OF_DECISION = (
     *"comments_of signatures_of asides_of repeats_of link_sections_of rest_of_trails said_of_itself".split(),
-    "labels_of_names",
 )
 OF_CONTENT = (
     *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),
@@ -72,12 +71,12 @@ def main(argv: Sequence[str]) -> None:
 
 
 def once_for_each_page(method: Method) -> Method:
-    found: dict[int, Any] = {}
+    found: dict[Page, Any] = {}  # pages are alike only if they are the same
 
     def remembered(self: Any, page: Page) -> Any:
-        if id(page) not in found:
-            found[id(page)] = method(self, page)
-        return found[id(page)]
+        if page not in found:
+            found[page] = method(self, page)
+        return found[page]
 
     return remembered
 

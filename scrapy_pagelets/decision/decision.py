@@ -14,7 +14,6 @@ from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
-from scrapy_pagelets.metadata.byline import labels_of_names
 from scrapy_pagelets.metadata.headline import Headline, headline_of
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
@@ -40,10 +39,9 @@ class Decision:
 def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Collection[str] = (CONTENT,)) -> Decision:
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
-    What the page says of itself is content, and so is a label such as "Submitted by" before one name if other names of
-    the page keep theirs; breadcrumbs that the page calls so, the comments of readers below an
+    What the page says of itself is content; breadcrumbs that the page calls so, the comments of readers below an
     article, the reviews of a product, signatures on forums, what the page says twice, and what `asides_of` and
-    `link_sections_of` find are template. Rules decide last.
+    `link_sections_of` find are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
 
     Parameters
     ----------
@@ -77,7 +75,6 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
             comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         ] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
-        found[labels_of_names(page.nodes, ~is_template(found))] = 0
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)

@@ -8,9 +8,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Final
 
-import numpy as np
-
-from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import AUTHOR, HEADING
@@ -59,33 +56,6 @@ _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
 _MARKS: Final = " \t\n\xa0|·•,-–—/"
 #: Characters of a text that is looked at.
 _LONGEST: Final = 150
-
-
-def labels_of_names(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of labels such as "Submitted by" right before a name, if other names of the page keep theirs.
-
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-
-    Examples
-    --------
-    >>> html = b"<p>Submitted by <a>Ana Bo</a> <p>Submitted by <a>Bo</a> <p>Posted by <a>Bo</a>"
-    >>> nodes = Page.parse(html, "http://a/").nodes
-    >>> labels_of_names(nodes, np.array([False, True, True, True, False, True])).tolist()
-    [True, False, False, False, False, False]
-    """
-    found = np.zeros(len(keep), np.bool_)
-    lost = np.flatnonzero(~keep[:-1] & keep[1:]).tolist()
-    lost = [leaf for leaf in lost if _is_label(nodes, leaf) and nodes.words[leaf + 1] <= _MOST_WORDS]
-    kept = {nodes.strings[leaf] for leaf in np.flatnonzero(keep).tolist() if _is_label(nodes, leaf)} if lost else set()
-    found[[leaf for leaf in lost if nodes.strings[leaf] in kept]] = True
-    return found
-
-
-def _is_label(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a leaf says no more than that a name follows."""
-    return 0 < nodes.words[leaf] <= _FEW and _BY_ALONE.fullmatch(nodes.strings[leaf].strip(_MARKS)) is not None
 
 
 class Byline:

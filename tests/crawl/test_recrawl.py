@@ -324,7 +324,7 @@ def test_a_content_that_has_only_become_doubtful_is_the_same(tmp_path):
     with SiteServer(routes=routes) as server:
         for number, kept in enumerate((True, False, True, False)):
             rule.write_text(f"[[rule]]\nhosts = ['*']\nkeep = ['{'.tags' if kept else 'h1'}']\n")
-            store = {"PAGELETS_STORE": str(tmp_path / "store"), "PAGELETS_RULES": str(rule), "PAGELETS_STRICT": -0.5}
+            store = {"PAGELETS_STORE": str(tmp_path / "store"), "PAGELETS_RULES": str(rule)}
             if number == 3:
                 server.routes["/b"] = answer(page("b", paths, more=f"<p>Three more words{DOUBTFUL.format('b')}"))
             crawls.append(crawl(tmp_path, "site", url=server.url(""), settings=store, feed=f"{number}.jsonl"))
