@@ -181,9 +181,9 @@ class Site(Unsaved[Observation]):
             return rows
 
     def pages_alike(self, page: Page) -> Ints:
-        """(m,) number of other pages that have the text of each leaf at the same place; all digits are alike."""
+        """(m,) number of other pages that have the text of each leaf at the same place, see `Counts.alike`."""
         with self.lock:
-            return np.maximum(self.counts.placed(keys_of(page)) - self.learnt.knows(page), 0)
+            return self.counts.alike(page.nodes, keys_of(page), self.learnt.knows(page))
 
     def in_subdigraph_template(self, page: Page) -> Bools:
         """(m,) whether each leaf is in the template of a complete subdigraph; no leaf if the site has none.

@@ -235,10 +235,20 @@ class Counts:
             table.add(arrays[f"{name}_keys"], arrays[f"{name}_sums"])
         return counts
 
-    def placed(self, keys: Keys) -> Ints:
-        """(m,) number of pages that have the text of each leaf at the same path, whatever the digits in it."""
-        pages: Ints = self.tables["placed"][keys.placed][:, 0].astype(np.int64)
-        return pages
+    def alike(self, nodes: NodeTable, keys: Keys, known: bool) -> Ints:
+        """(m,) number of other pages that have the text of each leaf at the same path.
+
+        Of a text with digits, it is estimated from how often two pages differ there.
+
+        Parameters
+        ----------
+        known : whether the page itself has been counted
+        """
+        pages = np.maximum(self.tables["placed"][keys.placed][:, 0] - known, 0)
+        different = _difference(self.tables["path"][keys.path[nodes.leaves]], keys.value, known)
+        has_digits = keys.text != mix(nodes.text * 31)
+        found: Ints = np.rint(pages * np.where(has_digits, 1 - different, 1)).astype(np.int64)
+        return found
 
     def mapped(self, nodes: NodeTable, keys: Keys, number: int, of_class: int, *, include_slots: bool = False) -> Bools:
         """(n,) rows of the template by votes: the share ``VOTE`` of the class, two pages at least, has the row's path.

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
+from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, SiteEvidence, keys_of
 from scrapy_pagelets.evidence.lossy_counter import LossyCounter
 from scrapy_pagelets.evidence.site_counts import outline, same_class
@@ -182,6 +183,22 @@ def test_a_slot_of_numbers_is_told_from_a_text_that_repeats():
     assert seen.placed == pytest.approx([1, 1, 1, 1])
     assert seen.values[[0, 3]] == pytest.approx([0, 0], abs=1e-6)
     assert (seen.values[[1, 2]] > 0.7).all()
+
+
+@pytest.mark.parametrize("heading", ["Chapter {}", "Version 3.{}.0", "{}"])
+def test_a_heading_that_differs_in_its_number_only_is_the_pages_own(heading):
+    site = Site("orchard.test")
+    pages = [
+        page(f"c{i}", f"<title>{one} - The book</title><body>{MENU}<h1>{one}</h1><p>Of {i} trees.<p>{FOOT}")
+        for i in range(3, 13)
+        for one in [heading.format(i)]
+    ]
+    for one in pages:
+        site.learn(one)
+    for number, one in enumerate(pages, 3):
+        found = decided(one, site)
+        assert found.headline is not None
+        assert found.headline.text == heading.format(number)
 
 
 def test_words_are_fresh_where_no_page_before_had_them():
