@@ -48,7 +48,7 @@ def evidence_of(page, random):
     shares = {
         name: random.choice([0, 0, 0.25, 1 / 3, 1], size).astype(np.float32)
         for names, size in (
-            ("text placed variants class_text", m),
+            ("text placed variants values class_text", m),
             ("path exact links class_path linked fresh", n),
             ("target", links),
         )
