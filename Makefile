@@ -157,7 +157,7 @@ test: $(VENV)/.installed-dev chromium java postgresql redis
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n 3 --dist worksteal
+	$(BIN)/pytest -n 4 --dist worksteal
 	SCRAPY_PAGELETS_CORE=off $(BIN)/pytest -n 3 $(IN_PYTHON)
 
 quick: $(VENV)/.installed-dev
