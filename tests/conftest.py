@@ -5,3 +5,11 @@ from hypothesis import settings
 import tests.trees  # noqa: F401 - no example has a time limit, also where a file is tested alone
 
 settings.register_profile("quick", deadline=None, max_examples=20)
+
+#: What takes minutes.
+_LONG = ("test_hardened.py", "test_corpus_spark.py")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest, or one process would end long after the others."""
+    items.sort(key=lambda item: item.path.name not in _LONG)
