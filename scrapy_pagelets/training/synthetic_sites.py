@@ -147,7 +147,7 @@ def _synthetic_page(
     text = np.where(fresh, rng.integers(1, _KEYS, len(fresh)), keys.text)
     has_digits = keys.text != mix(nodes.text * 31)
     other_digits = fresh & has_digits & (rng.random(len(fresh)) < _OTHER_DIGITS)
-    words = np.where(fresh & ~other_digits, text, nodes.text)
+    folded = np.where(fresh & ~other_digits, text, nodes.text)  # all digits alike
     path = _paths(nodes, habits, same, rng)
     there = _present_rows(example, habits, same, rng)
     change, elsewhere = _new_targets(nodes, habits, fresh, rng)
@@ -156,10 +156,10 @@ def _synthetic_page(
         keys=replace(
             keys,
             text=text,
-            placed=mix(path[nodes.leaves] * 31 + words),
+            placed=mix(path[nodes.leaves] * 31 + folded),
             value=np.where(fresh, rng.uniform(-1, 1, len(fresh)), keys.value),
             path=path,
-            exact=nodes.sum_below(mix(words)),
+            exact=nodes.sum_below(mix(folded)),
             links=link_sets(nodes, np.where(change & (nodes.links.key != 0), elsewhere, nodes.links.key)),
             target=np.where(change & (keys.target != 0), elsewhere, keys.target),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from catboost import CatBoostClassifier
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.model import LABELLED, ModelError, load
 from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.page.roles import ROLES, role_of
 from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN, Example, by_gold, by_sites
 from scrapy_pagelets.training.model_training import train
-from scrapy_pagelets.training.training_tables import Leaves, lexicon
+from scrapy_pagelets.training.training_tables import Leaves, fit_classes, lexicon
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = {path.stem: path for path in sorted((ROOT / "scrapy_pagelets").rglob("*.npz"))}
@@ -144,3 +146,32 @@ def test_a_model_of_other_features_is_refused(tmp_path: Path):
 def test_a_missing_model_is_refused():
     with pytest.raises(ModelError, match="there is no model"):
         load("nowhere.npz")
+
+
+def test_ratings_of_classes_are_those_of_catboost():
+    """All classes share their splits; the largest rating names the class, and no rating is that of another class."""
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(400, 5)).astype(np.float32)
+    number = (columns[:, 0] > 0).astype(np.int64) + (columns[:, 1] > 0.5)
+    ratings = fit_classes(columns, number, np.ones(400), 20)
+    assert len(ratings) == 3
+    assert all((one.feature == ratings[0].feature).all() for one in ratings)
+    named = np.argmax([rating(columns) for rating in ratings], axis=0)
+    assert (named == number).mean() > 0.95
+
+
+def test_a_model_without_ratings_tells_no_roles():
+    page = Page.parse(b"<p>one<p>two", "http://a/")
+    values = np.array([0.0, 1.0])
+    assert replace(load(LABELLED), roles=()).roles_of(page, values).tolist() == [0, 0]
+    assert set(load(LABELLED).roles_of(page, values).tolist()) <= set(range(1, len(ROLES)))
+
+
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [([0, 0, 0], "navigation"), ([5, 5, 6], "forms"), ([1, 6, 6], "template"), ([0, 0, 1], "navigation")],
+)
+def test_the_role_of_a_pagelet_is_that_of_most_of_its_words(roles, expected):
+    nodes = Page.parse(b"<a href=b>one</a><p><a href=c>two</a><p>three", "http://a/").nodes
+    assert role_of(nodes, np.arange(3), 0.9, np.array(roles)) == expected
+    assert role_of(nodes, np.arange(3), 0.1, np.array(roles)) == "content"
