@@ -40,6 +40,8 @@ OF_DECISION = (
 OF_CONTENT = (
     *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),
 )
+#: Corrections each of which gains less than 0.001 by itself.
+_SMALL = ("_items_of_content", "holes_of", "_lists_of_headings", "signatures_of")
 ROLES = ("comments", "navigation", "forms", "template", "metadata", "contents")
 Method = Callable[[Any, Page], Any]
 #: A labelled page of a site, the roles of its leaves, and whether comments are what it is for.
@@ -59,6 +61,7 @@ def main(argv: Sequence[str]) -> None:
     args.model = ""
     names: dict[str, tuple[str, ...]] = {"all": ()}
     names |= {name.strip("_"): (name,) for name in (*OF_CONTENT, *OF_DECISION)}
+    names["four small ones"] = _SMALL
     names["none"] = (*OF_CONTENT, *OF_DECISION)
     referee = the_referee(args.referee)
     sites, shops = list(labelled_sites(args, referee)), list(labelled_shops(args, referee))

@@ -27,9 +27,9 @@ class StripPipeline(PagePipeline):
     def _values(self, context: PageContext) -> dict[str, Any]:
         record, count = context.record, self.session.count
         count("pages/cleaned")
-        count("words", record.words)
-        count("words/template", record.words - record.words_kept)
-        if record.words and not record.words_kept:
+        count("words", record.words_of_page)
+        count("words/template", record.words_of_page - record.words_of_content)
+        if record.words_of_page and not record.words_of_content:
             count("pages/empty")
         for name, number in record.decision.effect.items():
             count(f"rules/{name}", number)

@@ -99,10 +99,14 @@ def _fenced(text: str, language: str) -> list[str]:
 
 
 def _list(block: Block, alternate: int) -> Iterator[str]:
-    """The items of a list; without empty lines if each is one paragraph, perhaps with a list below."""
+    """The items of a list; without empty lines if each is one paragraph, perhaps with a list below.
+
+    In CommonMark, an ordered list that does not begin with 1 cannot end a paragraph: it needs an empty line before.
+    """
     items = [item for item in block.children if item.children]
     short = (["paragraph"], ["paragraph", "list"], ["list"])
     tight = all([child.kind for child in item.children] in short for item in items)
+    tight = tight and not any(_begins_late(block) for item in items for block in item.children[1:])
     first = True
     for item in items:
         marker = f"{item.number}{'.)'[alternate]} " if block.ordered else ("- ", "+ ")[alternate]
@@ -114,6 +118,12 @@ def _list(block: Block, alternate: int) -> Iterator[str]:
         first = False
         for number, line in enumerate(lines):
             yield ((marker if number == 0 else " " * len(marker)) + line) if line or number == 0 else ""
+
+
+def _begins_late(block: Block) -> bool:
+    """Return True for an ordered list that does not begin with 1."""
+    numbers = [item.number for item in block.children if item.children] if block.ordered else []
+    return block.kind == "list" and numbers[:1] not in ([], [1])
 
 
 def _table(rows: Sequence[Sequence[Sequence[Run]]]) -> list[str]:

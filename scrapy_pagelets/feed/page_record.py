@@ -115,7 +115,8 @@ class PageRecord:
         """The template of the page; None for a page without a class."""
         if self.page_class is None:
             return None
-        share = round((self.words - self.words_kept) / self.words, 3) if self.words else 0.0
+        words = self.words_of_page
+        share = round((words - self.words_of_content) / words, 3) if words else 0.0
         return {"id": self.page_class.id, "pages": self.page_class.pages, "share": share}
 
     @property
@@ -149,12 +150,12 @@ class PageRecord:
         return self.cut(whole=METHODS[self.options.segmenter].whole)
 
     @property
-    def words(self) -> int:
+    def words_of_page(self) -> int:
         """Number of the words of the page."""
         return int(self.page.nodes.words.sum())
 
     @cached_property
-    def words_kept(self) -> int:
+    def words_of_content(self) -> int:
         """Number of the words of the content."""
         return int(self.page.nodes.words[self.decision.content].sum())
 

@@ -137,12 +137,7 @@ def segment(
     Parameters
     ----------
     templateness : (m,) of each leaf, 0 to 1; all content if None
-    method : ``pagelets`` (by number of links) or ``pagelets-strict`` (Bar-Yossef and Rajagopalan 2002, section 3.1,
-        with k = 3, ``docs/algorithms/pagelets-templates-2002.md``); ``gcuts`` (learnt costs: menus, articles, titles)
-        or ``gcuts-top`` (header, content, footer);
-        ``gcuts-strict`` and ``cclus``, which Chakrabarti, Kumar and Punera 2008 compare
-        (``docs/algorithms/gcuts-2008.md``); ``vips``, ``vips-top`` and ``vips-strict`` (Cai, Yu, Wen, Ma 2003,
-        ``docs/algorithms/vips-feedback-2003.md``)
+    method : a name in ``papers.methods.METHODS``; `PAGELETS_SEGMENTER` in ``docs/settings.md`` explains them
     whole : do not divide pagelets that have both content and template; else such a pagelet becomes two pagelets, so
         that exactly the content is exported. Whole pagelets include their pictures if the method uses pictures
     options : of the method: ``k`` links, a ``pdoc``, a ``penalty`` for each cut or a number of ``segments``, a file of

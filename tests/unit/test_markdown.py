@@ -74,6 +74,9 @@ def read(text):
         ("<del><p>a <strike>b</strike><p><a href=/x>c</a></del>", "<del>a b</del>\n\n[<del>c</del>](http://example.com/x)"),
         # lists
         ("<ul><li>one<li>two<ol><li>a<li>b</ol><li>three</ul>", "- one\n- two\n  1. a\n  2. b\n- three"),
+        ("<ul><li>one<ol start=5><li>a<li>b</ol><li>two</ul>", "- one\n\n  5. a\n  6. b\n\n- two"),
+        ("<ul><li>one<ol reversed><li>a<li>b</ol></ul>", "- one\n\n  2. a\n  1. b"),
+        ("<ul><li><ol start=5><li>a</ol></ul>", "- 5. a"),
         ("<ul><li><p>a<p>b<li>c</ul>", "- a\n\n  b\n\n- c"),
         ("<ol start=3><li>a<li value=7>b<li>c</ol>", "3. a\n7. b\n8. c"),
         ("<ol start='\u00b2'><li>x</ol>", "1. x"),
