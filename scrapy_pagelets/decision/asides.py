@@ -39,6 +39,8 @@ _FORUM: Final = re.compile(
 _COMMENTS_ALONE: Final = re.compile(r"/comments(?:/|$)", re.IGNORECASE)
 #: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
 _ENOUGH: Final = 2
+#: Share of the words of the content in the element that has it.
+_MOST: Final = 0.8
 #: Elements of menus, which lead to the forum of a site from everywhere.
 _OF_MENUS: Final = ("a", "li", "ul", "nav", "span")
 #: Words of content that the page must have besides the comments, or they are what it is about.
@@ -148,7 +150,7 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     """
     nodes = page.nodes
     found = nodes.leaves_below((*_sections(nodes), *(rows_with(nodes, looks.REVIEWS) if is_product else ())))
-    if found.any() and (is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page)):
+    if found.any() and (is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page, keep, found)):
         found[:] = False
     return found
 
@@ -166,7 +168,9 @@ def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bo
     """
     nodes = page.nodes
     found = nodes.leaves_below(rows_with(nodes, looks.SIGNATURE))
-    if found.any() and (nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page))):
+    if found.any() and (
+        nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page, keep, found))
+    ):
         found[:] = False
     return found
 
@@ -182,14 +186,24 @@ def _sections(nodes: NodeTable) -> list[int]:
     return [section for section, begin, end in zip(sections, begins, ends, strict=True) if begin < end]
 
 
-def is_forum(page: Page) -> bool:
-    """Return True if the address of a page, the look of its body or an element names a forum, or what forums have.
+def is_forum(page: Page, keep: Bools, answers: Bools) -> bool:
+    """Return True if the address of a page, the look of its body or elements name a forum, or what forums have.
 
-    Of things that other pages have as well, as threads and topics, elements must name two.
+    The elements must stand with the content: any page may show the latest topics of a forum beside its text. Of things
+    that other pages have as well, as threads and topics, they must name two.
 
-    >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+    answers : (m,) the leaves of what may be posts of the forum, or comments
+
+    Examples
+    --------
+    >>> keep, answers = np.ones(1, np.bool_), np.zeros(1, np.bool_)
+    >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"), keep, answers)
     True
-    >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
+    >>> page = b"<body><p class=thread-odd>Hello"
+    >>> [is_forum(Page.parse(page, f"http://a/{name}"), keep, answers) for name in ("topics", "1")]
     [True, False]
     """
     address = page.url.partition("#")[0]
@@ -197,10 +211,22 @@ def is_forum(page: Page) -> bool:
         return True
     nodes = page.nodes
     top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())
+    near = set(nodes.look[_near(nodes, keep, answers)].tolist())
     weak: set[str] = set()
     for number, (tag, name, classes, _) in enumerate(nodes.looks):
-        for found in _FORUM.finditer(f"{name} {classes}" if tag not in _OF_MENUS else ""):
+        for found in _FORUM.finditer(f"{name} {classes}" if tag not in _OF_MENUS and number in near | top else ""):
             if number in top or found[1] is None:
                 return True
             weak.add(found[1].lower())
     return len(weak) >= _ENOUGH
+
+
+def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:
+    """(n,) rows of the smallest element with most words of the content and of the answers, and of those around it."""
+    near = np.ones(len(nodes), np.bool_)
+    for leaves in (keep & ~answers, answers):
+        words = nodes.sum_below(nodes.words * leaves)
+        near &= words >= _MOST * words[:1]
+    smallest = np.flatnonzero(near)[-1:]
+    near[slice(*smallest.tolist(), *nodes.end[smallest].tolist())] = True
+    return near

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from scrapy_pagelets import Site
-from scrapy_pagelets.decision.asides import asides_of
+from scrapy_pagelets.decision.asides import asides_of, comments_of
 from scrapy_pagelets.decision.decision import decided
 from tests.trees import page, soups
 
@@ -85,3 +85,14 @@ def test_headings_are_no_hints(html):
     mask = asides_of(nodes, np.ones(len(nodes.leaves), np.bool_))
     headings = [row for row in range(len(nodes.tag)) if nodes.looks[nodes.look[row]][0] in ("h1", "h2", "h3")]
     assert not any(mask[nodes.first_leaf[row] : nodes.last_leaf[row]].any() for row in headings)
+
+
+@pytest.mark.parametrize(("beside", "within"), [(False, False), (True, False), (False, True)])
+def test_a_forum_beside_the_article_makes_no_forum_of_it(beside, within):
+    """Latest topics in a side bar stand with no post; a link to the next topic stands with the first one."""
+    topics = "<div class='block block-forum'>A question of kettles</div>"
+    comments = "<ol class=commentlist><li class=comment>One reader says this.</ol>"
+    article = f"<div><p>{'Twenty words and more. ' * 6}{topics if within else ''}</p></div>{comments}"
+    one = page(f"<div id=main>{article}</div>{topics if beside else ''}")
+    keep = np.array(["kettles" not in text for text in one.nodes.strings])
+    assert comments_of(one, keep).any() != within
