@@ -14,8 +14,9 @@ from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN
 
-#: Texts without a role, and texts of roles that count neither as content nor as template, get no label.
-_UNLABELLED: Final = ("", "metadata", "contents", "hidden")
+#: Labels by role: texts of roles that count neither as content nor as template get none, like texts without a role.
+_LABELS: Final = {"content": CONTENT} | dict.fromkeys(("comments", "navigation", "forms", "template"), TEMPLATE)
+_LABELS |= dict.fromkeys(("", "metadata", "contents", "hidden"), UNKNOWN)
 #: Letters and digits that a leaf may have besides the fact that it tells.
 _BESIDE: Final = 25
 
@@ -26,9 +27,16 @@ def by_roles(page: Page, runs: Iterable[tuple[str, str]]) -> Ints:
 
 
 def labels_of(roles: Iterable[str]) -> Ints:
-    """(m,) labels of leaves from their roles."""
-    labels = [UNKNOWN if role in _UNLABELLED else CONTENT if role == "content" else TEMPLATE for role in roles]
-    return np.array(labels, np.int64)
+    """(m,) labels of leaves from their roles.
+
+    Raises
+    ------
+    ValueError : if there is no such role
+    """
+    roles = list(roles)
+    if unknown := sorted(set(roles) - _LABELS.keys()):
+        raise ValueError(f"no role is called {', '.join(map(repr, unknown))}: take {', '.join(sorted(_LABELS)[1:])}")
+    return np.array([_LABELS[role] for role in roles], np.int64)
 
 
 def roles_of(page: Page, runs: Iterable[tuple[str, str]]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.role_labels import by_facts, by_roles
 from scrapy_pagelets import Page
 from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN
@@ -28,6 +30,11 @@ def test_words_that_are_not_in_the_runs_stay_without_a_label():
     one = page("Plums")
     assert by_roles(one, []).tolist() == [UNKNOWN] * 4
     assert by_roles(one, [("content", "Nothing of this is there")]).tolist() == [UNKNOWN] * 4
+
+
+def test_an_unknown_role_is_refused():
+    with pytest.raises(ValueError, match="no role is called 'advert': take comments, content, contents, forms"):
+        by_roles(page("Plums"), [("advert", "Plums")])
 
 
 def test_facts_and_what_names_them_are_content():
