@@ -15,8 +15,11 @@ from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN
 
 #: Labels by role: texts of roles that count neither as content nor as template get none, like texts without a role.
-_LABELS: Final = {"content": CONTENT} | dict.fromkeys(("comments", "navigation", "forms", "template"), TEMPLATE)
-_LABELS |= dict.fromkeys(("", "metadata", "contents", "hidden"), UNKNOWN)
+_LABELS: Final = {
+    "content": CONTENT,
+    **dict.fromkeys(("comments", "navigation", "forms", "template"), TEMPLATE),
+    **dict.fromkeys(("", "metadata", "contents", "hidden"), UNKNOWN),
+}
 #: Letters and digits that a leaf may have besides the fact that it tells.
 _BESIDE: Final = 25
 
