@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+
+from w3lib.encoding import html_to_unicode
 
 Extract = Callable[[bytes], str]
 #: URL and body of each page of a site.
 Pages = Sequence[tuple[str, bytes]]
+_ADDRESS = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s[^()]*)?\)")
 
 
 def trafilatura() -> Extract:
@@ -84,6 +88,34 @@ def deboiler(pages: Pages = ()) -> Extract:
     return lambda body: str(tool.transform_parsed_page(RawPage("", body).parse()).cleaned_text)
 
 
+def rdtextract(pages: Pages = ()) -> Extract:
+    """Return RDTextract, which removes what the pages of a site repeat from their Markdown."""
+    from rdtextract import extract_site
+
+    texts = extract_site([unicode(body) for _, body in pages])
+    return _by_body(pages, texts)
+
+
+def winnow(pages: Pages = ()) -> Extract:
+    """Return html-to-markdown with winnow-md, which removes template from the Markdown of the pages of a site."""
+    from html_to_markdown import convert
+    from winnow import Winnow
+
+    written = [(convert(unicode(body)).content or "", url) for url, body in pages]
+    return _by_body(pages, [result.markdown for result in Winnow().clean_many(written)])
+
+
+def unicode(body: bytes) -> str:
+    """Decode a page as browsers do."""
+    return str(html_to_unicode(None, body)[1])
+
+
+def _by_body(pages: Pages, written: Sequence[str]) -> Extract:
+    """Return the Markdown of a page, without the addresses of its links."""
+    texts = {body: _ADDRESS.sub("]", text) for (_, body), text in zip(pages, written, strict=True)}
+    return texts.__getitem__
+
+
 def trafilatura_markdown() -> Extract:
     """Return trafilatura with everything that its Markdown can have."""
     from trafilatura import extract
@@ -128,7 +160,11 @@ FAST_AND_SLOW: dict[str, Callable[[], Extract]] = {
     "turbohtml": turbohtml,
 }
 #: Those that learn the pages of a site first.
-OF_SITES: dict[str, Callable[[Pages], Extract]] = {"deboiler": deboiler}
+OF_SITES: dict[str, Callable[[Pages], Extract]] = {
+    "deboiler": deboiler,
+    "RDTextract": rdtextract,
+    "winnow-md": winnow,
+}
 #: Those that write Markdown.
 WRITERS: dict[str, Callable[[], Extract]] = {"trafilatura": trafilatura_markdown, "markdownify": markdownify}
 

@@ -30,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,7 +38,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.labelled_pages import folders
 from benchmarks.page_sets import SITES
-from benchmarks.peers import PEERS, is_installed
+from benchmarks.peers import OF_SITES, PEERS, Extract, is_installed
 from benchmarks.role_labels import equal_words
 from benchmarks.tools import fold, last_lines, names, need, option_parser, run, table
 from scrapy_pagelets.archives.reader import records
@@ -60,7 +60,8 @@ Feeds = Mapping[str, Lines]
 
 def main(argv: Sequence[str]) -> None:
     args = options(argv)
-    tools = [OURS, *(tool for tool in PEERS if tool in names(args.tools) and is_installed(tool))]
+    peers: dict[str, Callable[..., Extract]] = {**PEERS, **OF_SITES}
+    tools = [OURS, *(tool for tool in peers if tool in names(args.tools) and is_installed(tool, peers))]
     referee = the_referee(args.referee)
     args.out.mkdir(parents=True, exist_ok=True)
     chosen = [name for name in SETS if name in names(args.sets)]
@@ -166,7 +167,8 @@ def clean(args: argparse.Namespace, name: str, path: Path, base: str, model: str
 
 def peer_feed(tool: str, pages: Iterable[tuple[str, bytes]]) -> Lines:
     """Lines of a feed as another tool would write it."""
-    extract = PEERS[tool]()
+    pages = list(pages)
+    extract = OF_SITES[tool](pages) if tool in OF_SITES else PEERS[tool]()
     lines = []
     for url, body in pages:
         try:
