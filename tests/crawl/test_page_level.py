@@ -193,18 +193,18 @@ def test_the_command_trains_on_folders(tmp_path):
 
 
 def test_the_command_trains_on_rendered_pages(tmp_path):
-    for site in range(6):
+    for site in range(8):
         folder = tmp_path / "pages" / f"s{site}.test"
         folder.mkdir(parents=True)
         folder.joinpath("one.css").write_text(".menu{position:absolute;left:900px;width:100px;top:0;background:#888}")
-        for number in range(3):
+        for number in range(4):
             style = b"<link rel=stylesheet href=/one.css>"
             folder.joinpath(f"{number}.html").write_bytes(style + source(folder.name, number))
     out = tmp_path / "model.npz"
     done = scrapy("pagelets", "train", "pages", "--page-level", "--render", "--out", str(out), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     model = load(str(out))
-    assert (model.about["pages"], model.about["rendered"]) == (18, 18)
+    assert (model.about["pages"], model.about["rendered"]) == (32, 32)
     assert model.rendered is not None
     # The style sheet has moved the menu to the right: where a node begins tells something.
     assert model.rendered.weight[:, len(NODE_FEATURES) + VISUAL_FEATURES.index("left")].any()
