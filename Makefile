@@ -153,12 +153,19 @@ java:
 		sh -c "$$check" || { echo "The tests need Java 17 or later: apt-get install default-jre-headless." >&2; exit 1; }; \
 	fi
 
+# The tests of a file share its crawls, jobs and rendered pages, and so are run by one process, as they come. Beside them,
+# one process checks the types and runs the tests without the core.
+define TESTED
+also=$$(mktemp); \
+( set -x; $(BIN)/mypy && SCRAPY_PAGELETS_CORE=off $(BIN)/pytest $(IN_PYTHON) ) >$$also 2>&1 & \
+( set -x; $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder ); code=$$?; \
+wait $$! || code=$$?; cat $$also; rm $$also; exit $$code
+endef
+
 test: $(VENV)/.installed-dev chromium java postgresql redis
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/pytest -n 4 --dist worksteal
-	SCRAPY_PAGELETS_CORE=off $(BIN)/pytest -n 3 $(IN_PYTHON)
+	@$(TESTED)
 
 quick: $(VENV)/.installed-dev
 	$(BIN)/ruff check

@@ -6,8 +6,8 @@ import tests.trees  # noqa: F401 - no example has a time limit, also where a fil
 
 settings.register_profile("quick", deadline=None, max_examples=20)
 
-#: What takes minutes.
-_LONG = ("test_hardened.py", "test_corpus_spark.py")
+#: What takes minutes. Each file is a matter of one process, see the Makefile.
+_LONG = ("test_hardened.py", "test_corpus_spark.py", "test_corpus.py", "test_layout.py")
 
 
 def pytest_collection_modifyitems(items):

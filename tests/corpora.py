@@ -99,12 +99,12 @@ def run(
     out: Path,
     *,
     base: str = "",
-    workers: int = 2,
+    workers: int = 1,
     round_pages: int = 0,
     progress: Any = None,
     **options: Any,
 ) -> Report:
-    """A job in this process, with worker processes."""
+    """A job in this process, with worker processes, each of which takes a second to start."""
     sources = sources_of(str(source), base)
     wanted = prepare_job(out, sources, CorpusOptions(started=DATE, **options), "duckdb")
     engine = EmbeddedEngine(out / "_work" / "spill", workers=workers)

@@ -1,7 +1,8 @@
 """Start ``scrapy`` commands as forks of a process that has imported Scrapy and the project, as most of a crawl is that.
 
 A fork is a process like any other: a child of the one that starts it, with arguments, environment, folder and streams
-of its own, and it ends as a program ends, except that modules are not taken apart. No reactor is imported before.
+of its own, and it ends as a program ends, except that modules are not taken apart. It cannot freeze or unfreeze what
+is there, as a crawl of ours does; and models are loaded. No reactor is imported before.
 Two processes with hash seeds of their own are forked in turn, so that two crawls still iterate over sets in different
 orders.
 """
@@ -19,23 +20,25 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from itertools import cycle
 from pathlib import Path
 from pkgutil import iter_modules
-from threading import Lock
 from typing import Any, Final, NoReturn
 
 #: What every crawl imports: Scrapy's commands, components of these settings, dependencies, and our own components.
-_COMPONENTS: Final = ("DOWNLOADER_MIDDLEWARES_BASE", "EXTENSIONS_BASE", "SPIDER_MIDDLEWARES_BASE")
+_COMPONENTS: Final = (
+    "DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOAD_HANDLERS_BASE", "EXTENSIONS_BASE", "SPIDER_MIDDLEWARES_BASE",
+)  # fmt: skip
 _MODULES: Final = (
     "scrapy.cmdline", "scrapy.core.engine", "scrapy.core.scheduler", "scrapy.core.downloader.handlers.http11",
     "scrapy.dupefilters", "scrapy.logformatter", "scrapy.pqueues", "scrapy.squeues", "scrapy.statscollectors",
-    "scrapy_poet.commands", "lxml.html", "numpy", "scipy.optimize", "rich.console",
-    "scrapy_pagelets.crawler.extensions",
+    "scrapy_poet.commands", "lxml.html", "numpy", "scipy.optimize", "rich.live", "protego",
 )  # fmt: skip
-_OURS: Final = ("crawler.spiders", "middlewares", "pipelines")
+_OURS: Final = ("crawler", "crawler.spiders", "middlewares", "pipelines")
 #: Variables that an interpreter, or a library, reads when it starts.
 _EARLY: Final = ("PYTHON", "SCRAPY_PAGELETS_", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_", "OPENBLAS_", "OMP_")
 #: Warnings are errors. Of linear algebra's threads, nothing would be left in a fork.
@@ -95,7 +98,7 @@ class _adopting:
 
 
 _servers: Final = cycle([_Server(), _Server()])
-_lock: Final = Lock()
+_lock: Final = threading.Lock()
 
 
 class ForkedScrapy(subprocess.Popen[str]):
@@ -177,6 +180,8 @@ def become(command: Mapping[str, Any], streams: Sequence[int]) -> None:
     sys.orig_argv[:] = command["line"]
     sys.argv[:] = command["line"][2:]
     sys.path.insert(0, os.getcwd())
+    # What was there before stays frozen, and nothing else: the collection at the end looks at what is new.
+    gc.freeze = gc.unfreeze = lambda: None
 
 
 def modules(package: str) -> list[str]:
@@ -184,15 +189,24 @@ def modules(package: str) -> list[str]:
     return [module.name for module in iter_modules(import_module(package).__path__, f"{package}.")]
 
 
+def named(components: Mapping[Any, Any]) -> set[str]:
+    """The modules of components, which are keys of a setting with orders, or values of one with schemes."""
+    return {name.rpartition(".")[0] for pair in components.items() for name in pair if "." in str(name)}
+
+
 def prepare() -> None:
-    """Import what every crawl imports."""
+    """Import what every crawl imports, and load what every crawl of ours loads."""
     sys.path.pop(0)  # the folder of this file
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal sends to all: the end of the connection counts
     settings = vars(import_module("scrapy.settings.default_settings"))
-    components = [name.rpartition(".")[0] for setting in _COMPONENTS for name in settings[setting]]
+    components = [name for setting in _COMPONENTS for name in named(settings[setting])]
     packages = ("scrapy.commands", *(f"scrapy_pagelets.{name}" for name in _OURS))
     for name in (*_MODULES, *components, *(module for package in packages for module in modules(package))):
         import_module(name)
+    entry_points()  # reads all folders of packages
+    import_module("scrapy_pagelets.crawler.preparation").prepare(
+        import_module("scrapy_pagelets.session.config").Config()
+    )
     assert "twisted.internet.reactor" not in sys.modules, "the command installs the reactor"
     assert len(os.listdir("/proc/self/task")) == 1, "a process with threads is not forked"
     gc.collect()
@@ -211,12 +225,19 @@ def run() -> Any:
 def end(code: Any) -> NoReturn:
     """End with an exit code; what is left open, but in no module, causes warnings as at the end of any program.
 
-    To take all modules apart would take as long as a short crawl.
+    To take all modules apart, most of which are shared with other forks, would take as long as a short crawl.
     """
-    if not sys.modules.keys() & _COUNTING:
-        gc.collect()
-        gc.freeze()
-    sys.exit(code)
+    if sys.modules.keys() & _COUNTING or isinstance(code, str):
+        sys.exit(code)
+    gc.collect()
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        sys.exit(code)  # which complains
+    os._exit(code or 0)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def corpus(tmp_path_factory):
     for number in range(3):
         warc(folder / f"part-{number}.warc.gz", two_sites()[number::3])
     (folder / "part-3.warc.gz").write_bytes(b"no archive")
-    run(folder / "part-*.warc.gz", folder / "out")
+    run(folder / "part-*.warc.gz", folder / "out", workers=2)
     return folder
 
 

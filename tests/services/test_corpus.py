@@ -71,7 +71,7 @@ def corpus(tmp_path_factory):
     pages = two_sites()
     for number in range(3):
         warc(folder / f"part-{number}.warc.gz", pages[number::3])
-    return folder, run(folder, folder / "out")
+    return folder, run(folder, folder / "out", workers=2)
 
 
 def test_the_feed_is_that_of_the_archive_spider(corpus, tmp_path):
@@ -278,7 +278,7 @@ def test_a_large_site_is_divided_and_learnt_from_a_sample(tmp_path):
     path = warc(tmp_path / "crawl.warc", site("large.example", names) + small)
     whole, divided = tmp_path / "whole", tmp_path / "divided"
     run(path, whole)
-    run(path, divided, part=8, sample=24, round_pages=10)
+    run(path, divided, workers=2, part=8, sample=24, round_pages=10)
     one, other = feed(whole), feed(divided)
     assert len(one) == len(other) == 48
     assert {url: line["text"] for url, line in one.items()} == {url: line["text"] for url, line in other.items()}

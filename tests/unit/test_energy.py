@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
@@ -76,6 +76,7 @@ def test_the_energy_is_the_sum_of_its_terms(shape, seed):
         assert energy.of(labels) == pytest.approx(energy_by_definition(energy, labels))
 
 
+@settings(max_examples=40)
 @given(shapes, seeds)
 def test_the_exact_program_equals_brute_force(shape, seed):
     energy = energy_of(tree_of(shape), seed, chain=True)
@@ -104,6 +105,7 @@ def test_the_cover_equals_brute_force(shape, seed):
     assert (np.bincount(segments_of(tree, roots)) == tree.size[roots]).all()
 
 
+@settings(max_examples=40)
 @given(shapes, seeds, st.integers(0, 2))
 def test_an_expansion_equals_brute_force(shape, seed, label):
     tree = tree_of(shape)
@@ -190,6 +192,7 @@ class ScipyGraph:
         return ~np.isin(vertices, self.source)
 
 
+@settings(max_examples=40)
 @given(shapes, seeds, st.integers(0, 2))
 def test_another_solver_finds_the_same_minimum(shape, seed, label):
     tree = tree_of(shape)
