@@ -138,7 +138,10 @@ TEMPLATES: Final = (
 PRODUCT: Final = (
     FeedField("name", "what it is called", nullable=True),
     FeedField(
-        "price", "what it costs now; the lowest price if there are several, as of sizes", "number", nullable=True
+        "price",
+        "what it costs now; of several prices, as of sizes, the one that the page shows, else the lowest",
+        "number",
+        nullable=True,
     ),
     FeedField("highest_price", "the highest price if there are several", "number", nullable=True),
     FeedField(

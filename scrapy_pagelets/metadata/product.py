@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.product_markup import by_json_ld, by_metas, by_microdata, by_rdfa
+from scrapy_pagelets.metadata.product_markup import Facts, by_json_ld, by_metas, by_microdata, by_rdfa, kind_by_metas
 from scrapy_pagelets.metadata.product_page import ShownProduct
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.structured_data import types_of
 
 #: The fields of a product, in their order.
 FIELDS: Final = ("name", "price", "highest_price", "currency", "availability", "sku", "gtin", "brand")
+#: Those of which a product has one at least.
+_TELLING: Final = ("price", "sku", "gtin", "brand")
+#: Types of pages that only show products of a list, or speak of them.
+_OTHER: Final = re.compile(r"article|posting|collection|itemlist|catalog|group|searchresults|profile", re.IGNORECASE)
 
 
 def product_of(page: Page, headline: Headline | None, metas: Mapping[str, str]) -> dict[str, Any] | None:
@@ -35,17 +41,33 @@ def product_of(page: Page, headline: Headline | None, metas: Mapping[str, str]) 
     """
     heading = headline.text if headline else page.title
     (json_ld, others), (microdata, further) = by_json_ld(page, heading), by_microdata(page, heading)
-    told = [json_ld, microdata, {"name": headline.text} if headline else {}, by_metas(metas)]
-    is_declared = bool(json_ld or microdata or told[-1])
-    if not is_declared and (others or further):
+    of_metas = by_metas(metas)
+    shown = ShownProduct(page, headline, json_ld.get("name") or microdata.get("name"))
+    declared = [json_ld, microdata, of_metas if "price" in of_metas else {}]
+    is_told = any(field in each for each in declared for field in _TELLING)
+    is_list = bool(others or further)
+    if not is_told and (is_list or not _is_believed(page, metas, any([*declared, of_metas]), shown)):
         return None
-    shown = ShownProduct(page, headline)
-    if not is_declared and not (shown.can_be_offered and shown.is_offered):
-        return None
-    return _merged([*told, by_rdfa(page, heading)[0], shown.facts(), {"name": page.title or None}])
+    named = {"name": headline.text} if headline else {}
+    return _merged([json_ld, microdata, named, of_metas, by_rdfa(page, heading)[0], shown.facts(), {"name": heading}])
 
 
-def _merged(sources: list[dict[str, Any]]) -> dict[str, Any]:
-    """The first value of each field; the highest price is that of the source with the price."""
+def _is_believed(page: Page, metas: Mapping[str, str], is_declared: bool, shown: ShownProduct) -> bool:
+    """Whether a page shows the product that it declares; or else one, without calling itself a list or an article."""
+    if not shown.can_be_offered or is_declared:
+        return is_declared and shown.is_offered
+    kinds = [kind_by_metas(metas), *(kind for each in page.objects for kind in types_of(each))]
+    return shown.is_alone and not any(map(_OTHER.search, kinds))
+
+
+def _merged(sources: list[Facts]) -> dict[str, Any]:
+    """The first value of each field; of several prices of a source, the one that the page shows.
+
+    The highest price is that of the same source. The page is the last but one of the sources.
+    """
     first = {field: next((each for each in sources if each.get(field) is not None), {}) for field in FIELDS}
-    return {field: first["price" if field == "highest_price" else field].get(field) for field in FIELDS}
+    found = {field: each.get(field) for field, each in first.items()}
+    priced, shown = first["price"], sources[-2].get("price")
+    price = shown if shown in priced.get("prices", ()) else priced.get("price")
+    highest = priced.get("highest_price")
+    return found | {"price": price, "highest_price": None if highest == price else highest}

@@ -21,7 +21,7 @@ from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import Object, by_id, types_of, value_of, values_of
 
-#: What is known of a product, by the names of the feed; what is not known is missing.
+#: What is known of a product, by the names of the feed, and ``prices``, all of them; what is not known is missing.
 Facts = dict[str, Any]
 _PRODUCTS: Final = frozenset(
     "product individualproduct someproducts productmodel productgroup vehicle car motorcycle busorcoach".split()
@@ -41,6 +41,7 @@ _MOST_OFFERS: Final = 100
 _MOST_VALUES: Final = 5
 _MOST_MARKED: Final = 3000
 _DEEPEST: Final = 100
+_PRODUCT_TYPES: Final = ("product", "product.item")
 _RDFA: Final = etree.XPath("descendant::*[@typeof or @property and not(self::meta[@content][parent::head])]")
 #: ``<meta>`` elements of Open Graph and of Facebook's catalogues, in the order of precedence.
 _METAS: Final[Mapping[str, tuple[Callable[[Any], Any], Sequence[str]]]] = {
@@ -74,19 +75,20 @@ def by_rdfa(page: Page, heading: str) -> tuple[Facts, bool]:
 
 
 def by_metas(metas: Mapping[str, str]) -> Facts:
-    """Return what ``<meta>`` elements say of it; nothing unless they tell a product.
+    """Return what ``<meta>`` elements say of it; nothing unless they tell its price, or a product.
 
     Parameters
     ----------
     metas : the content by the name in lower case
     """
-    found = {
-        field: value
-        for field, (read, names) in _METAS.items()
-        if (value := next((told for name in names if (told := read(metas.get(name))) is not None), None)) is not None
-    }
-    kind = metas.get("og:type", "").strip().lower().removeprefix("og:")
-    return found if "price" in found or kind in ("product", "product.item") else {}
+    read = ((field, read(metas.get(name))) for field, (read, names) in _METAS.items() for name in reversed(names))
+    found = {field: value for field, value in read if value is not None}
+    return found if "price" in found or kind_by_metas(metas) in _PRODUCT_TYPES else {}
+
+
+def kind_by_metas(metas: Mapping[str, str]) -> str:
+    """Return the type that Open Graph tells."""
+    return metas.get("og:type", "").strip().lower().removeprefix("og:")
 
 
 def _is_product(value: Object) -> bool:
@@ -181,11 +183,8 @@ def _price(offers: Sequence[Object], known: _Properties, page: Page) -> Facts:
     amounts = [amount for amount, its in found if its in (currency, None)]
     if not amounts:
         return {}
-    return {"price": min(amounts), "highest_price": _above(min(amounts), max(amounts)), "currency": currency}
-
-
-def _above(lowest: float, highest: float) -> float | None:
-    return highest if highest > lowest else None
+    highest = max(amounts) if max(amounts) > min(amounts) else None
+    return {"price": min(amounts), "highest_price": highest, "currency": currency, "prices": amounts}
 
 
 def _amounts(offer: Object, known: _Properties, page: Page) -> Iterator[tuple[float, str | None]]:

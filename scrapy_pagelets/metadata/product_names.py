@@ -26,7 +26,8 @@ _FORMER: Final = frozenset(
 )
 _OTHER: Final = frozenset(
     "unit per save saving savings saved shipping delivery installment installments instalment instalments monthly "
-    "month filter slider total subtotal minicart mini points label alert match guarantee history tax vat unitprice".split()
+    "month filter slider total subtotal minicart mini points label alert match guarantee history tax vat"
+    " unitprice".split()
 )
 _PRICE: Final = re.compile(r"price|prix|preis|precio|prezzo|preco|\bcena\b")
 _CART: Final = re.compile(
@@ -71,7 +72,7 @@ def kinds_of(look: Look) -> int:
 
 def _labels(names: str) -> re.Pattern[str]:
     """Match one of some labels at the beginning of a text, and what stands behind it."""
-    return re.compile(rf"(?:{names})(?:\s*[:：#]\s*|\s+|$)(?P<value>.*)", re.IGNORECASE | re.DOTALL)
+    return re.compile(rf"(?:{names})(?:\s*[:：#]\s*|\s+(?=\S*\d)|\s*$)(?P<value>.*)", re.IGNORECASE | re.DOTALL)
 
 
 NUMBER_LABELS: Final = _labels(

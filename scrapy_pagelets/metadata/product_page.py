@@ -31,7 +31,7 @@ from scrapy_pagelets.metadata.product_names import (
     kinds_of,
     stock_of,
 )
-from scrapy_pagelets.metadata.product_values import amounts_in, currency_of, gtin_of, number_of, price_of, text_of
+from scrapy_pagelets.metadata.product_values import amounts_in, currency_of, gtin_of, has_currency, number_of, text_of
 from scrapy_pagelets.page.nodes import TAG, TEXT, rows_tagged
 from scrapy_pagelets.page.page import Page
 
@@ -43,6 +43,8 @@ _LABELS: Final = 400
 _MOST_LEAVES: Final = 12
 _LONGEST: Final = 80
 _LISTED: Final = 3
+#: Leaves behind a price within which those of a list have others of their kind.
+_KIN: Final = 60
 #: Rows with the name of a price, and leaves without one, that are read.
 _MOST_READ: Final = 40
 _BUTTONS: Final = [TAG[name] for name in ("button", "input", "a")]
@@ -54,10 +56,10 @@ _RANGE: Final = re.compile(r"\D{0,6}?(?:[-–—~〜]|\b(?:to|bis|до|a|à|até
 _OF_UNIT: Final = re.compile(r"\D{0,4}(?:/|\b(?:per|pro|je|par|por|al|за)\b)\s*\w", re.IGNORECASE)
 _NOT_NOW: Final = re.compile(
     r"\b(?:was|regular|original|rrp|msrp|list|retail|statt|uvp|vorher|avant|antes|prima|van|before|instead of|"
-    r"compare at|saved?|sparen|off|ship\w*|delivery|versand)\b",
+    r"compare at|saved?|sparen|off|ship\w*|delivery|versand|over|under)\b",
     re.IGNORECASE,
 )
-_NUMBER: Final = re.compile(r"[\w./-]*\d[\w./-]*")
+_NUMBER: Final = re.compile(r"(?=[\w./-]{3})[\w./-]*\d[\w./-]*")
 _IN_ADDRESS: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )
@@ -72,6 +74,7 @@ class _Price(NamedTuple):
     lowest: float
     highest: float | None
     text: str
+    row: int = -1  # of the element that is named so
     beside: bool = False  # whether it stands right beside the heading, with its currency
 
 
@@ -82,19 +85,31 @@ class ShownProduct:
     ----------
     page : the page
     headline : its own heading
+    name : what it is called, by which its place is found if it has no heading
     """
 
-    def __init__(self, page: Page, headline: Headline | None) -> None:
+    def __init__(self, page: Page, headline: Headline | None, name: str | None = None) -> None:
         self._page = page
         nodes = page.nodes
-        span = nodes.leaves_of(headline.row) if headline else slice(0, 0)
+        named = nodes.strings.index(name) if headline is None and name in nodes.strings else -1
+        span = nodes.leaves_of(headline.row) if headline else slice(max(named, 0), named + 1)
         self._start, self._stop = span.start, span.stop
         self._kinds = [kinds_of(look) for look in nodes.looks]
 
-    @cached_property
+    @property
     def is_offered(self) -> bool:
-        """Whether it shows a price, and right beside the heading or with a control to buy."""
-        return self._price is not None and (self._price.beside or self._is_sold)
+        """Whether it shows a price or a control to buy."""
+        return self._is_sold or self._price is not None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it shows a price, right beside the heading or with a control to buy, and few others of its kind."""
+        price, nodes = self._price, self._page.nodes
+        if price is None or price.row < 0 or not (price.beside or self._is_sold):
+            return False
+        near = nodes.first_leaf[price.row] + _KIN
+        kin = (nodes.signature == nodes.signature[price.row]) & (nodes.tag != TEXT) & (nodes.first_leaf < near)
+        return bool(np.count_nonzero(kin & (self._around & RELATED == 0)) < _LISTED)
 
     @cached_property
     def can_be_offered(self) -> bool:
@@ -144,27 +159,28 @@ class ShownProduct:
 
     @cached_property
     def _price(self) -> _Price | None:
-        """The price that names of elements tell, else that which stands alone, or those of the options to choose from."""
-        named = next(filter(None, (self._read(leaves, named=True) for leaves in self._named())), None)
+        """The price that names of elements tell, else one that stands alone, or those of the options to choose from."""
+        named = next(filter(None, (self._read(leaves, row) for leaves, row in self._named())), None)
         return named or next(filter(None, map(self._read, self._unnamed())), None) or self._of_options()
 
-    def _read(self, leaves: list[int], *, named: bool = False) -> _Price | None:
+    def _read(self, leaves: list[int], row: int = -1) -> _Price | None:
         text = self._text(leaves)
         amounts = current(text) if len(text) <= _LONGEST else None
         if amounts is None:
             return None
         gap = leaves[0] - self._stop if leaves[0] >= self._stop else self._start - leaves[-1]
-        return _Price(*amounts, text, named and 0 < self._stop and gap <= _BESIDE and _has_currency(text))
+        beside = row >= 0 and self._stop > 0 and gap <= _BESIDE and has_currency(text)
+        return _Price(*amounts, text, row, beside)
 
-    def _named(self) -> Iterator[list[int]]:
-        """The leaves of each price that the names of an element tell."""
+    def _named(self) -> Iterator[tuple[list[int], int]]:
+        """The leaves of each price that the names of an element tell, and its row."""
         nodes = self._page.nodes
         for row in [*self._rows(PRICE, _BEFORE, _AFTER)][:_MOST_READ]:
             few = nodes.last_leaf.item(row) - nodes.first_leaf.item(row) <= 2 * _MOST_LEAVES
             if few and not nodes.anchor.item(row) and not self._is_listed(row):
                 leaves = self._current_leaves(row)
                 if 0 < len(leaves) <= _MOST_LEAVES:
-                    yield leaves
+                    yield leaves, row
 
     def _current_leaves(self, row: int) -> list[int]:
         """The leaves of a row that are not of a former price."""
@@ -183,7 +199,7 @@ class ShownProduct:
             if len(text) < 30 and _PRICE_ALONE.fullmatch(text) and read < _MOST_READ:
                 read += 1
                 spoilt = self._around.item(row) & (FORMER | OTHER | RELATED) or nodes.anchor.item(row)
-                if not spoilt and not self._is_listed(row) and _has_currency(text):
+                if not spoilt and not self._is_listed(row) and has_currency(text):
                     yield [leaf]
 
     def _of_options(self) -> _Price | None:
@@ -192,7 +208,7 @@ class ShownProduct:
         lists = map(nodes.leaves_of, rows_tagged(nodes, TAG["select"])[:_MOST_READ])
         for leaves in (each for each in lists if self._stop <= each.start < self._stop + _AFTER):
             texts = [
-                text for text in nodes.strings[leaves][:_MOST_READ] if len(text) <= _LONGEST and _has_currency(text)
+                text for text in nodes.strings[leaves][:_MOST_READ] if len(text) <= _LONGEST and has_currency(text)
             ]
             if amounts := [price[0] for price in map(current, texts) if price]:
                 return _Price(min(amounts), max(amounts) if max(amounts) > min(amounts) else None, texts[0])
@@ -201,7 +217,7 @@ class ShownProduct:
     def _is_listed(self, row: int) -> bool:
         """Whether as many elements stand alike as in a list."""
         shape = self._page.nodes.shape
-        return np.count_nonzero(shape == shape[row]) >= _LISTED
+        return bool(np.count_nonzero(shape == shape[row]) >= _LISTED)
 
     def _window(self, after: int, before: int) -> list[int]:
         """The leaves behind the heading, then those before it, from near to far."""
@@ -218,7 +234,7 @@ class ShownProduct:
             piece = nodes.strings[leaf]
             if text and text[-1].isdigit() and re.fullmatch(r"\d\d\b\D*", piece):
                 text += "."
-            elif text and not re.search(r"\d\s?[.,]$", text) and not re.match(r"[.,]\d", piece):
+            elif text and not re.search(r"\d[.,]$", text) and not re.match(r"[.,](?:\d|$)", piece):
                 text += " "
             text += piece
         return text
@@ -227,9 +243,10 @@ class ShownProduct:
         """What a text or a name near the heading tells; in stock if a control to buy is not switched off."""
         nodes = self._page.nodes
         near = [leaf for leaf in self._window(_AFTER, _BEFORE) if len(nodes.strings[leaf]) <= _LONGEST]
-        seen = (leaf for leaf in near if not nodes.hidden[nodes.leaves[leaf]] and not self._is_of_others(leaf))
-        told = next(filter(None, (stock_of(nodes.strings[leaf]) for leaf in seen)), None)
-        if told:
+        seen = [leaf for leaf in near if not nodes.hidden[nodes.leaves[leaf]] and not self._is_of_others(leaf)]
+        if any(is_buying(nodes.strings[leaf]) and not self._is_listed(nodes.leaves.item(leaf)) for leaf in seen):
+            return "InStock"
+        if told := next(filter(None, (stock_of(nodes.strings[leaf]) for leaf in seen)), None):
             return told
         named = {self._of_rows.item(row) & (IN_STOCK | OUT_OF_STOCK) for row in self._stock_rows()}
         if len(named) == 1:
@@ -283,10 +300,6 @@ class ShownProduct:
         return self._text(range(leaves.start, leaves.stop)) if leaves.stop - leaves.start <= 3 else ""
 
 
-def _has_currency(text: str) -> bool:
-    return price_of(text).currency is not None
-
-
 def _first(read: Callable[[str], str | None], *values: Iterable[str]) -> str | None:
     return next(filter(None, (read(value) for each in values for value in each)), None)
 
@@ -309,12 +322,13 @@ def current(text: str) -> tuple[float, float | None] | None:
     >>> current("Was $20.00 Now $15.00"), current("30 € – 40 €"), current("15,99 € (1,60 €/100 g)"), current("soon")
     ((15.0, None), (30.0, 40.0), (15.99, None), None)
     """
-    found, end, last = [], 0, (0.0, 0)
+    found: list[float] = []
+    end, last = 0, 0.0
     for amount, start, stop in amounts_in(text):
         between = text[end:start]
-        if found and found[-1] == last[0] and amount > last[0] and _RANGE.fullmatch(between):
-            return last[0], amount
+        if found and found[-1] == last and amount > last and _RANGE.fullmatch(between):
+            return last, amount
         if not _NOT_NOW.search(between) and text.count("(", 0, start) <= text.count(")", 0, start):
             found += [] if _OF_UNIT.match(text[stop:]) and found else [amount]
-        end, last = stop, (amount, stop)
+        end, last = stop, amount
     return (min(found[:2]), None) if found else None

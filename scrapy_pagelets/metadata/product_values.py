@@ -6,7 +6,9 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from html import unescape
 from typing import TYPE_CHECKING, Any, Final
+from unicodedata import category
 from urllib.parse import urlsplit
 
 from scrapy_pagelets.base.characters import readable
@@ -50,14 +52,19 @@ _BY_COUNTRY: Final = {
     ("$", "au"): "AUD", ("$", "ca"): "CAD", ("$", "nz"): "NZD", ("$", "sg"): "SGD", ("$", "hk"): "HKD",
     ("$", "mx"): "MXN", ("$", "cl"): "CLP", ("$", "us"): "USD", ("$", "ar"): "ARS", ("$", "tw"): "TWD",
 }  # fmt: skip
+_ABBREVIATED: Final = re.compile(
+    r"(?<![^\W\d])(?:EUR|USD|GBP|CHF|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|UAH|INR|AED|SAR|JPY|CNY|BRL|TRY|BYN|KZT|"
+    r"zł|Kč|kr|руб|р|грн|лв|Ft|lei|TL|Rs|Rp|円|元|원|تومان|ريال|جنيه|درهم|د\.إ|ر\.س)(?![^\W\d])"
+)
 _CODE: Final = re.compile(r"[A-Za-z]{3}")
 #: Digits of a GTIN: GTIN-8, UPC, EAN or ISBN-13, GTIN-14.
 _GTIN_LENGTHS: Final = (8, 12, 13, 14)
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 _NO_VALUE: Final = frozenset("null none undefined n/a na nan - false true unknown not default".split())
 
 
 def text_of(value: Any) -> str | None:
-    r"""Return a text or whole number as text, white space folded; None for anything else, and for marks of no value.
+    r"""Return a text or whole number without markup, white space folded; None for other values and marks of none.
 
     >>> text_of(" Tea \n pot "), text_of(17), text_of("N/A"), text_of({"@type": "Thing"})
     ('Tea pot', '17', None, None)
@@ -66,7 +73,7 @@ def text_of(value: Any) -> str | None:
         value = str(value)
     if not isinstance(value, str):
         return None
-    text = " ".join(readable(value[:_LONGEST]).split())
+    text = " ".join(_TAG.sub("", unescape(readable(value[:_LONGEST]))).split())
     return text if text and text.lower() not in _NO_VALUE else None
 
 
@@ -105,6 +112,15 @@ def amounts_in(text: str) -> Iterator[tuple[float, int, int]]:
             amount = price_of(match[0]).amount
             if amount is not None and (checked := _checked(amount)) is not None:
                 yield checked, match.start(), match.end()
+
+
+def has_currency(text: str) -> bool:
+    """Whether a short text has the symbol or a common abbreviation of a currency.
+
+    >>> has_currency("12 EUR"), has_currency("3 €"), has_currency("AX27 Top")
+    (True, True, False)
+    """
+    return any(category(each) == "Sc" for each in text) or _ABBREVIATED.search(text) is not None
 
 
 def currency_of(value: Any, language: str | None = None, url: str = "") -> str | None:
