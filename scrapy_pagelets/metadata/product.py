@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.product_markup import Facts, by_json_ld, by_metas, by_microdata, by_rdfa, kind_by_metas
+from scrapy_pagelets.metadata.product_markup import (
+    PRODUCT_TYPES,
+    Facts,
+    by_json_ld,
+    by_metas,
+    by_microdata,
+    by_rdfa,
+    type_of,
+)
 from scrapy_pagelets.metadata.product_page import ShownProduct
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of
@@ -44,20 +52,20 @@ def product_of(page: Page, headline: Headline | None, metas: Mapping[str, str]) 
     of_metas = by_metas(metas)
     shown = ShownProduct(page, headline, json_ld.get("name") or microdata.get("name"))
     declared = [json_ld, microdata, of_metas if "price" in of_metas else {}]
-    is_told = any(field in each for each in declared for field in _TELLING)
-    is_list = bool(others or further)
-    if not is_told and (is_list or not _is_believed(page, metas, any([*declared, of_metas]), shown)):
-        return None
+    if not any(field in each for each in declared for field in _TELLING):
+        is_declared = bool(json_ld or microdata) or type_of(metas) in PRODUCT_TYPES
+        is_believed = shown.is_offered if is_declared else _is_believed(page, metas, shown)
+        if others or further or not is_believed:
+            return None
     named = {"name": headline.text} if headline else {}
     return _merged([json_ld, microdata, named, of_metas, by_rdfa(page, heading)[0], shown.facts(), {"name": heading}])
 
 
-def _is_believed(page: Page, metas: Mapping[str, str], is_declared: bool, shown: ShownProduct) -> bool:
-    """Whether a page shows the product that it declares; or else one, without calling itself a list or an article."""
-    if not shown.can_be_offered or is_declared:
-        return is_declared and shown.is_offered
-    kinds = [kind_by_metas(metas), *(kind for each in page.objects for kind in types_of(each))]
-    return shown.is_alone and not any(map(_OTHER.search, kinds))
+def _is_believed(page: Page, metas: Mapping[str, str], shown: ShownProduct) -> bool:
+    """Whether a page shows one product, and does not call itself a list or an article."""
+    if not (shown.can_be_offered and shown.is_alone):
+        return False
+    return not any(map(_OTHER.search, (type_of(metas), *(kind for each in page.objects for kind in types_of(each)))))
 
 
 def _merged(sources: list[Facts]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ _MOST_OFFERS: Final = 100
 _MOST_VALUES: Final = 5
 _MOST_MARKED: Final = 3000
 _DEEPEST: Final = 100
-_PRODUCT_TYPES: Final = ("product", "product.item")
+PRODUCT_TYPES: Final = ("product", "product.item")
 _RDFA: Final = etree.XPath("descendant::*[@typeof or @property and not(self::meta[@content][parent::head])]")
 #: ``<meta>`` elements of Open Graph and of Facebook's catalogues, in the order of precedence.
 _METAS: Final[Mapping[str, tuple[Callable[[Any], Any], Sequence[str]]]] = {
@@ -75,7 +75,7 @@ def by_rdfa(page: Page, heading: str) -> tuple[Facts, bool]:
 
 
 def by_metas(metas: Mapping[str, str]) -> Facts:
-    """Return what ``<meta>`` elements say of it; nothing unless they tell its price, or a product.
+    """Return what ``<meta>`` elements say of it; nothing unless they tell its price, or the type of a product.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ def by_metas(metas: Mapping[str, str]) -> Facts:
     """
     read = ((field, read(metas.get(name))) for field, (read, names) in _METAS.items() for name in reversed(names))
     found = {field: value for field, value in read if value is not None}
-    return found if "price" in found or kind_by_metas(metas) in _PRODUCT_TYPES else {}
+    return found if "price" in found or type_of(metas) in PRODUCT_TYPES else {}
 
 
-def kind_by_metas(metas: Mapping[str, str]) -> str:
+def type_of(metas: Mapping[str, str]) -> str:
     """Return the type that Open Graph tells."""
     return metas.get("og:type", "").strip().lower().removeprefix("og:")
 

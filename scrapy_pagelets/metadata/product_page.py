@@ -199,6 +199,7 @@ class ShownProduct:
             if len(text) < 30 and _PRICE_ALONE.fullmatch(text) and read < _MOST_READ:
                 read += 1
                 spoilt = self._around.item(row) & (FORMER | OTHER | RELATED) or nodes.anchor.item(row)
+                spoilt = spoilt or nodes.tag[nodes.parent[row]] == TAG["option"]
                 if not spoilt and not self._is_listed(row) and has_currency(text):
                     yield [leaf]
 
