@@ -98,6 +98,8 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
     told = _Told(page, objects, marked, canonical)
     byline = Byline(page, headline)
     names, trail = _trail(page, objects, marked)
+    product = product_of(page, headline, told.metas)
+    costs = [str(product["price"])] if product and product["price"] else []
     fields = {
         "author": told.author or _cleaned(byline.author or "") or None,
         "published": told.date("datePublished", _PUBLISHED) or byline.published,
@@ -106,9 +108,9 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
         "description": told.text("description", _DESCRIPTION),
         "image": told.image(),
         "breadcrumbs": names,
-        "product": product_of(page, headline, told.metas),
+        "product": product,
     }
-    return Metadata(fields, trail, tuple(told.names()), tuple(told.prices()))
+    return Metadata(fields, trail, tuple(told.names()), (*told.prices(), *costs))
 
 
 class _Told:

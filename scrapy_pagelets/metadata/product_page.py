@@ -92,8 +92,7 @@ class ShownProduct:
         self._page = page
         nodes = page.nodes
         named = nodes.strings.index(name) if headline is None and name in nodes.strings else -1
-        span = nodes.leaves_of(headline.row) if headline else slice(max(named, 0), named + 1)
-        self._start, self._stop = span.start, span.stop
+        self._heading = nodes.leaves_of(headline.row) if headline else slice(max(named, 0), named + 1)
         self._kinds = [kinds_of(look) for look in nodes.looks]
 
     @property
@@ -152,8 +151,8 @@ class ShownProduct:
         nodes = self._page.nodes
         first = nodes.first_leaf
         chosen = (self._of_rows & kind > 0) & (self._around & RELATED == 0) & (nodes.tag != TEXT)
-        later = chosen & (first >= self._stop) & (first < self._stop + after)
-        earlier = chosen & (first >= self._start - before) & (nodes.last_leaf <= self._start)
+        later = chosen & (first >= self._heading.stop) & (first < self._heading.stop + after)
+        earlier = chosen & (first >= self._heading.start - before) & (nodes.last_leaf <= self._heading.start)
         yield from np.flatnonzero(later).tolist()
         yield from np.flatnonzero(earlier).tolist()[::-1]
 
@@ -168,8 +167,8 @@ class ShownProduct:
         amounts = current(text) if len(text) <= _LONGEST else None
         if amounts is None:
             return None
-        gap = leaves[0] - self._stop if leaves[0] >= self._stop else self._start - leaves[-1]
-        beside = row >= 0 and self._stop > 0 and gap <= _BESIDE and has_currency(text)
+        gap = leaves[0] - self._heading.stop if leaves[0] >= self._heading.stop else self._heading.start - leaves[-1]
+        beside = row >= 0 and self._heading.stop > 0 and gap <= _BESIDE and has_currency(text)
         return _Price(*amounts, text, row, beside)
 
     def _named(self) -> Iterator[tuple[list[int], int]]:
@@ -207,7 +206,7 @@ class ShownProduct:
         """The prices in the first list of options that has any."""
         nodes = self._page.nodes
         lists = map(nodes.leaves_of, rows_tagged(nodes, TAG["select"])[:_MOST_READ])
-        for leaves in (each for each in lists if self._stop <= each.start < self._stop + _AFTER):
+        for leaves in (each for each in lists if self._heading.stop <= each.start < self._heading.stop + _AFTER):
             texts = [
                 text for text in nodes.strings[leaves][:_MOST_READ] if len(text) <= _LONGEST and has_currency(text)
             ]
@@ -224,8 +223,8 @@ class ShownProduct:
         """The leaves behind the heading, then those before it, from near to far."""
         most = len(self._page.nodes.leaves)
         return [
-            *range(self._stop, min(most, self._stop + after)),
-            *range(self._start - 1, max(-1, self._start - 1 - before), -1),
+            *range(self._heading.stop, min(most, self._heading.stop + after)),
+            *range(self._heading.start - 1, max(-1, self._heading.start - 1 - before), -1),
         ]
 
     def _text(self, leaves: Iterable[int]) -> str:
@@ -265,8 +264,8 @@ class ShownProduct:
         """The rows with a name of availability: near the heading, or around it."""
         nodes = self._page.nodes
         yield from self._rows(IN_STOCK | OUT_OF_STOCK, _BEFORE, _AFTER)
-        if self._stop:
-            around = (nodes.first_leaf <= self._start) & (nodes.last_leaf >= self._stop)
+        if self._heading.stop:
+            around = (nodes.first_leaf <= self._heading.start) & (nodes.last_leaf >= self._heading.stop)
             yield from np.flatnonzero(around & (self._of_rows & (IN_STOCK | OUT_OF_STOCK) > 0)).tolist()
 
     def _labelled(self, labels: re.Pattern[str]) -> Iterator[str]:
