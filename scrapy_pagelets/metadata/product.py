@@ -58,12 +58,13 @@ def product_of(page: Page, headline: Headline | None, metas: Mapping[str, str]) 
         if others or further or not is_believed:
             return None
     named = {"name": headline.text} if headline else {}
-    return _merged([json_ld, microdata, named, of_metas, by_rdfa(page, heading)[0], shown.facts(), {"name": heading}])
+    told = [json_ld, microdata, named, of_metas, by_rdfa(page, heading)[0], shown.facts(), {"name": heading}]
+    return _merged(told) if any(field in each for each in told for field in _TELLING) else None
 
 
 def _is_believed(page: Page, metas: Mapping[str, str], shown: ShownProduct) -> bool:
     """Whether a page shows one product, and does not call itself a list or an article."""
-    if not (shown.can_be_offered and shown.is_alone):
+    if not (shown.names_a_price and shown.is_alone):
         return False
     return not any(map(_OTHER.search, (type_of(metas), *(kind for each in page.objects for kind in types_of(each)))))
 

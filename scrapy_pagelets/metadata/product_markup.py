@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
@@ -18,6 +19,7 @@ from scrapy_pagelets.metadata.product_values import (
     text_of,
 )
 from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.nodes import values_at
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import Object, by_id, types_of, value_of, values_of
 
@@ -42,6 +44,9 @@ _MOST_VALUES: Final = 5
 _MOST_MARKED: Final = 3000
 _DEEPEST: Final = 100
 PRODUCT_TYPES: Final = ("product", "product.item")
+#: What a page with a product has in its microdata.
+_MARKS: Final = ("itemtype", "itemprop")
+_SOLD_HERE: Final = re.compile(r"/(?:.*product|.*offer|vehicle|car|motorcycle)|^price$", re.IGNORECASE)
 _RDFA: Final = etree.XPath("descendant::*[@typeof or @property and not(self::meta[@content][parent::head])]")
 #: ``<meta>`` elements of Open Graph and of Facebook's catalogues, in the order of precedence.
 _METAS: Final[Mapping[str, tuple[Callable[[Any], Any], Sequence[str]]]] = {
@@ -66,6 +71,8 @@ def by_json_ld(page: Page, heading: str) -> tuple[Facts, bool]:
 
 def by_microdata(page: Page, heading: str) -> tuple[Facts, bool]:
     """Return what microdata says of it, likewise."""
+    if not any(map(_SOLD_HERE.search, (name for pair in values_at(page.microdata, _MARKS) for name in pair))):
+        return {}, False
     return _of_items(page.microdata, ("itemprop", "itemscope", "itemtype"), page, heading)
 
 

@@ -110,10 +110,10 @@ class ShownProduct:
         kin = (nodes.signature == nodes.signature[price.row]) & (nodes.tag != TEXT) & (nodes.first_leaf < near)
         return bool(np.count_nonzero(kin & (self._around & RELATED == 0)) < _LISTED)
 
-    @cached_property
-    def can_be_offered(self) -> bool:
-        """Whether the names of some element speak of a price or of buying: a quick look."""
-        return any(kind & (PRICE | CART) for kind in self._kinds) or self._is_sold
+    @property
+    def names_a_price(self) -> bool:
+        """Whether the names of some element speak of a price: a quick look."""
+        return any(kind & PRICE for kind in self._kinds)
 
     def facts(self) -> dict[str, Any]:
         """What it shows, by the names of the feed."""
