@@ -24,6 +24,8 @@ from scrapy_pagelets.page.structured_data import types_of
 FIELDS: Final = ("name", "price", "highest_price", "currency", "availability", "sku", "gtin", "brand")
 #: Those of which a product has one at least.
 _TELLING: Final = ("price", "sku", "gtin", "brand")
+#: The numbers of a product: that of the shop, one of an application or the address, and that of its maker.
+_NUMBERS: Final = ("sku", "id", "mpn")
 #: Types of pages that only show products of a list, or speak of them.
 _OTHER: Final = re.compile(r"article|posting|collection|itemlist|catalog|group|searchresults|profile", re.IGNORECASE)
 
@@ -74,9 +76,13 @@ def _merged(sources: list[Facts]) -> dict[str, Any]:
 
     The highest price is that of the same source. The page is the last but one of the sources.
     """
-    first = {field: next((each for each in sources if each.get(field) is not None), {}) for field in FIELDS}
-    found = {field: each.get(field) for field, each in first.items()}
-    priced, shown = first["price"], sources[-2].get("price")
+    priced, shown = _first(sources, "price"), sources[-2].get("price")
     price = shown if shown in priced.get("prices", ()) else priced.get("price")
     highest = priced.get("highest_price")
-    return found | {"price": price, "highest_price": None if highest == price else highest}
+    found = {field: _first(sources, field).get(field) for field in FIELDS}
+    number = next((each[field] for field in _NUMBERS if (each := _first(sources, field))), None)
+    return found | {"price": price, "highest_price": None if highest == price else highest, "sku": number}
+
+
+def _first(sources: list[Facts], field: str) -> Facts:
+    return next((each for each in sources if each.get(field) is not None), {})

@@ -23,7 +23,8 @@ from scrapy_pagelets.page.nodes import values_at
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import Object, by_id, types_of, value_of, values_of
 
-#: What is known of a product, by the names of the feed, and ``prices``, all of them; what is not known is missing.
+#: What is known of a product by the names of the feed, and its ``prices``, ``id`` and ``mpn``; what is not known is
+#: missing.
 Facts = dict[str, Any]
 _PRODUCTS: Final = frozenset(
     "product individualproduct someproducts productmodel productgroup vehicle car motorcycle busorcoach".split()
@@ -34,7 +35,8 @@ _SOLD: Final = frozenset(
 )
 _OFFERS: Final = ("offers", "offerDetails")
 _GTINS: Final = ("gtin13", "gtin", "gtin14", "gtin12", "gtin8", "ean", "upc", "isbn", "productID", "identifier")
-_NUMBERS: Final = (("sku",), ("productID", "identifier", "mpn"))
+#: Properties with the numbers by which the shop knows a product, an application or catalogue does, and its maker.
+_NUMBERS: Final = {"sku": ("sku",), "id": ("productID", "identifier"), "mpn": ("mpn",)}
 #: Prices that are not what the product costs now; kinds of prices in schema.org.
 _FORMER: Final = ("ListPrice", "StrikethroughPrice", "SRP", "MSRP")
 #: Products, offers, and values of a property that are looked at; marked elements, and elements around each of them.
@@ -57,7 +59,9 @@ _METAS: Final[Mapping[str, tuple[Callable[[Any], Any], Sequence[str]]]] = {
         ("product:sale_price:currency", "product:price:currency", "og:price:currency", "product:currency"),
     ),
     "availability": (availability_of, ("product:availability", "og:availability")),
-    "sku": (number_of, ("product:retailer_item_id", "product:sku", "og:sku", "product:retailer_part_no")),
+    "sku": (number_of, ("product:sku", "og:sku")),
+    "id": (number_of, ("product:retailer_item_id",)),
+    "mpn": (number_of, ("product:retailer_part_no", "product:mfr_part_no")),
     "gtin": (gtin_of, ("product:gtin", "product:ean", "product:upc", "product:isbn", "og:upc", "og:ean", "og:isbn")),
     "brand": (text_of, ("product:brand", "og:brand", "product:brand:name")),
 }
@@ -136,12 +140,14 @@ def _facts(product: Object, page: Page, ids: Mapping[str, Object]) -> Facts:
     offers = list(islice((offer for part in parts for offer in known.objects(part, _OFFERS)), _MOST_OFFERS))
     own = [offer for offer in offers if _is_here(offer, page) and offer.get("price")] if len(offers) > 1 else []
     near = (product, *own, *offers[:1])
-    skus = (known.first(each, names, number_of) for names in _NUMBERS for each in near)
     told = {
         "name": known.first(product, ("name",), text_of),
         **_price((own[:1] or offers) or [product], known, page),
         "availability": _availability([*(own[:1] or offers), product], known),
-        "sku": next(filter(None, skus), None),
+        **{
+            field: next(filter(None, (known.first(each, names, number_of) for each in near)), None)
+            for field, names in _NUMBERS.items()
+        },
         "gtin": next(filter(None, (known.first(each, _GTINS, gtin_of) for each in near)), None),
         "brand": known.first(product, ("brand", "manufacturer"), text_of),
     }

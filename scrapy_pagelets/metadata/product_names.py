@@ -76,11 +76,14 @@ def _labels(names: str) -> re.Pattern[str]:
 
 
 NUMBER_LABELS: Final = _labels(
-    r"sku|asin|(?:item|product|article|art|part|catalog(?:ue)?|style|model|stock|order|post|ad|listing|deal|lot)\.?\s?"
+    r"sku|asin|(?:item|product|article|art|catalog(?:ue)?|stock|order|post|ad|listing|deal|lot)\.?\s?"
     r"(?:number|code|num|no|nr|id|#|№)\b\.?|item\s?#|artikel(?:nummer|-?nr)?\.?|art\.?[- ]?nr\.?|"
-    r"bestell(?:nummer|-?nr\.?)|produkt(?:nummer|kod|id)|artikkelnummer|varenummer|tuotenumero|r[eé]f[eé]rence|r[eé]f\.?|referencia|referência|"
-    r"código|codice(?: articolo| prodotto)?|c[oó]d\.|артикул|код товара|k[oó]d(?: produktu| zboží| výrobku)?|cikkszám|"
-    r"ürün kodu|stok kodu|品番|商品番号|商品コード|商品编号|货号|상품번호"
+    r"bestell(?:nummer|-?nr\.?)|produkt(?:nummer|kod|id)|artikkelnummer|varenummer|tuotenumero|r[eé]f[eé]rence|r[eé]f\.?|"
+    r"referencia|referência|código|codice(?: articolo| prodotto)?|c[oó]d\.|артикул|код товара|"
+    r"k[oó]d(?: produktu| zboží| výrobku)?|cikkszám|ürün kodu|stok kodu|品番|商品番号|商品コード|商品编号|货号|상품번호"
+)
+MAKERS_NUMBER_LABELS: Final = _labels(
+    r"mpn|(?:manufacturer(?:'s)?\s)?(?:part|model|style)\.?\s?(?:number|code|num|no|nr|id|#|№)\b\.?|herstellernummer|model"
 )
 GTIN_LABELS: Final = _labels(
     r"(?:ean|gtin|upc|isbn)(?:[- ]?(?:13|12|14|8|code|nummer))?|barcode|штрих-?код|strichcode|jan"

@@ -20,6 +20,7 @@ from scrapy_pagelets.metadata.product_names import (
     FORMER,
     GTIN_LABELS,
     IN_STOCK,
+    MAKERS_NUMBER_LABELS,
     NUMBER,
     NUMBER_LABELS,
     OTHER,
@@ -106,8 +107,8 @@ class ShownProduct:
         price, nodes = self._price, self._page.nodes
         if price is None or price.row < 0 or not (price.beside or self._is_sold):
             return False
-        near = nodes.first_leaf[price.row] + _KIN
-        kin = (nodes.signature == nodes.signature[price.row]) & (nodes.tag != TEXT) & (nodes.first_leaf < near)
+        near = (nodes.first_leaf >= self._heading.start) & (nodes.first_leaf < nodes.first_leaf[price.row] + _KIN)
+        kin = near & (nodes.signature == nodes.signature[price.row]) & (nodes.tag != TEXT)
         return bool(np.count_nonzero(kin & (self._around & RELATED == 0)) < _LISTED)
 
     @property
@@ -124,6 +125,8 @@ class ShownProduct:
             "currency": currency_of(price and price.text, self._page.language, self._page.url),
             "availability": self._availability(),
             "sku": self._number(),
+            "id": self._in_address(),
+            "mpn": _first(_word_with_digit, self._labelled(MAKERS_NUMBER_LABELS)),
             "gtin": next(filter(None, map(gtin_of, self._labelled(GTIN_LABELS))), None),
             "brand": self._brand(),
         }
@@ -278,10 +281,10 @@ class ShownProduct:
                     yield value.strip(" :：\n\t")
 
     def _number(self) -> str | None:
-        """The number of the article: behind a label, in an element with its name, or one that the address has, too."""
+        """The number of the article: behind a label, or in an element with its name."""
         named = (self._joined(row) for row in self._rows(NUMBER, _BEFORE, _AFTER))
         behind = (match["value"] if (match := NUMBER_LABELS.match(text)) else text for text in named)
-        return _first(_word_with_digit, self._labelled(NUMBER_LABELS), behind) or self._in_address()
+        return _first(_word_with_digit, self._labelled(NUMBER_LABELS), behind)
 
     def _in_address(self) -> str | None:
         """A number in the address of the page that the page has as a number of its own."""
