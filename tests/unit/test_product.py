@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ URL = "http://shop.example/tea/green-471101.html"
 PROSE = "<p>" + "Leaves of the first harvest, steamed and rolled by hand, for many cups of a mild green tea. " * 3
 CART = "<button class='add-to-cart'>Add to cart</button>"
 PRODUCT_TYPE = "<meta property=og:type content=product>"
-PRODUCT_LD = {
+PRODUCT_LD: dict[str, Any] = {
     "@context": "https://schema.org",
     "@type": "Product",
     "name": "Green &amp; mild",
@@ -69,7 +70,7 @@ def test_json_ld_tells_all():
 
 
 def test_the_graph_is_followed():
-    parts = {
+    parts: dict[str, Any] = {
         "@graph": [
             {"@type": "ItemPage", "mainEntity": {"@id": "#tea"}},
             PRODUCT_LD | {"@id": "#tea", "offers": {"@id": "#offer"}, "brand": {"@id": "#ana"}},
@@ -258,7 +259,7 @@ def test_of_several_products_the_heading_names_one():
 
 
 def nested(depth):
-    value = {"@type": "Product", "name": "Tea", "offers": {"price": 3}}
+    value: dict[str, Any] = {"@type": "Product", "name": "Tea", "offers": {"price": 3}}
     for number in range(depth):
         value = {
             "@type": "Product",
