@@ -103,21 +103,13 @@ class ShownProduct:
 
     @property
     def is_alone(self) -> bool:
-        """Whether it shows a price, right beside the heading or with a control to buy, and few of either kind."""
+        """Whether it shows a price, right beside the heading or with a control to buy, and few others of its kind."""
         price, nodes = self._price, self._page.nodes
         if price is None or price.row < 0 or not (price.beside or self._is_sold):
             return False
         near = (nodes.first_leaf >= self._heading.start) & (nodes.first_leaf < nodes.first_leaf[price.row] + _KIN)
         kin = near & (nodes.signature == nodes.signature[price.row]) & (nodes.tag != TEXT)
-        few = np.count_nonzero(kin & (self._around & RELATED == 0)) < _LISTED
-        return bool(few) or 0 < len(self._buttons) < _LISTED
-
-    @cached_property
-    def _buttons(self) -> list[int]:
-        """The rows of controls to buy, by their names."""
-        named = (self._of_rows & CART > 0) & (self._around & RELATED == 0)
-        found: list[int] = np.flatnonzero(named & np.isin(self._page.nodes.tag, _BUTTONS)).tolist()
-        return found
+        return bool(np.count_nonzero(kin & (self._around & RELATED == 0)) < _LISTED)
 
     @property
     def names_a_price(self) -> bool:
@@ -264,7 +256,8 @@ class ShownProduct:
             return "InStock" if named == {IN_STOCK} else "OutOfStock"
         if not self._is_sold or self._price is None:
             return None
-        states = ["disabled" in nodes.elements[row].attrib for row in self._buttons[:_MOST_READ]]
+        buttons = np.flatnonzero((self._of_rows & CART > 0) & np.isin(nodes.tag, _BUTTONS)).tolist()
+        states = ["disabled" in nodes.elements[row].attrib for row in buttons[:_MOST_READ]]
         return None if states and states[0] else "InStock"
 
     def _is_of_others(self, leaf: int) -> bool:
