@@ -18,7 +18,8 @@ class SegmentPipeline(PagePipeline):
     """Cut the page of an item into pagelets; set ``pagelets``.
 
     Also set ``url``, ``title``, ``language``, ``fetched_at`` and what the page tells of itself (``author``,
-    ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``) if the spider has not.
+    ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``, ``product``) if the spider
+    has not.
     Items that do not come from an HTML page pass unchanged and are counted in ``pagelets/items/no_page``.
     """
 

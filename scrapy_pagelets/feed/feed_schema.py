@@ -134,6 +134,24 @@ TEMPLATES: Final = (
     FeedField("text", "the texts of the template in document order, with blank lines between blocks"),
     FeedField("links", "its hyperlinks in document order, see below", "object", listed=True, parts=TEMPLATE_LINK),
 )
+#: Made by `product.product_of`.
+PRODUCT: Final = (
+    FeedField("name", "what it is called", nullable=True),
+    FeedField(
+        "price",
+        "what it costs now; of several prices, as of sizes, the one that the page shows, else the lowest",
+        "number",
+        nullable=True,
+    ),
+    FeedField("highest_price", "the highest price if there are several", "number", nullable=True),
+    FeedField(
+        "currency", "code of the currency (ISO 4217), `EUR`; null for a `$` that no country explains", nullable=True
+    ),
+    FeedField("availability", "as schema.org calls it: `InStock`, `OutOfStock`, `PreOrder` and others", nullable=True),
+    FeedField("sku", "the number by which the shop knows it", nullable=True),
+    FeedField("gtin", "GTIN, EAN, UPC or ISBN-13 with a check digit that is right", nullable=True),
+    FeedField("brand", "name of its brand or maker", nullable=True),
+)
 _OF_PAGE: Final = (
     FeedField("url", "URL of the response, after redirects"),
     FeedField("title", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'),
@@ -164,6 +182,13 @@ _OF_PAGE: Final = (
     FeedField("description", "what it is about, from its metadata", nullable=True),
     FeedField("image", "absolute URL of the picture that its metadata names", nullable=True),
     FeedField("breadcrumbs", "names of the trail that leads to it; `[]` if there is none", listed=True),
+    FeedField(
+        "product",
+        "the product that the page is about, see below; null if there is none, or several as on a list",
+        "object",
+        nullable=True,
+        parts=PRODUCT,
+    ),
 )
 _FORMS: Final = (
     FeedField(

@@ -18,6 +18,7 @@ from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
 from scrapy_pagelets.metadata.byline import Byline
 from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.product import product_of
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Meta, Page
 from scrapy_pagelets.page.structured_data import (
@@ -32,7 +33,7 @@ from scrapy_pagelets.page.structured_data import (
 )
 
 #: The names of the fields.
-TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs")
+TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "product")
 #: Names of ``<meta>`` elements in the order of precedence, in lower case.
 _AUTHOR: Final = (
     "author article:author parsely-author sailthru.author dc.creator dcterms.creator citation_author byl"
@@ -64,8 +65,8 @@ class Metadata:
     """What a page tells of itself."""
 
     #: ``author`` (names, separated by commas), ``published`` and ``modified`` (ISO 8601, as exact as the page tells
-    #: them), ``canonical``, ``description``, ``image`` and ``breadcrumbs``, by their names in the feed; None, or no
-    #: breadcrumbs, if the page does not tell
+    #: them), ``canonical``, ``description``, ``image``, ``breadcrumbs`` and ``product``, by their names in the feed;
+    #: None, or no breadcrumbs, if the page does not tell
     fields: dict[str, Any]
     trail: Bools  # (m,) the leaves that surely show the breadcrumbs
     #: of the article or product: its own name and those of its authors, and what it costs
@@ -97,6 +98,8 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
     told = _Told(page, objects, marked, canonical)
     byline = Byline(page, headline)
     names, trail = _trail(page, objects, marked)
+    product = product_of(page, headline, told.metas)
+    costs = [str(product["price"])] if product and product["price"] else []
     fields = {
         "author": told.author or _cleaned(byline.author or "") or None,
         "published": told.date("datePublished", _PUBLISHED) or byline.published,
@@ -105,8 +108,9 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
         "description": told.text("description", _DESCRIPTION),
         "image": told.image(),
         "breadcrumbs": names,
+        "product": product,
     }
-    return Metadata(fields, trail, tuple(told.names()), tuple(told.prices()))
+    return Metadata(fields, trail, tuple(told.names()), (*told.prices(), *costs))
 
 
 class _Told:
@@ -117,7 +121,7 @@ class _Told:
         self._ids = by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
-        self._metas = _metas(page.metas)
+        self.metas = _metas(page.metas)
         self._properties = properties_of(marked)
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
@@ -175,7 +179,7 @@ class _Told:
         return found + values_of(self._about.get(name)) if self._about else found
 
     def _meta_values(self, names: Sequence[str]) -> list[str]:
-        return [self._metas[name] for name in names if name in self._metas]
+        return [self.metas[name] for name in names if name in self.metas]
 
     def _of_microdata(self, name: str) -> list[str]:
         return [value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]

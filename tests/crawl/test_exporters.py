@@ -27,11 +27,22 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
     *("url", "title", "headline", "language", "fetched_at"),
-    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs"),
+    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "product"),
     *("text", "comments", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
     *("content_hash", "changed", "changed_share"),
 ]
+
+PRODUCT = {
+    "name": "Tee",
+    "price": 12.5,
+    "highest_price": None,
+    "currency": "EUR",
+    "availability": "InStock",
+    "sku": "T-17",
+    "gtin": None,
+    "brand": None,
+}
 
 
 def line(number: int, **other: Any) -> dict[str, Any]:
@@ -59,6 +70,7 @@ def line(number: int, **other: Any) -> dict[str, Any]:
         "description": None,
         "image": None,
         "breadcrumbs": ["Home", "Straßen"] * (number % 2),
+        "product": PRODUCT if number % 3 else None,
         "text": f"Straße {number} " * 20,
         "comments": None if number % 3 else "So schön 🕷",
         "pagelets": [pagelet] * (number % 4),

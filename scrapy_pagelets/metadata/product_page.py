@@ -1,0 +1,337 @@
+"""The product that a page shows beside its heading: price, availability, number and brand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.product_names import (
+    BRAND,
+    BRAND_LABELS,
+    CART,
+    FORMER,
+    GTIN_LABELS,
+    IN_STOCK,
+    MAKERS_NUMBER_LABELS,
+    NUMBER,
+    NUMBER_LABELS,
+    OTHER,
+    OUT_OF_STOCK,
+    PRICE,
+    REGULAR,
+    RELATED,
+    is_buying,
+    kinds_of,
+    stock_of,
+)
+from scrapy_pagelets.metadata.product_values import amounts_in, currency_of, gtin_of, has_currency, number_of, text_of
+from scrapy_pagelets.page.nodes import TAG, TEXT, rows_tagged
+from scrapy_pagelets.page.page import Page
+
+#: Leaves behind and before the heading that are looked at, for prices, for what stands right beside it, and for labels.
+_AFTER, _BEFORE = 150, 30
+_BESIDE: Final = 6
+_LABELS: Final = 400
+#: Leaves of one price, and characters of it; elements of one path from which on they are those of a list.
+_MOST_LEAVES: Final = 12
+_LONGEST: Final = 80
+_LISTED: Final = 3
+#: Leaves behind a price within which those of a list have others of their kind.
+_KIN: Final = 60
+#: Rows with the name of a price, and leaves without one, that are read.
+_MOST_READ: Final = 40
+_BUTTONS: Final = [TAG[name] for name in ("button", "input", "a")]
+#: Characters and words of a brand.
+_LONGEST_BRAND: Final = 40
+_BRAND_WORDS: Final = 5
+_PRICE_ALONE: Final = re.compile(r"\D{0,16}\d[\d.,'’\s]*\D{0,8}")
+_RANGE: Final = re.compile(r"\D{0,6}?(?:[-–—~〜]|\b(?:to|bis|до|a|à|até|do|tot)\b)\D{0,6}", re.IGNORECASE)
+_OF_UNIT: Final = re.compile(r"\D{0,4}(?:/|\b(?:per|pro|je|par|por|al|за)\b)\s*\w", re.IGNORECASE)
+_NOT_NOW: Final = re.compile(
+    r"\b(?:was|regular|original|rrp|msrp|list|retail|statt|uvp|vorher|avant|antes|prima|van|before|instead of|"
+    r"compare at|saved?|sparen|off|ship\w*|delivery|versand|over|under)\b",
+    re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(r"(?=[\w./-]{3})[\w./-]*\d[\w./-]*")
+_IN_ADDRESS: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
+)
+_MOST_IN_ADDRESS: Final = 3
+_HAS_NUMBER: Final = etree.XPath(
+    "boolean(descendant::*[@value=$it or @data-product-id=$it or @data-productid=$it or @data-id=$it or @data-sku=$it"
+    " or @data-item-id=$it or @data-asin=$it or @data-product=$it or @data-product_id=$it or @data-pid=$it])"
+)
+
+
+class _Price(NamedTuple):
+    lowest: float
+    highest: float | None
+    text: str
+    row: int = -1  # of the element that is named so
+    beside: bool = False  # whether it stands right beside the heading, with its currency
+
+
+class ShownProduct:
+    """The product that a page shows; each value is None if the page does not show it for sure.
+
+    Parameters
+    ----------
+    page : the page
+    headline : its own heading
+    name : what it is called, by which its place is found if it has no heading
+    """
+
+    def __init__(self, page: Page, headline: Headline | None, name: str | None = None) -> None:
+        self._page = page
+        nodes = page.nodes
+        named = nodes.strings.index(name) if headline is None and name in nodes.strings else -1
+        self._heading = nodes.leaves_of(headline.row) if headline else slice(max(named, 0), named + 1)
+        self._kinds = [kinds_of(look) for look in nodes.looks]
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether it shows a price or a control to buy."""
+        return self._is_sold or self._price is not None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it shows a price, right beside the heading or with a control to buy, and few others of its kind."""
+        price, nodes = self._price, self._page.nodes
+        if price is None or price.row < 0 or not (price.beside or self._is_sold):
+            return False
+        near = (nodes.first_leaf >= self._heading.start) & (nodes.first_leaf < nodes.first_leaf[price.row] + _KIN)
+        kin = near & (nodes.signature == nodes.signature[price.row]) & (nodes.tag != TEXT)
+        return bool(np.count_nonzero(kin & (self._around & RELATED == 0)) < _LISTED)
+
+    @property
+    def names_a_price(self) -> bool:
+        """Whether the names of some element speak of a price: a quick look."""
+        return any(kind & PRICE for kind in self._kinds)
+
+    def facts(self) -> dict[str, Any]:
+        """What it shows, by the names of the feed."""
+        price = self._price
+        told = {
+            "price": price and price.lowest,
+            "highest_price": price and price.highest,
+            "currency": currency_of(price and price.text, self._page.language, self._page.url),
+            "availability": self._availability(),
+            "sku": self._number(),
+            "id": self._in_address(),
+            "mpn": _first(_word_with_digit, self._labelled(MAKERS_NUMBER_LABELS)),
+            "gtin": next(filter(None, map(gtin_of, self._labelled(GTIN_LABELS))), None),
+            "brand": self._brand(),
+        }
+        return {field: value for field, value in told.items() if value is not None}
+
+    @cached_property
+    def _is_sold(self) -> bool:
+        """Whether there is a control to buy."""
+        texts = {text for text in self._page.nodes.strings if 2 <= len(text) < 30}
+        return any(kind & CART for kind in self._kinds) or any(map(is_buying, texts))
+
+    @cached_property
+    def _of_rows(self) -> Ints:
+        """(n,) what the names of each row say."""
+        column: Ints = np.array(self._kinds, np.int64)[self._page.nodes.look]
+        return column
+
+    @cached_property
+    def _around(self) -> Ints:
+        """(n,) what those of each row and of the elements around it say."""
+        return self._page.nodes.inherit(self._of_rows.copy(), np.bitwise_or)
+
+    def _rows(self, kind: int, before: int, after: int) -> Iterator[int]:
+        """The rows with a name, but those of other products: behind the heading, then before it."""
+        nodes = self._page.nodes
+        first = nodes.first_leaf
+        chosen = (self._of_rows & kind > 0) & (self._around & RELATED == 0) & (nodes.tag != TEXT)
+        later = chosen & (first >= self._heading.stop) & (first < self._heading.stop + after)
+        earlier = chosen & (first >= self._heading.start - before) & (nodes.last_leaf <= self._heading.start)
+        yield from np.flatnonzero(later).tolist()
+        yield from np.flatnonzero(earlier).tolist()[::-1]
+
+    @cached_property
+    def _price(self) -> _Price | None:
+        """The price that names of elements tell, else one that stands alone, or those of the options to choose from."""
+        named = next(filter(None, (self._read(leaves, row) for leaves, row in self._named())), None)
+        return named or next(filter(None, map(self._read, self._unnamed())), None) or self._of_options()
+
+    def _read(self, leaves: list[int], row: int = -1) -> _Price | None:
+        text = self._text(leaves)
+        amounts = current(text) if len(text) <= _LONGEST else None
+        if amounts is None:
+            return None
+        gap = leaves[0] - self._heading.stop if leaves[0] >= self._heading.stop else self._heading.start - leaves[-1]
+        beside = row >= 0 and self._heading.stop > 0 and gap <= _BESIDE and has_currency(text)
+        return _Price(*amounts, text, row, beside)
+
+    def _named(self) -> Iterator[tuple[list[int], int]]:
+        """The leaves of each price that the names of an element tell, and its row."""
+        nodes = self._page.nodes
+        for row in [*self._rows(PRICE, _BEFORE, _AFTER)][:_MOST_READ]:
+            few = nodes.last_leaf.item(row) - nodes.first_leaf.item(row) <= 2 * _MOST_LEAVES
+            if few and not nodes.anchor.item(row) and not self._is_listed(row):
+                leaves = self._current_leaves(row)
+                if 0 < len(leaves) <= _MOST_LEAVES:
+                    yield leaves, row
+
+    def _current_leaves(self, row: int) -> list[int]:
+        """The leaves of a row that are not of a former price."""
+        nodes = self._page.nodes
+        leaves = range(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+        kinds = {leaf: self._around.item(nodes.leaves.item(leaf)) for leaf in leaves}
+        usable = [leaf for leaf in leaves if not kinds[leaf] & (FORMER | OTHER)]
+        now = [leaf for leaf in usable if not kinds[leaf] & REGULAR]
+        return now if any(map(str.isdigit, self._text(now))) else usable
+
+    def _unnamed(self) -> Iterator[list[int]]:
+        """Each leaf near the heading that says nothing but a price with its currency."""
+        nodes, read = self._page.nodes, 0
+        for leaf in self._window(_AFTER // 2, _BEFORE // 2):
+            text, row = nodes.strings[leaf], nodes.leaves.item(leaf)
+            if len(text) < 30 and _PRICE_ALONE.fullmatch(text) and read < _MOST_READ:
+                read += 1
+                spoilt = self._around.item(row) & (FORMER | OTHER | RELATED) or nodes.anchor.item(row)
+                spoilt = spoilt or nodes.tag[nodes.parent[row]] == TAG["option"]
+                if not spoilt and not self._is_listed(row) and has_currency(text):
+                    yield [leaf]
+
+    def _of_options(self) -> _Price | None:
+        """The prices in the first list of options that has any."""
+        nodes = self._page.nodes
+        lists = map(nodes.leaves_of, rows_tagged(nodes, TAG["select"])[:_MOST_READ])
+        for leaves in (each for each in lists if self._heading.stop <= each.start < self._heading.stop + _AFTER):
+            texts = [
+                text for text in nodes.strings[leaves][:_MOST_READ] if len(text) <= _LONGEST and has_currency(text)
+            ]
+            if amounts := [price[0] for price in map(current, texts) if price]:
+                return _Price(min(amounts), max(amounts) if max(amounts) > min(amounts) else None, texts[0])
+        return None
+
+    def _is_listed(self, row: int) -> bool:
+        """Whether as many elements stand alike as in a list."""
+        shape = self._page.nodes.shape
+        return bool(np.count_nonzero(shape == shape[row]) >= _LISTED)
+
+    def _window(self, after: int, before: int) -> list[int]:
+        """The leaves behind the heading, then those before it, from near to far."""
+        most = len(self._page.nodes.leaves)
+        return [
+            *range(self._heading.stop, min(most, self._heading.stop + after)),
+            *range(self._heading.start - 1, max(-1, self._heading.start - 1 - before), -1),
+        ]
+
+    def _text(self, leaves: Iterable[int]) -> str:
+        """The text of leaves; cents of their own are parted by a point."""
+        nodes, text = self._page.nodes, ""
+        for leaf in leaves:
+            piece = nodes.strings[leaf]
+            if text and text[-1].isdigit() and re.fullmatch(r"\d\d\b\D*", piece):
+                text += "."
+            elif text and not re.search(r"\d[.,]$", text) and not re.match(r"[.,](?:\d|$)", piece):
+                text += " "
+            text += piece
+        return text
+
+    def _availability(self) -> str | None:
+        """What a text or a name near the heading tells; in stock if a control to buy is not switched off."""
+        nodes = self._page.nodes
+        near = [leaf for leaf in self._window(_AFTER, _BEFORE) if len(nodes.strings[leaf]) <= _LONGEST]
+        seen = [leaf for leaf in near if not nodes.hidden[nodes.leaves[leaf]] and not self._is_of_others(leaf)]
+        if any(is_buying(nodes.strings[leaf]) and not self._is_listed(nodes.leaves.item(leaf)) for leaf in seen):
+            return "InStock"
+        if told := next(filter(None, (stock_of(nodes.strings[leaf]) for leaf in seen)), None):
+            return told
+        named = {self._of_rows.item(row) & (IN_STOCK | OUT_OF_STOCK) for row in self._stock_rows()}
+        if len(named) == 1:
+            return "InStock" if named == {IN_STOCK} else "OutOfStock"
+        if not self._is_sold or self._price is None:
+            return None
+        buttons = np.flatnonzero((self._of_rows & CART > 0) & np.isin(nodes.tag, _BUTTONS)).tolist()
+        states = ["disabled" in nodes.elements[row].attrib for row in buttons[:_MOST_READ]]
+        return None if states and states[0] else "InStock"
+
+    def _is_of_others(self, leaf: int) -> bool:
+        return bool(self._around[self._page.nodes.leaves[leaf]] & RELATED)
+
+    def _stock_rows(self) -> Iterator[int]:
+        """The rows with a name of availability: near the heading, or around it."""
+        nodes = self._page.nodes
+        yield from self._rows(IN_STOCK | OUT_OF_STOCK, _BEFORE, _AFTER)
+        if self._heading.stop:
+            around = (nodes.first_leaf <= self._heading.start) & (nodes.last_leaf >= self._heading.stop)
+            yield from np.flatnonzero(around & (self._of_rows & (IN_STOCK | OUT_OF_STOCK) > 0)).tolist()
+
+    def _labelled(self, labels: re.Pattern[str]) -> Iterator[str]:
+        """What stands behind some labels, in the same leaf or in the next one."""
+        strings = self._page.nodes.strings
+        for leaf in self._window(_LABELS, _BEFORE):
+            if len(strings[leaf]) <= _LONGEST and (match := labels.match(strings[leaf].lstrip())):
+                value = match["value"].strip(" :：\n\t") or (strings[leaf + 1] if leaf + 1 < len(strings) else "")
+                if value and len(value) <= _LONGEST and not self._is_of_others(leaf):
+                    yield value.strip(" :：\n\t")
+
+    def _number(self) -> str | None:
+        """The number of the article: behind a label, or in an element with its name."""
+        named = (self._joined(row) for row in self._rows(NUMBER, _BEFORE, _AFTER))
+        behind = (match["value"] if (match := NUMBER_LABELS.match(text)) else text for text in named)
+        return _first(_word_with_digit, self._labelled(NUMBER_LABELS), behind)
+
+    def _in_address(self) -> str | None:
+        """A number in the address of the page that the page has as a number of its own."""
+        parts = urlsplit(self._page.url)
+        numbers = dict.fromkeys(reversed(_IN_ADDRESS.findall(f"{parts.path}?{parts.query}")))
+        some = list(numbers)[:_MOST_IN_ADDRESS]
+        shown = " ".join(text for text in self._page.nodes.strings if len(text) <= _LONGEST) if some else ""
+        return next((it for it in some if _HAS_NUMBER(self._page.root, it=it) or re.search(rf"\b{it}\b", shown)), None)
+
+    def _brand(self) -> str | None:
+        named = (self._joined(row) for row in self._rows(BRAND, _BESIDE, _AFTER // 3))
+        return _first(_brand, self._labelled(BRAND_LABELS), named)
+
+    def _joined(self, row: int) -> str:
+        leaves = self._page.nodes.leaves_of(row)
+        return self._text(range(leaves.start, leaves.stop)) if leaves.stop - leaves.start <= 3 else ""
+
+
+def _first(read: Callable[[str], str | None], *values: Iterable[str]) -> str | None:
+    return next(filter(None, (read(value) for each in values for value in each)), None)
+
+
+def _word_with_digit(text: str) -> str | None:
+    match = _NUMBER.match(text.lstrip("#№ "))
+    return number_of(match[0].rstrip("./-")) if match else None
+
+
+def _brand(text: str) -> str | None:
+    match = BRAND_LABELS.fullmatch(text)
+    name = text_of(match["value"] if match else text) or ""
+    good = len(name) <= _LONGEST_BRAND and len(name.split()) <= _BRAND_WORDS and any(map(str.isalpha, name))
+    return name if good else None
+
+
+def current(text: str) -> tuple[float, float | None] | None:
+    """Return the price in a text, and the highest if it is a range, without former prices and those of a unit.
+
+    >>> current("Was $20.00 Now $15.00"), current("30 € – 40 €"), current("15,99 € (1,60 €/100 g)"), current("soon")
+    ((15.0, None), (30.0, 40.0), (15.99, None), None)
+    """
+    found: list[float] = []
+    end, last = 0, 0.0
+    for amount, start, stop in amounts_in(text):
+        between = text[end:start]
+        if found and found[-1] == last and amount > last and _RANGE.fullmatch(between):
+            return last, amount
+        if not _NOT_NOW.search(between) and text.count("(", 0, start) <= text.count(")", 0, start):
+            found += [] if _OF_UNIT.match(text[stop:]) and found else [amount]
+        end, last = stop, amount
+    return (min(found[:2]), None) if found else None
