@@ -30,12 +30,14 @@ from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision import content, decision
+from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.training.labels import CONTENT, Example
 from scrapy_pagelets.training.model_training import f1
 
 #: Functions of `decision` that find leaves, and of `content` those that `corrected` calls.
 OF_DECISION = (
-    *"comments_of signatures_of asides_of repeats_of link_sections_of rest_of_trails said_of_itself".split(),
+    *"decided_together comments_of signatures_of asides_of repeats_of link_sections_of".split(),
+    *"rest_of_trails said_of_itself".split(),
 )
 OF_CONTENT = (
     *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),
@@ -138,6 +140,11 @@ def labelled_shops(args: argparse.Namespace, referee: ModuleType) -> Iterator[tu
             yield name, site, examples[: args.pages]
 
 
+def as_they_are(_: NodeTable, templateness: Floats) -> Floats:
+    """The templateness of leaves that are not decided together."""
+    return templateness
+
+
 def nothing(*args: Any, **_: Any) -> Any:
     """The leaves that a correction finds which is left out: none."""
     nodes = getattr(args[0], "nodes", args[0])
@@ -151,7 +158,8 @@ class left_out:
         self._former: list[tuple[ModuleType, str, Any]] = []
         self._set(decision, "corrected", in_python(content.corrected))
         for name in names:
-            self._set(content if name in OF_CONTENT else decision, name, nothing)
+            found = as_they_are if name == "decided_together" else nothing
+            self._set(content if name in OF_CONTENT else decision, name, found)
 
     def _set(self, module: ModuleType, name: str, value: Callable[..., Any]) -> None:
         self._former.append((module, name, getattr(module, name)))

@@ -2,7 +2,8 @@
 
 The set has 87 of that benchmark's pages of some 50 shops, ``content/products.warc`` below ``--data .data``. The
 order of some rules was changed after a look at their figures. Prices are compared as decimal numbers, all else as it is
-written. A wrong value counts as a false one and, if the page has a right one, as one that is missing; counts are summed over all pages. Values that the gold does
+written. A wrong value counts as a false one and, if the page has a right one, as one that is missing; counts are summed
+over all pages. Values that the gold does
 not have are left out. Our reading knows each page alone, without its site. Of extruct, the first product in JSON-LD,
 microdata and Open Graph counts; its RDFa takes minutes.
 

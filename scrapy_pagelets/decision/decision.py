@@ -10,6 +10,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of
 from scrapy_pagelets.decision.content import corrected, said_of_itself
+from scrapy_pagelets.decision.items import decided_together
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
@@ -62,7 +63,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     told = metadata_of(page, headline)
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
-        found = corrected(page.nodes, site.templateness(page), headline)
+        found = corrected(page.nodes, decided_together(page.nodes, site.templateness(page)), headline)
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)
