@@ -21,6 +21,7 @@ from scrapy_pagelets.rendering.page_load import ConnectProxy, Permit
 from scrapy_pagelets.session.crawl_session import Component, abort_crawl
 from scrapy_pagelets.session.outgoing import addresses, is_forbidden
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
+from scrapy_pagelets.session.responses import is_html
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class RenderingMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         frames = request.meta.pop(FRAMES, ())
-        if not isinstance(response, HtmlResponse) or isinstance(response, RenderedResponse):
+        if not is_html(response) or isinstance(response, RenderedResponse):
             return response
         if not (request.meta.get(RENDER, self.session.config.render) and 200 <= response.status < 300):
             return response

@@ -6,7 +6,6 @@ with the headers of encoded ones.
 
 from __future__ import annotations
 
-import codecs
 import errno
 import io
 import os
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
+from scrapy_pagelets.archives.sniffing import looks_like_html, other_type
 from scrapy_pagelets.base.errors import PageletsError
 
 #: Bytes of the body of a page. Only compression bombs are larger.
@@ -79,23 +79,26 @@ def checked(body: bytes) -> bytes:
     return body
 
 
+def checked_page(body: bytes) -> bytes:
+    """Return the body, decoded, if it can be a page.
+
+    Raises
+    ------
+    SkipRecord : if it is empty, too large, or something else by its first bytes
+    """
+    if other_type(body):
+        raise SkipRecord("not_html")
+    return checked(body)
+
+
 #: Headers that describe the encoding of a body; they do not apply to the decoded body.
 PACKING: Final = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length"})
-#: Bytes from the beginning of a file that are read to recognise its type.
-SNIFFED: Final = 8192
 _BLANK: Final = re.compile(rb"\r?\n\r?\n")
 #: Bytes of all headers; servers and browsers accept a fraction of that.
 _MAX_HEADERS: Final = 1 << 18
 #: Content encodings of one body. One is normal, two happen by mistake.
 _MAX_ENCODINGS: Final = 8
 _CHUNK: Final = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
-# What a browser recognises as HTML without a declared type (WHATWG MIME Sniffing, Section 7.1), after comments and
-# declarations.
-_HTML_START: Final = re.compile(
-    rb"(?>\s|<!--(?>.*?-->)|<\?xml[^>]*>)*+<"
-    rb"(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/]",
-    re.IGNORECASE | re.DOTALL,
-)
 Headers = dict[str, list[str]]
 
 
@@ -142,14 +145,6 @@ def timestamp(moment: str | datetime) -> str | None:
 def media_type(declared: str) -> str:
     """Return a ``Content-Type`` without its parameters."""
     return declared.partition(";")[0].strip().lower()
-
-
-def looks_like_html(body: bytes) -> bool:
-    """Return True if a browser would treat a body without a declared type as HTML."""
-    start = body[:SNIFFED]
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        start = start.decode("utf-16", "replace").encode()
-    return bool(_HTML_START.match(start.removeprefix(codecs.BOM_UTF8)))
 
 
 def unpacked(headers: Headers, packed: bytes, most: int) -> bytes:

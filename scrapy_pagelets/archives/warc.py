@@ -11,7 +11,17 @@ from urllib.parse import urlsplit
 
 from scrapy_pagelets.archives import record as http
 from scrapy_pagelets.archives import unpacking
-from scrapy_pagelets.archives.record import MAX_BODY, PACKING, SNIFFED, Headers, Record, SkipRecord, checked, opened
+from scrapy_pagelets.archives.record import (
+    MAX_BODY,
+    PACKING,
+    Headers,
+    Record,
+    SkipRecord,
+    checked,
+    checked_page,
+    opened,
+)
+from scrapy_pagelets.archives.sniffing import SNIFFED, looks_like_html
 from scrapy_pagelets.archives.unpacking import Bomb, LookAhead, Unpacked
 
 if TYPE_CHECKING:
@@ -214,10 +224,10 @@ def _html(headers: Headers, packed: bytes) -> bytes:
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")
     try:
-        body = checked(http.unpacked(headers, checked(packed), MAX_BODY))
+        body = checked_page(http.unpacked(headers, checked(packed), MAX_BODY))
     except ValueError:
         raise SkipRecord("encoding") from None
-    if not declared and not http.looks_like_html(body):
+    if not declared and not looks_like_html(body):
         raise SkipRecord("not_html")
     return body
 

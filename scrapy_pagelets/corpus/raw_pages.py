@@ -18,7 +18,7 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.archives import reader
-from scrapy_pagelets.archives.record import Record, SkipRecord, checked, timestamp
+from scrapy_pagelets.archives.record import Record, SkipRecord, checked_page, timestamp
 from scrapy_pagelets.corpus.engines import RAW
 from scrapy_pagelets.corpus.inputs import BUCKETS, Source, file_system, is_remote, reading
 from scrapy_pagelets.page import urls
@@ -179,4 +179,4 @@ def _record(row: dict[str, Any], path: str) -> Record:
         body, content_type = body.encode("utf-8", "replace"), "text/html; charset=utf-8"
     date = row["fetched_at"]
     fetched_at = timestamp(date) if isinstance(date, (str, datetime)) else None
-    return Record(url, {"Content-Type": [content_type]}, 200, checked(body or b""), fetched_at, path, 0)
+    return Record(url, {"Content-Type": [content_type]}, 200, checked_page(body or b""), fetched_at, path, 0)
