@@ -38,6 +38,7 @@ from scrapy_pagelets.session.threads import in_thread, let_go
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+_CUT: Final = "%s ends early, its body in the archive is cut off: what there is of it is cleaned"
 #: Records read by one call in a thread.
 _BATCH: Final = 32
 #: Bytes of the bodies of pages that stay in memory until they are cleaned; parsed, a page takes twenty times as much.
@@ -372,6 +373,8 @@ class ArchiveSpider(Spider):
                 for record in batch:
                     if skipped is not None:  # the first time that the archive is read
                         self.job.read(record)
+                        if record.cut:
+                            self.session.warn("pages/truncated", _CUT, record.url)
                     yield record
                 done += len(batch)
                 if step is not None:

@@ -153,11 +153,12 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
     status, headers, body = _response(record, block)
     if status != 200:
         raise SkipRecord("status")
-    body = _html(headers, body)
+    body, cut = _html(headers, body)
     if not _is_page_url(url):
         raise SkipRecord("no_url")
     kept = {name: values for name, values in headers.items() if name not in PACKING}
-    return Record(url, kept, status, body, http.timestamp(record.headers.get("WARC-Date") or ""), source, offset)
+    moment, cut = record.headers.get("WARC-Date") or "", cut or "WARC-Truncated" in record.headers
+    return Record(url, kept, status, body, http.timestamp(moment), source, offset, cut)
 
 
 def urls(file: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -180,7 +181,7 @@ def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
         if status != 200:
             return None
         with suppress(ValueError):  # the body was stored decoded, with the headers of an encoded one
-            body = http.unpacked(headers, body, MAX_BODY)
+            body, _ = http.unpacked(headers, body, MAX_BODY)
         return headers.get("Content-Type", [""])[0], body
     except (SkipRecord, Bomb, OSError, EOFError, ValueError):
         return None
@@ -219,17 +220,18 @@ def _block(record: WarcRecord, keep: bool) -> bytes:
     return block
 
 
-def _html(headers: Headers, packed: bytes) -> bytes:
+def _html(headers: Headers, packed: bytes) -> tuple[bytes, bool]:
+    """The page in a body, and whether it is cut off."""
     declared = http.media_type(headers.get("Content-Type", [""])[0])
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")
     try:
-        body = checked_page(http.unpacked(headers, checked(packed), MAX_BODY))
+        body, cut = http.unpacked(headers, checked(packed), MAX_BODY)
     except ValueError:
         raise SkipRecord("encoding") from None
     if not declared and not looks_like_html(body):
         raise SkipRecord("not_html")
-    return body
+    return checked_page(body), cut
 
 
 def _is_page_url(url: str) -> bool:

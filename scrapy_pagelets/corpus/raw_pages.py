@@ -58,7 +58,7 @@ def _read_source(number: int, source: Source, started: str) -> Iterator[pa.Table
     skipped: Counter[str] = Counter()
     messages: list[str] = []
     rows: list[dict[str, Any]] = []
-    size = position = 0
+    size = position = cut = 0
 
     def log(message: str, name: str, *more: object) -> None:
         messages.append((message % (name, *more)).replace(os.fspath(name), source.path))
@@ -66,10 +66,11 @@ def _read_source(number: int, source: Source, started: str) -> Iterator[pa.Table
     for position, record in enumerate(_records(source, skipped, log)):
         rows.append(_row((number << POSITION) + position, record, started))
         size += len(record.body)
+        cut += record.cut
         if size >= _RUN:
             yield _sorted(rows)
             rows, size = [], 0
-    found = {"path": source.path, "skipped": dict(skipped), "messages": messages}
+    found = {"path": source.path, "skipped": dict(skipped), "messages": messages, "cut": cut}
     rows.append({"page": number << POSITION, "bucket": -1, "skipped": json.dumps(found)})
     yield _sorted(rows)
 
