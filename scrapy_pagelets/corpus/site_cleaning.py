@@ -32,6 +32,7 @@ from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.robots import NOINDEX, OBEY, marked
 from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.sites.site_store import pack, unpack
 
@@ -42,6 +43,7 @@ _KEPT: Final = 8 << 20
 _BLOCK: Final = 50
 #: Characters of the text of a pagelet that TEMPLATES shows.
 _SHOWN: Final = 200
+_NOT_TO_BE_INDEXED: Final = "it asks not to be indexed, and PAGELETS_ROBOTS is obey"
 Rows = dict[str, list[dict[str, Any]]]
 #: Tables of a site, and those whose last columns count the pages of each class.
 _TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
@@ -88,7 +90,10 @@ def _pages(group: pa.Table, options: CorpusOptions, kept: dict[int, Page] | None
 
 def _clean(row: dict[str, Any], page: Page | None, site: Site, options: CorpusOptions) -> Rows:
     try:
-        record = record_of(page or parse(row, options), site, row["fetched_at"], options)
+        page = page or parse(row, options)
+        if options.robots == OBEY and NOINDEX in page.marks.robots:
+            return {"failure": [{"page": row["page"], "url": row["url"], "reason": _NOT_TO_BE_INDEXED}]}
+        record = record_of(page, site, row["fetched_at"], options)
         return rows_of_record(record, row["page"], options)
     except Exception as error:
         reason = f"it is too large: {error}" if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
@@ -206,14 +211,15 @@ def _hash(name: str) -> int:
 
 
 def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
-    """Parse a row of the schema ``RAW``, and mark what the rules of the user name.
+    """Parse a row of the schema ``RAW``, and mark what the rules of the user name and what the page asks of robots.
 
     Raises
     ------
     TooLarge : if the page exceeds the limits
     """
     page = Page.parse(row["body"], row["url"], row["content_type"], options.limits)
-    return _rules(options.rules, options.started).mark(page)
+    page = _rules(options.rules, options.started).mark(page)
+    return marked(page, row["body"], row["robots"] or "", obey=options.robots == OBEY)
 
 
 @lru_cache(1)

@@ -164,6 +164,7 @@ _OF_PAGE: Final = (
     FeedField("description", "what it is about, from its metadata", nullable=True),
     FeedField("image", "absolute URL of the picture that its metadata names", nullable=True),
     FeedField("breadcrumbs", "names of the trail that leads to it; `[]` if there is none", listed=True),
+    FeedField("robots", "what the page asks of robots, see below: `noindex`; `[]` if it asks nothing", listed=True),
 )
 _FORMS: Final = (
     FeedField(

@@ -78,6 +78,11 @@ class PageRecord:
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
         return {name: known[name] if name in known else getattr(self, name) for name in names}
 
+    @property
+    def robots(self) -> list[str]:
+        """What the page asks of robots."""
+        return list(self.page.marks.robots)
+
     @cached_property
     def text(self) -> str:
         """The content as text."""

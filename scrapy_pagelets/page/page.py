@@ -90,7 +90,7 @@ class Page:
     base : URL that links are relative to: ``<base href>`` or ``url``; "" if too many addresses would be too long
     layout : layout of a rendered page, with the rows of ``nodes``; None if the page was not rendered
     source : the page as it was received, if this one is the browser's tree after rendering; else None
-    marks : what the rules of its host name on it (`rules.host_rules.Rules.mark`)
+    marks : what the rules of its host name on it (`rules.host_rules.Rules.mark`), and what it asks of robots
     """
 
     url: str

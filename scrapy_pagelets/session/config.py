@@ -16,6 +16,7 @@ from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.roles import CONTENT, ROLES
 from scrapy_pagelets.papers.methods import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, LEARNT, METHODS, PAGE_LEVEL
+from scrapy_pagelets.rules.robots import HANDLINGS, TELL
 from scrapy_pagelets.session import values
 
 #: The names of the fields of the feed.
@@ -97,6 +98,8 @@ class Config:
     strict: float = _setting(0.0, values.decimal("give a number from -1, which keeps what is doubtful, to 1", -1, 1))
     #: PAGELETS_RULES: file with rules of the user: what to keep, to strip and to ignore, by host.
     rules: str = _setting("", values.path)
+    #: PAGELETS_ROBOTS: whether what a page asks of robots is told in the feed, or obeyed as well.
+    robots: str = _setting(TELL, values.choice(HANDLINGS))
     #: PAGELETS_STORE: folder for the counts of the sites; without it the job directory, if there is one.
     store: str = _setting("", values.path)
     #: PAGELETS_EARLIER_FEED: feed of an earlier crawl that the contents of pages are compared with.

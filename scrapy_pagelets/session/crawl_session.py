@@ -32,6 +32,7 @@ from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weigh
 from scrapy_pagelets.papers.methods import CLASSIFIER
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.robots import OBEY, marked
 from scrapy_pagelets.rules.rules_file import read as read_rules
 from scrapy_pagelets.session.config import Config, unknown
 from scrapy_pagelets.session.outgoing import Sent
@@ -71,6 +72,8 @@ class CrawlSession:
         if self.config.segmenter_weights:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
+        #: The name by which pages call this robot.
+        self.agent = _product(crawler.settings.get("ROBOTSTXT_USER_AGENT") or crawler.settings.get("USER_AGENT"))
         self.stats = crawler.stats
         self.progress = Progress()
         for sentence in unknown(crawler.settings):
@@ -151,7 +154,8 @@ class CrawlSession:
         self._warn_about(page, response, text)
         if isinstance(response, RenderedResponse):
             page = page_of(response.frames, response.url, page, self.config.limits)
-        page = self.rules.mark(page)
+        asked = ", ".join(tag.decode("latin-1") for tag in response.headers.getlist("X-Robots-Tag"))
+        page = marked(self.rules.mark(page), response.body, asked, self.agent, obey=self.config.robots == OBEY)
         for problem in page.marks.problems:
             if self._is_new(page.url, problem):
                 self.warn("rules/failed", "%s", problem)
@@ -260,6 +264,11 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
         return read(name)
     except ConfigError as error:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
+
+
+def _product(agent: object) -> str:
+    """The name of a user agent, as in ``robots.txt``: in lower case, without version and comments."""
+    return str(agent or "").partition("/")[0].strip().lower()
 
 
 _sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()
