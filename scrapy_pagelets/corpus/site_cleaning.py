@@ -26,6 +26,7 @@ from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.page import text, urls
+from scrapy_pagelets.page.data_text import with_data
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
@@ -217,7 +218,7 @@ def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
     ------
     TooLarge : if the page exceeds the limits
     """
-    page = Page.parse(row["body"], row["url"], row["content_type"], options.limits)
+    page = with_data(Page.parse(row["body"], row["url"], row["content_type"], options.limits))
     page = _rules(options.rules, options.started).mark(page)
     return marked(page, row["body"], row["robots"] or "", obey=options.robots == OBEY)
 

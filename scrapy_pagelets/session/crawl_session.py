@@ -25,8 +25,10 @@ from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.model import load
+from scrapy_pagelets.page.data_text import with_data
 from scrapy_pagelets.page.limits import TooLarge, memory_shortage
 from scrapy_pagelets.page.page import MAX_DEPTH, Page, decode, parse
+from scrapy_pagelets.page.shells import is_shell
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weights
 from scrapy_pagelets.papers.methods import CLASSIFIER
@@ -154,12 +156,27 @@ class CrawlSession:
         self._warn_about(page, response, text)
         if isinstance(response, RenderedResponse):
             page = page_of(response.frames, response.url, page, self.config.limits)
+        else:
+            page = self._with_data(page)
         asked = ", ".join(tag.decode("latin-1") for tag in response.headers.getlist("X-Robots-Tag"))
         page = marked(self.rules.mark(page), response.body, asked, self.agent, obey=self.config.robots == OBEY)
         for problem in page.marks.problems:
             if self._is_new(page.url, problem):
                 self.warn("rules/failed", "%s", problem)
         return page
+
+    def _with_data(self, page: Page) -> Page:
+        """The page with the text of its data; a shell without any is reported."""
+        found = with_data(page)
+        if found is page and not self.config.render and is_shell(page):
+            self._warn_once(
+                page.url,
+                "shell",
+                "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages",
+            )
+        if found is not page and self._is_new(page.url, "from_data"):
+            self.count("pages/from_data")
+        return found
 
     def text(self, response: Response) -> str:
         """Return the text of a response, for the parser; `TooLarge` if it exceeds the limits of the settings."""
