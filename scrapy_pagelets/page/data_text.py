@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lxml import etree
 
+from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page.flattening import build, fold, text_key
 from scrapy_pagelets.page.limits import Limits, TooLarge
 from scrapy_pagelets.page.page import Page, is_bare, parse
@@ -151,7 +152,7 @@ def _elements(texts: Iterable[str]) -> Iterator[etree._Element]:
 
 def _text_element(tag: str, text: str) -> etree._Element:
     element = etree.Element(tag)
-    element.text = "".join(character for character in text if character.isprintable())  # as XML needs it
+    element.text = readable(text)  # XML takes no control characters
     return element
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -22,6 +23,8 @@ _KNOWN: Final = frozenset(
 _SHORT: Final = {"none": (NOINDEX, NOFOLLOW)}
 #: Directives that have a value behind a colon, as the name of a robot has its directives.
 _WITH_VALUE: Final = frozenset("max-snippet max-image-preview max-video-preview unavailable_after".split())
+#: The name of a robot, or a directive with a value; in the time of a date, other words are before the colon.
+_ROBOT: Final = re.compile(r"\s*([\w.*-]+)\s*:")
 #: Parts of a header or of an element that are read.
 _MOST: Final = 100
 _HIDDEN_FROM_SNIPPETS: Final = etree.XPath("descendant-or-self::*[@data-nosnippet]")
@@ -65,9 +68,9 @@ def of_header(header: str, agent: str = "") -> Iterator[str]:
     """
     applies = True
     for part in header.split(",", _MOST):
-        name, colon, rest = part.partition(":")
-        if colon and (name := name.strip().lower()) not in _WITH_VALUE:
-            applies, part = name in ("*", agent), rest
+        named = _ROBOT.match(part)
+        if named and (name := named[1].lower()) not in _WITH_VALUE:
+            applies, part = name in ("*", agent), part[named.end() :]
         if applies:
             yield from _named([part])
 

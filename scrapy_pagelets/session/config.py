@@ -26,6 +26,8 @@ FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELET
 SWITCHES: Final = tuple(field.name for field in fields(Switches))
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
+#: Of the rendering: only what needs it.
+AUTO: Final = "auto"
 SCOPES: Final = ("auto", "all", "site")
 #: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
 FEW: Final = 10
@@ -108,8 +110,9 @@ class Config:
     templates: str = _setting("", values.path)
     #: PAGELETS_REPORT: HTML file that gets a report on the feed when the crawl ends.
     report: str = _setting("", values.path)
-    #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` takes precedence.
-    render: bool = _setting(False, values.flag)
+    #: PAGELETS_RENDER: whether pages are rendered in a browser, ``auto`` for those that are shells of scripts; request
+    #: meta ``pagelets_render`` takes precedence.
+    render: bool | str = _setting(False, values.flag_or(AUTO))
     #: PAGELETS_RENDER_SCRIPTS: whether scripts of rendered pages run.
     render_scripts: bool = _setting(True, values.flag)
     #: PAGELETS_RENDER_TIMEOUT: seconds that rendering a page may take.

@@ -59,6 +59,9 @@ _LARGE: Final = 10_000_000
 _REPORTED: Final = 10_000
 
 
+_SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"
+
+
 class CrawlSession:
     """The state of one crawl, which its components share: settings, sites, parsed pages and stored responses."""
 
@@ -168,14 +171,12 @@ class CrawlSession:
     def _with_data(self, page: Page) -> Page:
         """The page with the text of its data; a shell without any is reported."""
         found = with_data(page)
-        if found is page and not self.config.render and is_shell(page):
-            self._warn_once(
-                page.url,
-                "shell",
-                "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages",
-            )
+        if self.config.render:
+            return found
         if found is not page and self._is_new(page.url, "from_data"):
             self.count("pages/from_data")
+        elif found is page and is_shell(page):
+            self._warn_once(page.url, "shells", _SHELL)
         return found
 
     def text(self, response: Response) -> str:

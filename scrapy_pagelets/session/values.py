@@ -68,6 +68,22 @@ def flag(value: Any) -> bool:
     return _refuse(value, "give True or False, 1 or 0") if read is None else read
 
 
+def flag_or(*names: str) -> Reader:
+    """Return a reader of a boolean or of one of some names.
+
+    >>> flag_or("auto")("auto"), flag_or("auto")("1")
+    ('auto', True)
+    """
+
+    def read(value: Any) -> bool | str:
+        known = _FLAGS.get(str(value).lower()) if isinstance(value, bool | int | str) else None
+        if known is None and value not in names:
+            _refuse(value, f"give True or False, 1 or 0, or {' or '.join(names)}")
+        return value if known is None else known
+
+    return read
+
+
 def choice(allowed: Iterable[str]) -> Reader:
     """Return a reader of one of the allowed names."""
     names = tuple(allowed)
