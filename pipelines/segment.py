@@ -49,7 +49,9 @@ class SegmentPipeline(PagePipeline):
 
     def _values(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
         """The fields that a spider may set itself, and our own."""
-        ours, own = context.record.values(SEGMENT), context.record.values(PAGE)
+        is_left_out = self.session.config.field_name("pagelets") is None
+        ours = {} if is_left_out else context.record.values(SEGMENT)
+        own = context.record.values(PAGE)
         for name in own["robots"]:
             self.session.count(f"robots/{name}")
         return own, ours

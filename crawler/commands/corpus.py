@@ -98,6 +98,7 @@ def corpus_options(config: Config) -> CorpusOptions:
         page_level.load(config.classifier)
     return CorpusOptions.of(
         config,
+        lean=False,
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         threshold=Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
         within_sites=config.duplicates_scope == "site",

@@ -238,6 +238,9 @@ FEED: Final = (
     *_set_by(RECRAWL, _CHANGE),
 )
 
+#: The fields that the lean feed does without.
+HEAVY: Final = ("pagelets", "template", "similarity", "sketch", "content_hash", "changed", "changed_share")
+
 
 def arrow_type(field: FeedField) -> pa.DataType:
     """The Arrow type of the column of a field; pyarrow must be installed."""

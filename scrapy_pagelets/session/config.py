@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.document.blocks import Switches
 from scrapy_pagelets.duplicates.sketch import LEAST, Threshold
-from scrapy_pagelets.feed.feed_schema import FEED
+from scrapy_pagelets.feed.feed_schema import FEED, HEAVY
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.roles import CONTENT, ROLES
 from scrapy_pagelets.papers.methods import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, LEARNT, METHODS, PAGE_LEVEL
@@ -31,6 +31,7 @@ AUTO: Final = "auto"
 SCOPES: Final = ("auto", "all", "site")
 #: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
 FEW: Final = 10
+_LEAN: Final[Mapping[str, None]] = MappingProxyType(dict.fromkeys(HEAVY))
 _PREFIX: Final = "PAGELETS_"
 #: Settings that do not work in a shared crawl.
 _NOT_SHARED: Final = ("store", "templates", "report", "index", "index_purge")
@@ -142,8 +143,8 @@ class Config:
     redis_key: str = _setting("", values.words)
     #: PAGELETS_REDIS_LEASE: seconds without a sign of life after which other processes take over the requests of one.
     redis_lease: float = _setting(30.0, values.decimal("give seconds, from 1 to 3600", 1, 3600))
-    #: PAGELETS_FIELDS: other names for fields of the feed, None to leave a field out.
-    fields: Mapping[str, str | None] = _setting(MappingProxyType({}), values.names(FIELDS))
+    #: PAGELETS_FIELDS: other names for fields of the feed, None to leave a field out; ``lean`` leaves out heavy ones.
+    fields: Mapping[str, str | None] = _setting(MappingProxyType({}), values.names(FIELDS, {"lean": _LEAN}))
 
     def __post_init__(self) -> None:
         for setting in fields(self):
@@ -183,6 +184,11 @@ class Config:
         return cls(**{name: value for name, value in all_values.items() if value is not None})
 
     @property
+    def lean(self) -> bool:
+        """Whether the feed does without what is heavy, and chunks without their paths."""
+        return self.fields == _LEAN
+
+    @property
     def segmenter_options(self) -> dict[str, str]:
         """Keyword arguments of the segmenter."""
         return {"weights": self.segmenter_weights} if self.segmenter_weights else {}
@@ -215,11 +221,19 @@ class Config:
         line: dict[str, Any] = {field.name: [] if field.listed else None for field in FEED if not field.optional} | {
             "url": url
         }
-        return {field: value for name, value in line.items() if (field := self.field_name(name)) is not None}
+        return {
+            field: value
+            for name, value in line.items()
+            if (field := self.field_name(name)) is not None and not (self.lean and _is_off(name, self))
+        }
 
     def field_name(self, name: str) -> str | None:
         """Return the name of a feed field in items, None if the field is left out."""
         return self.fields.get(name, name)
+
+
+def _is_off(name: str, config: Config) -> bool:
+    return any(field.name == name and not field.is_on(config) for field in FEED)
 
 
 _READERS: Final[Mapping[str, values.Reader]] = {f.name: f.metadata["read"] for f in fields(Config)}

@@ -146,12 +146,15 @@ def server(value: Any) -> str:
     return name
 
 
-def names(allowed: Iterable[str]) -> Reader:
-    """Return a reader of new names for allowed ones, None to leave one out: a dictionary, or a JSON object."""
+def names(allowed: Iterable[str], presets: Mapping[str, Mapping[str, str | None]]) -> Reader:
+    """Return a reader of new names for allowed ones, None to leave one out: a dictionary, JSON, or a preset."""
     check = choice(allowed)
     takes = 'map names of the feed to new names, {"text": "body"}, or to None (null in JSON) to leave a field out'
+    takes += "".join(f", or give {preset}" for preset in presets)
 
     def read(value: Any) -> Mapping[str, str | None]:
+        if isinstance(value, str) and value in presets:
+            return presets[value]
         try:
             mapping = json.loads(value) if isinstance(value, str) else dict(value)
         except (TypeError, ValueError, RecursionError):

@@ -48,7 +48,7 @@ def test_directives_of_the_metadata(head, robots):
         ("noarchive, googlebot: noindex", ["noarchive"]),
         ("unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, noindex", ["noindex"]),
         ("max-snippet: 20, *: nofollow", ["nofollow"]),
-        (":,:,,noindex", []),
+        (":,:,,noindex", ["noindex"]),
     ],
 )
 def test_directives_of_the_header(header, robots):
