@@ -163,10 +163,14 @@ class SiteSpider(Spider):
         start = response.meta.get("pagelets_start", False)
         if not is_html(response):
             self.settle(response.request)
-            self.session.count("pages/not_html")
+            kind = other_type(response.body) if isinstance(response, HtmlResponse) else ""
+            if kind:
+                self.session.warn("pages/not_html", "%s is labelled HTML, but it is %s", response.url, kind)
+            else:
+                self.session.count("pages/not_html")
             if start:
                 declared = (response.headers.get("Content-Type") or b"").decode("latin-1")
-                kind = other_type(response.body) or visible(declared) or type(response).__name__
+                kind = kind or visible(declared) or type(response).__name__
                 self._lose_start("%s is not an HTML page (%s): give the URL of a page", response.url, kind)
             return
         self._received += 1
