@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sys
 import traceback
 from collections import Counter
@@ -59,6 +60,7 @@ _LARGE: Final = 10_000_000
 _REPORTED: Final = 10_000
 
 
+_PRODUCT: Final = re.compile(r"[\w-]+")
 _SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"
 
 
@@ -286,7 +288,8 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
 
 def _product(agent: object) -> str:
     """The name of a user agent, as in ``robots.txt``: in lower case, without version and comments."""
-    return str(agent or "").partition("/")[0].strip().lower()
+    match = _PRODUCT.match(str(agent or ""))
+    return match[0].lower() if match else ""
 
 
 _sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()
