@@ -186,7 +186,7 @@ class ArchiveSpider(Spider):
                 last.append((number, *place))
             else:
                 yield number, record
-        with Reader() as reader:
+        with Reader(self.session.resources) as reader:
             for number, source, offset in last:
                 try:
                     record = await in_thread(reader.read, source, offset, self.base)
@@ -368,7 +368,8 @@ class ArchiveSpider(Spider):
         """
         done = bytes_before = 0
         for source in self.sources:
-            all_records = records(source, self.base, skipped, logger.warning if skipped is not None else logger.debug)
+            log = logger.warning if skipped is not None else logger.debug
+            all_records = records(source, self.base, skipped, log, self.session.resources)
             while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
                 for record in batch:
                     if skipped is not None:  # the first time that the archive is read

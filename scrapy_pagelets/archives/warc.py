@@ -6,6 +6,7 @@ import itertools
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
@@ -133,8 +134,12 @@ class Finder:
         self._walking.close()
 
 
-def page(record: WarcRecord, source: str, offset: int) -> Record:
-    """Return the page of a record.
+#: Finds the page of an earlier record by its URL and the digest of its body, "" for what is not known.
+Originals = Callable[[str, str], Record | None]
+
+
+def page(record: WarcRecord, source: str, offset: int, originals: Originals | None = None) -> Record:
+    """Return the page of a record; for a revisit, that of the record with its body, if it is of another URL.
 
     Raises
     ------
@@ -145,6 +150,8 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
 
     is_page = record.record_type in (WarcRecordType.response, WarcRecordType.resource)
     block = _block(record, keep=is_page)
+    if record.record_type == WarcRecordType.revisit and originals is not None:
+        return _revisited(record, source, offset, originals)
     if not is_page:
         raise SkipRecord("type")
     url = _url(record)
@@ -161,13 +168,23 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
     return Record(url, kept, status, body, http.timestamp(moment), source, offset, cut)
 
 
-def urls(file: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Yield offset, as from `walk`, and URL of each response of any content type."""
+def _revisited(record: WarcRecord, source: str, offset: int, originals: Originals) -> Record:
+    url, earlier = _url(record), _url(record, b"WARC-Refers-To-Target-URI")
+    # The same page at another time would come twice.
+    found = originals(earlier, record.headers.get("WARC-Payload-Digest") or "") if url != earlier else None
+    if found is None or found.url == url or not _is_page_url(url):
+        raise SkipRecord("type")
+    fetched_at = http.timestamp(record.headers.get("WARC-Date") or "")
+    return replace(found, url=url, fetched_at=fetched_at, source=source, offset=offset)
+
+
+def urls(file: BinaryIO) -> Iterator[tuple[int, str, str]]:
+    """Yield offset, as from `walk`, URL, and digest of the body ("" for none) of each response of any content type."""
     from fastwarc.warc import WarcRecordType
 
     for offset, record in walk(file):
         if record.record_type in (WarcRecordType.response, WarcRecordType.resource):
-            yield offset, _url(record)
+            yield offset, _url(record), record.headers.get("WARC-Payload-Digest") or ""
 
 
 def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
@@ -189,8 +206,8 @@ def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
         finder.close()
 
 
-def _url(record: WarcRecord) -> str:
-    return http.text(record.headers.get_bytes(b"WARC-Target-URI", b"") or b"").strip().strip("<>")
+def _url(record: WarcRecord, header: bytes = b"WARC-Target-URI") -> str:
+    return http.text(record.headers.get_bytes(header, b"") or b"").strip().strip("<>")
 
 
 def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:

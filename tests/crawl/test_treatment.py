@@ -8,7 +8,7 @@ from warcio.warcwriter import WARCWriter
 
 from tests.crawling import answer, crawl, page, run_spider
 from tests.server import Reply, SiteServer, html
-from tests.unit.test_archives import HTML, response
+from tests.unit.test_archives import HTML, response, revisited_archive
 
 NAMES = ["home", *"abcdefgh"]
 
@@ -113,8 +113,9 @@ def test_a_shell_has_the_text_of_its_data_or_is_reported(tmp_path):
     data = {"props": {"post": {"title": "Drying", "body": text}}}
     shell = '<title>{}</title><div id="__next">Loading</div><script src="/a.js"></script>{}'
     script = f'<script id="__NEXT_DATA__" type="application/json">{json.dumps(data)}</script>'
-    records = [("data", shell.format("Drying", script).encode(), []), ("empty", shell.format("Empty", "").encode(), [])]
-    found = crawl(tmp_path, "archive", path=warc(tmp_path / "a.warc", records))
+    pages = {"data": shell.format("Drying", script), "empty": shell.format("Empty", "")}
+    path = warc(tmp_path / "a.warc", [(name, body.encode(), ()) for name, body in pages.items()])
+    found = crawl(tmp_path, "archive", path=path)
     assert found.lines[0]["text"] == f"Drying\n\n{text.strip()}"
     assert found.lines[0]["pagelets"][0]["xpaths"] == []
     assert (found.stat("pages/from_data"), found.stat("pages/shells")) == (1, 1)
@@ -132,4 +133,13 @@ def test_the_lean_feed(tmp_path):
         )
         assert {"url", "title", "headline", "markdown", "published", "robots"} <= line.keys()
         assert all("xpaths" not in chunk and chunk["markdown"] for chunk in line["chunks"])
+    assert found.warnings == []
+
+
+def test_revisits_give_the_pages_that_they_refer_to(tmp_path):
+    revisited_archive(tmp_path, ["1.warc", "2.warc"])
+    found = crawl(tmp_path, "archive", path=tmp_path / "*.warc", settings={"PAGELETS_DUPLICATES": "off"})
+    assert [line["url"].rpartition("/")[2] for line in found.lines] == ["a", "b", "a2", "b2"]
+    texts = [line["text"] for line in found.lines]
+    assert texts[0] == texts[2] != texts[1] == texts[3]
     assert found.warnings == []
