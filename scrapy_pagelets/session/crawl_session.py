@@ -42,6 +42,7 @@ from scrapy_pagelets.session.outgoing import Sent
 from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.requests import AnsweredRequests, key_of
 from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
+from scrapy_pagelets.session.responses import CutBodies
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
 from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
@@ -61,6 +62,7 @@ _REPORTED: Final = 10_000
 
 
 _PRODUCT: Final = re.compile(r"[\w-]+")
+_CUT: Final = "%s ends early, its body breaks off: what there is of it is cleaned"
 _SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"
 
 
@@ -122,6 +124,7 @@ class CrawlSession:
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
         self._reported = RecentKeys(_REPORTED)
+        self._cut_bodies = CutBodies(crawler, lambda url: self._warn_once(url, "truncated", _CUT))
         self._lost: Counter[tuple[str, str]] = Counter()
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)

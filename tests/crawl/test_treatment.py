@@ -143,3 +143,16 @@ def test_revisits_give_the_pages_that_they_refer_to(tmp_path):
     texts = [line["text"] for line in found.lines]
     assert texts[0] == texts[2] != texts[1] == texts[3]
     assert found.warnings == []
+
+
+def test_downloaded_pages_that_break_off_are_counted(tmp_path):
+    packed = {name: gzip.compress(with_head(name).encode()) for name in "ab"}
+    routes = site() | {
+        "/a": lambda path: html(packed["a"][: len(packed["a"]) * 3 // 4], Content_Encoding="gzip"),
+        "/b": lambda path: html(packed["b"], Content_Encoding="gzip"),
+    }
+    with SiteServer(routes=routes) as server:
+        found = crawl(tmp_path, "site", url=server.url(""))
+        assert found.warnings == [f"{server.url('a')} ends early, its body breaks off: what there is of it is cleaned"]
+    assert found.stat("pages/truncated") == 1
+    assert {"a", "b"} <= {line["url"].rpartition("/")[2] for line in found.lines if line["text"]}
