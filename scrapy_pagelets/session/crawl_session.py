@@ -124,7 +124,7 @@ class CrawlSession:
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
         self._reported = RecentKeys(_REPORTED)
-        self._cut_bodies = CutBodies(crawler, lambda url: self._warn_once(url, "truncated", _CUT))
+        self.cut_bodies = CutBodies(crawler, lambda url: self._warn_once(url, "truncated", _CUT))
         self._lost: Counter[tuple[str, str]] = Counter()
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)

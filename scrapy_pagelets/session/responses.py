@@ -32,11 +32,10 @@ class CutBodies:
     def __init__(self, crawler: Crawler, report: Callable[[str], None]) -> None:
         self._report = report
         self._lengths: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
-        crawler.signals.connect(self.response_downloaded, signals.response_downloaded)
         crawler.signals.connect(self.response_received, signals.response_received)
 
-    def response_downloaded(self, response: Response, request: Request) -> None:
-        """Remember the length that the page should have."""
+    def arrived(self, request: Request, response: Response) -> None:
+        """Remember the length that the page of a packed response should have."""
         if (response.headers.get("Content-Encoding") or b"").strip().lower() in (b"gzip", b"x-gzip"):
             self._lengths[request] = int.from_bytes(response.body[-_LENGTH:], "little")
 
