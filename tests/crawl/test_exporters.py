@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
     *("url", "title", "headline", "language", "fetched_at"),
-    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs"),
+    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "robots"),
     *("text", "comments", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
     *("content_hash", "changed", "changed_share"),
@@ -59,6 +59,7 @@ def line(number: int, **other: Any) -> dict[str, Any]:
         "description": None,
         "image": None,
         "breadcrumbs": ["Home", "Straßen"] * (number % 2),
+        "robots": ["noindex"] * (number % 2),
         "text": f"Straße {number} " * 20,
         "comments": None if number % 3 else "So schön 🕷",
         "pagelets": [pagelet] * (number % 4),
