@@ -42,6 +42,7 @@ class ArchivedMiddleware(Component):
     def _read(self, source: str, offset: int, base: str) -> Response:
         try:
             with self._reading:
+                self._reader.resources = self.session.resources
                 record = self._reader.read(source, offset, base)
         except ArchiveError as error:
             raise IgnoreRequest(str(error)) from None

@@ -82,6 +82,7 @@ class HandoverMiddleware(Component):
         return response
 
     def process_response(self, request: Request, response: Response) -> Response:
+        self.session.cut_bodies.arrived(request, response)
         if HANDOVER_TOKEN in request.meta:
             request.meta[RECEIVED] = response.copy()  # decompression changes the headers in place
         return response

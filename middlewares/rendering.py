@@ -15,12 +15,15 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.middlewares.archived import ARCHIVED
+from scrapy_pagelets.page.shells import is_shell
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.page_load import ConnectProxy, Permit
+from scrapy_pagelets.session.config import AUTO
 from scrapy_pagelets.session.crawl_session import Component, abort_crawl
 from scrapy_pagelets.session.outgoing import addresses, is_forbidden
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
+from scrapy_pagelets.session.responses import is_html
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 if TYPE_CHECKING:
@@ -34,9 +37,10 @@ RENDER = "pagelets_render"
 class RenderingMiddleware(Component):
     """Render pages, so that their tree is that of the browser and every node has a layout.
 
-    ``PAGELETS_RENDER`` renders all pages, request meta ``pagelets_render`` single ones. No page is downloaded twice:
-    the browser loads the response that Scrapy has downloaded or read from an archive, and requests only the resources
-    of the page, from the network or that archive. Body and selectors of the response stay as received.
+    ``PAGELETS_RENDER`` renders all pages, or with ``auto`` those that are shells of scripts; request meta
+    ``pagelets_render`` renders single ones. No page is downloaded twice: the browser loads the response that Scrapy has
+    downloaded or read from an archive, and requests only the resources of the page, from the network or that archive.
+    Body and selectors of the response stay as received.
 
     scrapy-playwright starts the browser with your ``PLAYWRIGHT_`` settings. A page that cannot be rendered is processed
     without layout and counted in ``pagelets/render/failed/<why>``.
@@ -60,13 +64,16 @@ class RenderingMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         frames = request.meta.pop(FRAMES, ())
-        if not isinstance(response, HtmlResponse) or isinstance(response, RenderedResponse):
+        if not is_html(response) or isinstance(response, RenderedResponse):
             return response
-        if not (request.meta.get(RENDER, self.session.config.render) and 200 <= response.status < 300):
+        wanted = request.meta.get(RENDER, self.session.config.render)
+        if not (wanted and 200 <= response.status < 300):
             return response
         if frames:
             return response.replace(cls=RenderedResponse, frames=frames)
         try:
+            if wanted == AUTO and not await self.session.compute(len(response.body), self._needs_rendering, response):
+                return response
             return await self._rendered(request, response)
         except MissingBrowser as error:
             self._missing = True
@@ -76,6 +83,9 @@ class RenderingMiddleware(Component):
         except Exception:
             self.session.failed(response.url)
         return response
+
+    def _needs_rendering(self, response: HtmlResponse) -> bool:
+        return is_shell(self.session.page(response))
 
     async def _rendered(self, request: Request, response: HtmlResponse) -> RenderedResponse:
         if self._missing:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from scrapy.exceptions import DropItem
+
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
+from scrapy_pagelets.rules.robots import NOINDEX, OBEY
 from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
 
 _NO_PAGE: Final = (
@@ -17,9 +20,10 @@ _NO_PAGE: Final = (
 class SegmentPipeline(PagePipeline):
     """Cut the page of an item into pagelets; set ``pagelets``.
 
-    Also set ``url``, ``title``, ``language``, ``fetched_at`` and what the page tells of itself (``author``,
+    Also set ``url``, ``title``, ``language``, ``fetched_at``, ``robots`` and what the page tells of itself (``author``,
     ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``, ``product``) if the spider
-    has not.
+    has not. ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed; ``pagelets/robots/dropped``
+    counts them, and ``pagelets/robots/<directive>`` the items of pages with a directive.
     Items that do not come from an HTML page pass unchanged and are counted in ``pagelets/items/no_page``.
     """
 
@@ -35,6 +39,9 @@ class SegmentPipeline(PagePipeline):
 
     async def process_page(self, item: Any, context: PageContext) -> None:
         own, ours = await self.computed(self._values, context) or ({}, {})
+        if NOINDEX in own.get("robots", ()) and self.session.config.robots == OBEY:
+            self.session.count("robots/dropped")
+            raise DropItem(f"the page asks not to be indexed: {context.url}", log_level="DEBUG")
         for name, value in own.items():
             self.fields.fill(item, name, value)
         for name, value in ours.items():
@@ -42,5 +49,9 @@ class SegmentPipeline(PagePipeline):
 
     def _values(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
         """The fields that a spider may set itself, and our own."""
-        ours = context.record.values(SEGMENT)
-        return context.record.values(PAGE), ours
+        is_left_out = self.session.config.field_name("pagelets") is None
+        ours = {} if is_left_out else context.record.values(SEGMENT)
+        own = context.record.values(PAGE)
+        for name in own["robots"]:
+            self.session.count(f"robots/{name}")
+        return own, ours

@@ -98,6 +98,7 @@ def corpus_options(config: Config) -> CorpusOptions:
         page_level.load(config.classifier)
     return CorpusOptions.of(
         config,
+        lean=False,
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         threshold=Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
         within_sites=config.duplicates_scope == "site",
@@ -121,6 +122,8 @@ def _show(report: Report, out: Path) -> int:
     show(f"{counted(report.templates, 'template')}, {counted(report.links, 'link')}")
     if report.skipped:
         warn(f"left out: {', '.join(f'{count} {reason}' for reason, count in sorted(report.skipped.items()))}")
+    if report.cut:
+        warn(f"{counted(report.cut, 'page')} cut off in the archives, of which only the beginning is cleaned")
     for why, count, url in report.failures:
         warn(f"{counted(count, 'page')} could not be cleaned, the first is {url}: {why}")
     for sentence in report.broken:

@@ -38,6 +38,7 @@ from scrapy_pagelets.session.threads import in_thread, let_go
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+_CUT: Final = "%s ends early, its body in the archive is cut off: what there is of it is cleaned"
 #: Records read by one call in a thread.
 _BATCH: Final = 32
 #: Bytes of the bodies of pages that stay in memory until they are cleaned; parsed, a page takes twenty times as much.
@@ -185,7 +186,7 @@ class ArchiveSpider(Spider):
                 last.append((number, *place))
             else:
                 yield number, record
-        with Reader() as reader:
+        with Reader(self.session.resources) as reader:
             for number, source, offset in last:
                 try:
                     record = await in_thread(reader.read, source, offset, self.base)
@@ -367,11 +368,14 @@ class ArchiveSpider(Spider):
         """
         done = bytes_before = 0
         for source in self.sources:
-            all_records = records(source, self.base, skipped, logger.warning if skipped is not None else logger.debug)
+            log = logger.warning if skipped is not None else logger.debug
+            all_records = records(source, self.base, skipped, log, self.session.resources)
             while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
                 for record in batch:
                     if skipped is not None:  # the first time that the archive is read
                         self.job.read(record)
+                        if record.cut:
+                            self.session.warn("pages/truncated", _CUT, record.url)
                     yield record
                 done += len(batch)
                 if step is not None:

@@ -19,6 +19,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
+from scrapy_pagelets.archives.sniffing import other_type
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
@@ -30,6 +31,7 @@ from scrapy_pagelets.page.urls import host_of, is_page, key
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
 from scrapy_pagelets.session.requests import fingerprint_of
+from scrapy_pagelets.session.responses import is_html
 from scrapy_pagelets.session.scrapy_hooks import before_scraper_closes, mark_failed
 from scrapy_pagelets.session.threads import in_waiting_thread
 
@@ -159,12 +161,16 @@ class SiteSpider(Spider):
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         start = response.meta.get("pagelets_start", False)
-        if not isinstance(response, HtmlResponse):
+        if not is_html(response):
             self.settle(response.request)
-            self.session.count("pages/not_html")
+            kind = other_type(response.body) if isinstance(response, HtmlResponse) else ""
+            if kind:
+                self.session.warn("pages/not_html", "%s is labelled HTML, but it is %s", response.url, kind)
+            else:
+                self.session.count("pages/not_html")
             if start:
                 declared = (response.headers.get("Content-Type") or b"").decode("latin-1")
-                kind = visible(declared) or type(response).__name__
+                kind = kind or visible(declared) or type(response).__name__
                 self._lose_start("%s is not an HTML page (%s): give the URL of a page", response.url, kind)
             return
         self._received += 1

@@ -12,7 +12,8 @@ from re import compile as pattern
 from typing import Final
 from urllib.parse import quote
 
-from scrapy_pagelets.archives.record import MAX_BODY, SNIFFED, Record, SkipRecord, checked, looks_like_html, opened
+from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked_page, opened
+from scrapy_pagelets.archives.sniffing import SNIFFED, looks_like_html
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
@@ -56,7 +57,7 @@ def page(path: str, base: str) -> Record:
     if not _is_html_file(path) and os.path.exists(path):
         raise SkipRecord("not_html")
     with opened(path) as file:
-        body = checked(file.read(MAX_BODY + 1))
+        body = checked_page(file.read(MAX_BODY + 1))
     return Record(_url(path, base), {"Content-Type": ["text/html"]}, 200, body, None, path, 0)
 
 

@@ -12,6 +12,7 @@ from typing import Self
 from scrapy_pagelets.archives import folders, warc
 from scrapy_pagelets.archives.folders import is_warc
 from scrapy_pagelets.archives.record import ArchiveError, Record, SkipRecord, opened
+from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.archives.unpacking import Bomb
 
 __all__ = ["ArchiveError", "Reader", "Record", "expand", "records"]
@@ -49,7 +50,11 @@ def expand(path: str) -> list[str]:
 
 
 def records(
-    source: str, base: str = "", skipped: Counter[str] | None = None, log: Callable[..., None] = logger.warning
+    source: str,
+    base: str = "",
+    skipped: Counter[str] | None = None,
+    log: Callable[..., None] = logger.warning,
+    resources: Resources | None = None,
 ) -> Iterator[Record]:
     """Read the pages of one source in order; bad data never raises an error.
 
@@ -58,12 +63,14 @@ def records(
     source : a source as listed by `expand`
     base : prefix of the URL of an HTML file, before its path below the folder: ``https://example.com/``, or ``http://``
         if the folders of the first level are named after hosts. Without it, the page has a ``file://`` URL
-    skipped : counts the records that are not pages, by reason: ``type`` (a request, metadata, a revisit), ``status``
+    skipped : counts the records that are not pages, by reason: ``type`` (a request, metadata, a revisit
+        of the same page or of one that is not there), ``status``
         (other than 200), ``not_html``, ``empty``, ``no_url``, ``encoding`` (the body cannot be decoded), ``too_large``,
         ``headers`` (too many), ``bomb`` (a compression bomb), ``unreadable`` (the file cannot be opened, or is a pipe,
         a socket or a device), and ``truncated``: once for a file that is cut off or damaged. The rest of such a file is
         skipped, and one warning names file and offset
     log : called with each message and its arguments, of which the first is a path
+    resources : what else the archive holds, for the pages that revisits refer to; without it, this source
 
     Raises
     ------
@@ -73,13 +80,20 @@ def records(
     if os.path.isdir(source) or not is_warc(source):
         return _html_pages(source, base, counter, log)
     _require_fastwarc()
-    return _warc_pages(source, counter, log)
+    return _warc_pages(source, counter, log, resources or Resources([source]))
 
 
 class Reader:
-    """Reads pages again. The last WARC file stays open, so reading in the order of the archive is fastest."""
+    """Reads pages again. The last WARC file stays open, so reading in the order of the archive is fastest.
 
-    def __init__(self) -> None:
+    Attributes
+    ----------
+    resources : as for `records`
+    """
+
+    def __init__(self, resources: Resources | None = None) -> None:
+        self.resources = resources
+        self._own = Resources(())
         self._finder: warc.Finder | None = None
 
     def read(self, source: str, offset: int, base: str = "") -> Record:
@@ -98,7 +112,8 @@ class Reader:
             if not is_warc(source):
                 return folders.page(source, base)
             _require_fastwarc()
-            return warc.page(self._open(source).find(offset), source, offset)
+            found = self._open(source).find(offset)
+            return warc.page(found, source, offset, (self.resources or self._own).original)
         except ArchiveError:
             raise
         except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:
@@ -110,7 +125,7 @@ class Reader:
     def _open(self, source: str) -> warc.Finder:
         if self._finder is None or self._finder.path != source:
             self.close()
-            self._finder = warc.Finder(source)
+            self._finder, self._own = warc.Finder(source), Resources([source])
         return self._finder
 
     def close(self) -> None:
@@ -137,7 +152,7 @@ def _html_pages(source: str, base: str, skipped: Counter[str], log: Callable[...
             log(_UNREADABLE, error.filename, error.strerror)
 
 
-def _warc_pages(path: str, skipped: Counter[str], log: Callable[..., None]) -> Iterator[Record]:
+def _warc_pages(path: str, skipped: Counter[str], log: Callable[..., None], resources: Resources) -> Iterator[Record]:
     try:
         file = opened(path)
     except OSError as error:
@@ -156,7 +171,7 @@ def _warc_pages(path: str, skipped: Counter[str], log: Callable[..., None]) -> I
         try:
             for offset, record in warc.walk(file, bomb):
                 try:
-                    page = warc.page(record, path, offset)
+                    page = warc.page(record, path, offset, resources.original)
                 except SkipRecord as skip:
                     skipped[str(skip)] += 1
                     if str(skip) in _WARNED and skipped[str(skip)] == 1:

@@ -6,7 +6,6 @@ with the headers of encoded ones.
 
 from __future__ import annotations
 
-import codecs
 import errno
 import io
 import os
@@ -14,9 +13,13 @@ import re
 import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
+from scrapy_pagelets.archives.sniffing import looks_like_html, other_type
 from scrapy_pagelets.base.errors import PageletsError
+
+if TYPE_CHECKING:
+    from fastwarc.stream_io import BrotliReader, ZstdReader
 
 #: Bytes of the body of a page. Only compression bombs are larger.
 MAX_BODY = 64 << 20
@@ -42,6 +45,7 @@ class Record:
     body : the page, neither chunked nor compressed
     fetched_at : ISO 8601 in UTC, to the second; None if the archive does not record it
     source, offset : opaque; `Reader.read` needs them to find the page again
+    cut : True if the body ends before the page does: its coding breaks off, or the record says so
     """
 
     url: str
@@ -51,6 +55,7 @@ class Record:
     fetched_at: str | None
     source: str
     offset: int
+    cut: bool = False
 
 
 def opened(path: str) -> BinaryIO:
@@ -79,23 +84,28 @@ def checked(body: bytes) -> bytes:
     return body
 
 
+def checked_page(body: bytes) -> bytes:
+    """Return the body, decoded, if it can be a page.
+
+    Raises
+    ------
+    SkipRecord : if it is empty, too large, or something else by its first bytes
+    """
+    if other_type(body):
+        raise SkipRecord("not_html")
+    return checked(body)
+
+
 #: Headers that describe the encoding of a body; they do not apply to the decoded body.
 PACKING: Final = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length"})
-#: Bytes from the beginning of a file that are read to recognise its type.
-SNIFFED: Final = 8192
 _BLANK: Final = re.compile(rb"\r?\n\r?\n")
 #: Bytes of all headers; servers and browsers accept a fraction of that.
 _MAX_HEADERS: Final = 1 << 18
+#: Bytes of a compressed body that are read at once.
+_PART: Final = 1 << 14
 #: Content encodings of one body. One is normal, two happen by mistake.
 _MAX_ENCODINGS: Final = 8
 _CHUNK: Final = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
-# What a browser recognises as HTML without a declared type (WHATWG MIME Sniffing, Section 7.1), after comments and
-# declarations.
-_HTML_START: Final = re.compile(
-    rb"(?>\s|<!--(?>.*?-->)|<\?xml[^>]*>)*+<"
-    rb"(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/]",
-    re.IGNORECASE | re.DOTALL,
-)
 Headers = dict[str, list[str]]
 
 
@@ -144,24 +154,18 @@ def media_type(declared: str) -> str:
     return declared.partition(";")[0].strip().lower()
 
 
-def looks_like_html(body: bytes) -> bool:
-    """Return True if a browser would treat a body without a declared type as HTML."""
-    start = body[:SNIFFED]
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        start = start.decode("utf-16", "replace").encode()
-    return bool(_HTML_START.match(start.removeprefix(codecs.BOM_UTF8)))
-
-
-def unpacked(headers: Headers, packed: bytes, most: int) -> bytes:
+def unpacked(headers: Headers, packed: bytes, most: int) -> tuple[bytes, bool]:
     """Remove chunking and compression from a body; decompression stops one byte after ``most``.
+
+    Return the body, as far as it goes, and whether its coding breaks off.
 
     Raises
     ------
     ValueError : if the body cannot be decoded
     """
-    body = packed
+    body, cut = packed, False
     if "chunked" in ",".join(headers.get("Transfer-Encoding", [])).lower():
-        body = _dechunked(body)
+        body, cut = _dechunked(body)
     encodings = ",".join(headers.get("Content-Encoding", [])).lower().split(",")
     if len(encodings) > _MAX_ENCODINGS:
         raise ValueError(f"{len(encodings)} content encodings")
@@ -169,14 +173,18 @@ def unpacked(headers: Headers, packed: bytes, most: int) -> bytes:
         if looks_like_html(body):
             break
         try:
-            body = _decoded(encoding.strip(), body, most + 1)
+            body, breaks_off = _decoded(encoding.strip(), body, most + 1)
         except (zlib.error, OSError) as error:
             raise ValueError(f"not {encoding}: {error}") from None
-    return body
+        cut = cut or breaks_off
+    return body, cut
 
 
-def _dechunked(body: bytes) -> bytes:
-    """Join the chunks of a body; a body that is not chunked, despite its header, stays as it is."""
+def _dechunked(body: bytes) -> tuple[bytes, bool]:
+    """Join the chunks of a body, and tell whether the last one is missing.
+
+    A body that is not chunked, despite its header, stays as it is.
+    """
     joined = bytearray()
     at = 0
     while head := _CHUNK.match(body, at):
@@ -184,15 +192,15 @@ def _dechunked(body: bytes) -> bytes:
         at = head.end() + size
         joined += body[head.end() : at]
         if not size:
-            return bytes(joined)
-    return bytes(joined) if at and at >= len(body.rstrip()) else body
+            return bytes(joined), False
+    return (bytes(joined), True) if at and at >= len(body.rstrip()) else (body, False)
 
 
-def _decoded(encoding: str, body: bytes, size: int) -> bytes:
+def _decoded(encoding: str, body: bytes, size: int) -> tuple[bytes, bool]:
     from fastwarc.stream_io import BrotliReader, ZstdReader
 
     if encoding in ("", "identity", "none"):
-        return body
+        return body, False
     if encoding in ("gzip", "x-gzip", "deflate"):
         try:
             return _inflated(body, 47, size)
@@ -201,12 +209,26 @@ def _decoded(encoding: str, body: bytes, size: int) -> bytes:
     if encoding not in ("br", "zstd"):
         raise ValueError(f"unknown content encoding {encoding}")
     stream = io.BytesIO(body)
-    return (BrotliReader(stream) if encoding == "br" else ZstdReader(stream)).read(size)
+    return _read(BrotliReader(stream) if encoding == "br" else ZstdReader(stream), size)
 
 
-def _inflated(body: bytes, window: int, size: int) -> bytes:
+def _inflated(body: bytes, window: int, size: int) -> tuple[bytes, bool]:
     """Inflate a body, up to where it is cut off."""
-    inflated = zlib.decompressobj(window).decompress(body, size)
+    stream = zlib.decompressobj(window)
+    inflated = stream.decompress(body, size)
     if not inflated:
         raise ValueError("the compressed body is empty")
-    return inflated
+    return inflated, not stream.eof and len(inflated) < size
+
+
+def _read(stream: BrotliReader | ZstdReader, size: int) -> tuple[bytes, bool]:
+    """Read a stream, up to where it is cut off."""
+    read = bytearray()
+    try:
+        while len(read) < size and (part := stream.read(min(_PART, size - len(read)))):
+            read += part
+    except OSError:
+        if not read:
+            raise
+        return bytes(read), True
+    return bytes(read), False

@@ -15,7 +15,8 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.archives import warc
 from scrapy_pagelets.archives.folders import ROOT, is_warc
-from scrapy_pagelets.archives.record import opened
+from scrapy_pagelets.archives.record import Record, SkipRecord, opened
+from scrapy_pagelets.archives.unpacking import Bomb
 
 logger = logging.getLogger(__name__)
 _MAX_REDIRECTS: Final = 5
@@ -47,6 +48,23 @@ class Resources:
         url = urldefrag(url).url
         return self._file(url) or self._record(url)
 
+    def original(self, url: str, digest: str) -> Record | None:
+        """Return the page that a revisit refers to, by the digest of its body or by its URL; None if it is not there.
+
+        A record behind another one in a compressed member is not looked for: that would take too long.
+        """
+        place = self._places().get(_digest_key(digest)) if digest else None
+        place = self._places().get(_key(url)) if place is None and url else place
+        if place is None or place[1] < 0:
+            return None
+        finder = warc.Finder(place[0])
+        try:
+            return warc.page(finder.find(place[1]), *place)
+        except (SkipRecord, Bomb, OSError, EOFError, ValueError):
+            return None
+        finally:
+            finder.close()
+
     def _file(self, url: str) -> tuple[str, bytes] | None:
         for folder in self._folders:
             for path in self._paths(folder, url):
@@ -71,24 +89,33 @@ class Resources:
     def _record(self, url: str) -> tuple[str, bytes] | None:
         if not self._warcs:
             return None
+        for _ in range(_MAX_REDIRECTS):
+            place = self._places().get(_key(url))
+            resource = warc.resource(*place) if place is not None else None
+            if resource is None or isinstance(resource, tuple):
+                return resource
+            url = urljoin(url, resource)
+        return None
+
+    def _places(self) -> dict[int, tuple[str, int]]:
+        """The places of all records of WARC files, by keys."""
         with self._lock:
             if self._index is None:
                 self._index = {key: place for source in self._warcs for key, place in _indexed(source)}
-            for _ in range(_MAX_REDIRECTS):
-                place = self._index.get(_key(url))
-                resource = warc.resource(*place) if place is not None else None
-                if resource is None or isinstance(resource, tuple):
-                    return resource
-                url = urljoin(url, resource)
-        return None
+            return self._index
 
 
 def _indexed(source: str) -> Iterable[tuple[int, tuple[str, int]]]:
-    """Yield the keys of the URLs of a WARC file with the places of their records; the last record of a URL counts."""
+    """Yield the keys of the URLs and of the bodies of a WARC file with the places of their records.
+
+    The last record of a URL counts.
+    """
     try:
         with opened(source) as file:
-            for offset, url in warc.urls(file):
+            for offset, url, digest in warc.urls(file):
                 yield _key(url), (source, offset)
+                if digest:
+                    yield _digest_key(digest), (source, offset)
     except (OSError, EOFError, ValueError) as error:
         logger.debug("%s: %s", source, error)  # reading its pages has already logged a warning
 
@@ -96,6 +123,10 @@ def _indexed(source: str) -> Iterable[tuple[int, tuple[str, int]]]:
 def _key(url: str) -> int:
     # Without the scheme: a page fetched over HTTPS may be archived with resources fetched over HTTP.
     return xxh3_64_intdigest(url.partition("://")[2].encode("utf-8", "replace"))
+
+
+def _digest_key(digest: str) -> int:
+    return xxh3_64_intdigest(f"digest {digest}".encode("utf-8", "replace"))
 
 
 def _unquoted(url: str) -> str:

@@ -6,12 +6,23 @@ import itertools
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from scrapy_pagelets.archives import record as http
 from scrapy_pagelets.archives import unpacking
-from scrapy_pagelets.archives.record import MAX_BODY, PACKING, SNIFFED, Headers, Record, SkipRecord, checked, opened
+from scrapy_pagelets.archives.record import (
+    MAX_BODY,
+    PACKING,
+    Headers,
+    Record,
+    SkipRecord,
+    checked,
+    checked_page,
+    opened,
+)
+from scrapy_pagelets.archives.sniffing import SNIFFED, looks_like_html
 from scrapy_pagelets.archives.unpacking import Bomb, LookAhead, Unpacked
 
 if TYPE_CHECKING:
@@ -123,8 +134,12 @@ class Finder:
         self._walking.close()
 
 
-def page(record: WarcRecord, source: str, offset: int) -> Record:
-    """Return the page of a record.
+#: Finds the page of an earlier record by its URL and the digest of its body, "" for what is not known.
+Originals = Callable[[str, str], Record | None]
+
+
+def page(record: WarcRecord, source: str, offset: int, originals: Originals | None = None) -> Record:
+    """Return the page of a record; for a revisit, that of the record with its body, if it is of another URL.
 
     Raises
     ------
@@ -135,6 +150,8 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
 
     is_page = record.record_type in (WarcRecordType.response, WarcRecordType.resource)
     block = _block(record, keep=is_page)
+    if record.record_type == WarcRecordType.revisit and originals is not None:
+        return _revisited(record, source, offset, originals)
     if not is_page:
         raise SkipRecord("type")
     url = _url(record)
@@ -143,20 +160,31 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
     status, headers, body = _response(record, block)
     if status != 200:
         raise SkipRecord("status")
-    body = _html(headers, body)
+    body, cut = _html(headers, body)
     if not _is_page_url(url):
         raise SkipRecord("no_url")
     kept = {name: values for name, values in headers.items() if name not in PACKING}
-    return Record(url, kept, status, body, http.timestamp(record.headers.get("WARC-Date") or ""), source, offset)
+    moment, cut = record.headers.get("WARC-Date") or "", cut or "WARC-Truncated" in record.headers
+    return Record(url, kept, status, body, http.timestamp(moment), source, offset, cut)
 
 
-def urls(file: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Yield offset, as from `walk`, and URL of each response of any content type."""
+def _revisited(record: WarcRecord, source: str, offset: int, originals: Originals) -> Record:
+    url, earlier = _url(record), _url(record, b"WARC-Refers-To-Target-URI")
+    # The same page at another time would come twice.
+    found = originals(earlier, record.headers.get("WARC-Payload-Digest") or "") if url != earlier else None
+    if found is None or found.url == url or not _is_page_url(url):
+        raise SkipRecord("type")
+    fetched_at = http.timestamp(record.headers.get("WARC-Date") or "")
+    return replace(found, url=url, fetched_at=fetched_at, source=source, offset=offset)
+
+
+def urls(file: BinaryIO) -> Iterator[tuple[int, str, str]]:
+    """Yield offset, as from `walk`, URL, and digest of the body ("" for none) of each response of any content type."""
     from fastwarc.warc import WarcRecordType
 
     for offset, record in walk(file):
         if record.record_type in (WarcRecordType.response, WarcRecordType.resource):
-            yield offset, _url(record)
+            yield offset, _url(record), record.headers.get("WARC-Payload-Digest") or ""
 
 
 def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
@@ -170,7 +198,7 @@ def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
         if status != 200:
             return None
         with suppress(ValueError):  # the body was stored decoded, with the headers of an encoded one
-            body = http.unpacked(headers, body, MAX_BODY)
+            body, _ = http.unpacked(headers, body, MAX_BODY)
         return headers.get("Content-Type", [""])[0], body
     except (SkipRecord, Bomb, OSError, EOFError, ValueError):
         return None
@@ -178,8 +206,8 @@ def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
         finder.close()
 
 
-def _url(record: WarcRecord) -> str:
-    return http.text(record.headers.get_bytes(b"WARC-Target-URI", b"") or b"").strip().strip("<>")
+def _url(record: WarcRecord, header: bytes = b"WARC-Target-URI") -> str:
+    return http.text(record.headers.get_bytes(header, b"") or b"").strip().strip("<>")
 
 
 def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
@@ -209,17 +237,18 @@ def _block(record: WarcRecord, keep: bool) -> bytes:
     return block
 
 
-def _html(headers: Headers, packed: bytes) -> bytes:
+def _html(headers: Headers, packed: bytes) -> tuple[bytes, bool]:
+    """The page in a body, and whether it is cut off."""
     declared = http.media_type(headers.get("Content-Type", [""])[0])
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")
     try:
-        body = checked(http.unpacked(headers, checked(packed), MAX_BODY))
+        body, cut = http.unpacked(headers, checked(packed), MAX_BODY)
     except ValueError:
         raise SkipRecord("encoding") from None
-    if not declared and not http.looks_like_html(body):
+    if not declared and not looks_like_html(body):
         raise SkipRecord("not_html")
-    return body
+    return checked_page(body), cut
 
 
 def _is_page_url(url: str) -> bool:

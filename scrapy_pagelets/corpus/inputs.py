@@ -20,6 +20,7 @@ from scrapy_pagelets.feed.page_record import RecordOptions
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.methods import FUSED, PAGE_LEVEL
+from scrapy_pagelets.rules.robots import TELL
 
 _SOURCE: Final = re.compile(r"\.(warc(\.(gz|zst|zstd))?|wacz|parquet)$", re.IGNORECASE)
 _LIST: Final = re.compile(r"\.paths(\.gz)?$", re.IGNORECASE)
@@ -62,6 +63,7 @@ class CorpusOptions(RecordOptions):
     strict: float = 0.0
     keep: tuple[str, ...] = (CONTENT,)
     rules: str = ""
+    robots: str = TELL
     limits: Limits = field(default_factory=Limits)
     duplicates: str = "flag"
     threshold: Threshold = field(default_factory=Threshold)

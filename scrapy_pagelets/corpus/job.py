@@ -50,6 +50,7 @@ class Report:
     ----------
     pages, sites, links, templates, duplicates : rows of the tables; sites with pages
     skipped : number of records that are not pages, by reason
+    cut : number of pages that end early, because their bodies in the archive are cut off
     broken : sentences about the sources that could not be read, or not to their end, and pages that end a process
     failures : reason, number of pages, and URL of the first one that could not be cleaned
     """
@@ -60,6 +61,7 @@ class Report:
     templates: int = 0
     duplicates: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    cut: int = 0
     broken: list[str] = field(default_factory=list)
     failures: list[tuple[str, int, str]] = field(default_factory=list)
 
@@ -167,6 +169,7 @@ class CorpusJob:
         for (found,) in self._engine.rows(statements.SKIPPED):
             source = json.loads(found)
             report.skipped.update(source["skipped"])
+            report.cut += source["cut"]
             if BROKEN & source["skipped"].keys():
                 report.broken += source["messages"] or [f"{source['path']} cannot be read"]
         [(report.pages, report.sites)] = self._engine.rows("SELECT COUNT(url), COUNT(DISTINCT site) FROM raw")

@@ -18,7 +18,7 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.archives import reader
-from scrapy_pagelets.archives.record import Record, SkipRecord, checked, timestamp
+from scrapy_pagelets.archives.record import Record, SkipRecord, checked_page, timestamp
 from scrapy_pagelets.corpus.engines import RAW
 from scrapy_pagelets.corpus.inputs import BUCKETS, Source, file_system, is_remote, reading
 from scrapy_pagelets.page import urls
@@ -58,7 +58,7 @@ def _read_source(number: int, source: Source, started: str) -> Iterator[pa.Table
     skipped: Counter[str] = Counter()
     messages: list[str] = []
     rows: list[dict[str, Any]] = []
-    size = position = 0
+    size = position = cut = 0
 
     def log(message: str, name: str, *more: object) -> None:
         messages.append((message % (name, *more)).replace(os.fspath(name), source.path))
@@ -66,10 +66,11 @@ def _read_source(number: int, source: Source, started: str) -> Iterator[pa.Table
     for position, record in enumerate(_records(source, skipped, log)):
         rows.append(_row((number << POSITION) + position, record, started))
         size += len(record.body)
+        cut += record.cut
         if size >= _RUN:
             yield _sorted(rows)
             rows, size = [], 0
-    found = {"path": source.path, "skipped": dict(skipped), "messages": messages}
+    found = {"path": source.path, "skipped": dict(skipped), "messages": messages, "cut": cut}
     rows.append({"page": number << POSITION, "bucket": -1, "skipped": json.dumps(found)})
     yield _sorted(rows)
 
@@ -84,6 +85,7 @@ def _row(page: int, record: Record, started: str) -> dict[str, Any]:
         "url": record.url,
         "fetched_at": record.fetched_at or _date(record) or started,
         "content_type": record.headers.get("Content-Type", [""])[0],
+        "robots": ", ".join(record.headers.get("X-Robots-Tag", ())),
         "body": record.body,
         "skipped": None,
     }
@@ -179,4 +181,4 @@ def _record(row: dict[str, Any], path: str) -> Record:
         body, content_type = body.encode("utf-8", "replace"), "text/html; charset=utf-8"
     date = row["fetched_at"]
     fetched_at = timestamp(date) if isinstance(date, (str, datetime)) else None
-    return Record(url, {"Content-Type": [content_type]}, 200, checked(body or b""), fetched_at, path, 0)
+    return Record(url, {"Content-Type": [content_type]}, 200, checked_page(body or b""), fetched_at, path, 0)

@@ -26,12 +26,14 @@ from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.page import text, urls
+from scrapy_pagelets.page.data_text import with_data
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.robots import NOINDEX, OBEY, marked
 from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.sites.site_store import pack, unpack
 
@@ -42,6 +44,7 @@ _KEPT: Final = 8 << 20
 _BLOCK: Final = 50
 #: Characters of the text of a pagelet that TEMPLATES shows.
 _SHOWN: Final = 200
+_NOT_TO_BE_INDEXED: Final = "it asks not to be indexed, and PAGELETS_ROBOTS is obey"
 Rows = dict[str, list[dict[str, Any]]]
 #: Tables of a site, and those whose last columns count the pages of each class.
 _TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
@@ -88,7 +91,10 @@ def _pages(group: pa.Table, options: CorpusOptions, kept: dict[int, Page] | None
 
 def _clean(row: dict[str, Any], page: Page | None, site: Site, options: CorpusOptions) -> Rows:
     try:
-        record = record_of(page or parse(row, options), site, row["fetched_at"], options)
+        page = page or parse(row, options)
+        if options.robots == OBEY and NOINDEX in page.marks.robots:
+            return {"failure": [{"page": row["page"], "url": row["url"], "reason": _NOT_TO_BE_INDEXED}]}
+        record = record_of(page, site, row["fetched_at"], options)
         return rows_of_record(record, row["page"], options)
     except Exception as error:
         reason = f"it is too large: {error}" if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
@@ -206,14 +212,15 @@ def _hash(name: str) -> int:
 
 
 def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
-    """Parse a row of the schema ``RAW``, and mark what the rules of the user name.
+    """Parse a row of the schema ``RAW``, and mark what the rules of the user name and what the page asks of robots.
 
     Raises
     ------
     TooLarge : if the page exceeds the limits
     """
-    page = Page.parse(row["body"], row["url"], row["content_type"], options.limits)
-    return _rules(options.rules, options.started).mark(page)
+    page = with_data(Page.parse(row["body"], row["url"], row["content_type"], options.limits))
+    page = _rules(options.rules, options.started).mark(page)
+    return marked(page, row["body"], row["robots"] or "", obey=options.robots == OBEY)
 
 
 @lru_cache(1)

@@ -189,6 +189,7 @@ _OF_PAGE: Final = (
         nullable=True,
         parts=PRODUCT,
     ),
+    FeedField("robots", "what the page asks of robots, see below: `noindex`; `[]` if it asks nothing", listed=True),
 )
 _FORMS: Final = (
     FeedField(
@@ -261,6 +262,9 @@ FEED: Final = (
     *_set_by(STRIP, (_HASH,)),
     *_set_by(RECRAWL, _CHANGE),
 )
+
+#: The fields that the lean feed does without.
+HEAVY: Final = ("pagelets", "template", "similarity", "sketch", "content_hash", "changed", "changed_share")
 
 
 def arrow_type(field: FeedField) -> pa.DataType:

@@ -35,6 +35,7 @@ class RecordOptions:
     switches: Switches = field(default_factory=Switches)
     chunks: int = 0
     chunks_overlap: int = 0
+    lean: bool = False
 
     @classmethod
     def of(cls, settings: object, **others: Any) -> Self:
@@ -78,6 +79,11 @@ class PageRecord:
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
         return {name: known[name] if name in known else getattr(self, name) for name in names}
 
+    @property
+    def robots(self) -> list[str]:
+        """What the page asks of robots."""
+        return list(self.page.marks.robots)
+
     @cached_property
     def text(self) -> str:
         """The content as text."""
@@ -103,7 +109,10 @@ class PageRecord:
         """Pieces of the content for retrieval."""
         number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
         most, overlap = self.options.chunks, self.options.chunks_overlap
-        return chunk_records(self.page, self._document, self.decision.templateness, most, overlap, number)
+        records = chunk_records(self.page, self._document, self.decision.templateness, most, overlap, number)
+        if self.options.lean:
+            return [{name: value for name, value in each.items() if name != "xpaths"} for each in records]
+        return records
 
     @property
     def pagelets(self) -> list[dict[str, Any]]:

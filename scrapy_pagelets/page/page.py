@@ -90,7 +90,7 @@ class Page:
     base : URL that links are relative to: ``<base href>`` or ``url``; "" if too many addresses would be too long
     layout : layout of a rendered page, with the rows of ``nodes``; None if the page was not rendered
     source : the page as it was received, if this one is the browser's tree after rendering; else None
-    marks : what the rules of its host name on it (`rules.host_rules.Rules.mark`)
+    marks : what the rules of its host name on it (`rules.host_rules.Rules.mark`), and what it asks of robots
     """
 
     url: str
@@ -130,7 +130,7 @@ class Page:
             base = ""
         nodes = build(root, base)
         # Forums and shops built by scripts offer a plain form for robots.
-        if _is_bare(nodes) and root.find(".//noscript") is not None:
+        if is_bare(nodes) and root.find(".//noscript") is not None:
             plain = build(root, base, noscript=True)
             if plain.words.sum() >= nodes.words.sum() + _BARE:
                 nodes = plain
@@ -257,8 +257,8 @@ class Page:
         return bool(depth.max() >= MAX_DEPTH and depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
 
 
-def _is_bare(nodes: NodeTable) -> bool:
-    """Whether a page has few words; the first runs of text of most pages have enough."""
+def is_bare(nodes: NodeTable) -> bool:
+    """Return whether a page has few words; the first runs of text of most pages have enough."""
     return sum(nodes.words[:_BARE].tolist()) < _BARE and bool(nodes.words.sum() < _BARE)
 
 

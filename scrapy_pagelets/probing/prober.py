@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.defer import maybe_deferred_to_future
@@ -27,6 +27,7 @@ from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import FOLLOWED, Obstacle
 from scrapy_pagelets.session.requests import AnsweredRequests
 from scrapy_pagelets.session.response_store import RenderedResponse, page_of_token
+from scrapy_pagelets.session.responses import is_html
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ class Prober:
             self.session.menu_loads.pop(token, None)
         if response.status in range(300, 400) and "Location" in response.headers:
             return Loaded(location=(response.headers["Location"] or b"").decode("latin-1"))
-        if response.status != 200 or not isinstance(response, HtmlResponse):
+        if response.status != 200 or not is_html(response):
             self.session.count(f"probe/failed/{'broken' if response.status != 200 else 'not_html'}")
             return Loaded()
         try:

@@ -12,10 +12,11 @@ from typing import Any, Final, Self
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.document.blocks import Switches
 from scrapy_pagelets.duplicates.sketch import LEAST, Threshold
-from scrapy_pagelets.feed.feed_schema import FEED
+from scrapy_pagelets.feed.feed_schema import FEED, HEAVY
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.roles import CONTENT, ROLES
 from scrapy_pagelets.papers.methods import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, LEARNT, METHODS, PAGE_LEVEL
+from scrapy_pagelets.rules.robots import HANDLINGS, TELL
 from scrapy_pagelets.session import values
 
 #: The names of the fields of the feed.
@@ -25,9 +26,12 @@ FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELET
 SWITCHES: Final = tuple(field.name for field in fields(Switches))
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
+#: Of the rendering: only what needs it.
+AUTO: Final = "auto"
 SCOPES: Final = ("auto", "all", "site")
 #: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
 FEW: Final = 10
+_LEAN: Final[Mapping[str, None]] = MappingProxyType(dict.fromkeys(HEAVY))
 _PREFIX: Final = "PAGELETS_"
 #: Settings that do not work in a shared crawl.
 _NOT_SHARED: Final = ("store", "templates", "report", "index", "index_purge")
@@ -97,6 +101,8 @@ class Config:
     strict: float = _setting(0.0, values.decimal("give a number from -1, which keeps what is doubtful, to 1", -1, 1))
     #: PAGELETS_RULES: file with rules of the user: what to keep, to strip and to ignore, by host.
     rules: str = _setting("", values.path)
+    #: PAGELETS_ROBOTS: whether what a page asks of robots is told in the feed, or obeyed as well.
+    robots: str = _setting(TELL, values.choice(HANDLINGS))
     #: PAGELETS_STORE: folder for the counts of the sites; without it the job directory, if there is one.
     store: str = _setting("", values.path)
     #: PAGELETS_EARLIER_FEED: feed of an earlier crawl that the contents of pages are compared with.
@@ -105,8 +111,9 @@ class Config:
     templates: str = _setting("", values.path)
     #: PAGELETS_REPORT: HTML file that gets a report on the feed when the crawl ends.
     report: str = _setting("", values.path)
-    #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` takes precedence.
-    render: bool = _setting(False, values.flag)
+    #: PAGELETS_RENDER: whether pages are rendered in a browser, ``auto`` for those that are shells of scripts; request
+    #: meta ``pagelets_render`` takes precedence.
+    render: bool | str = _setting(False, values.flag_or(AUTO))
     #: PAGELETS_RENDER_SCRIPTS: whether scripts of rendered pages run.
     render_scripts: bool = _setting(True, values.flag)
     #: PAGELETS_RENDER_TIMEOUT: seconds that rendering a page may take.
@@ -136,8 +143,8 @@ class Config:
     redis_key: str = _setting("", values.words)
     #: PAGELETS_REDIS_LEASE: seconds without a sign of life after which other processes take over the requests of one.
     redis_lease: float = _setting(30.0, values.decimal("give seconds, from 1 to 3600", 1, 3600))
-    #: PAGELETS_FIELDS: other names for fields of the feed, None to leave a field out.
-    fields: Mapping[str, str | None] = _setting(MappingProxyType({}), values.names(FIELDS))
+    #: PAGELETS_FIELDS: other names for fields of the feed, None to leave a field out; ``lean`` leaves out heavy ones.
+    fields: Mapping[str, str | None] = _setting(MappingProxyType({}), values.names(FIELDS, {"lean": _LEAN}))
 
     def __post_init__(self) -> None:
         for setting in fields(self):
@@ -177,6 +184,11 @@ class Config:
         return cls(**{name: value for name, value in all_values.items() if value is not None})
 
     @property
+    def lean(self) -> bool:
+        """Whether the feed does without what is heavy, and chunks without their paths."""
+        return self.fields == _LEAN
+
+    @property
     def segmenter_options(self) -> dict[str, str]:
         """Keyword arguments of the segmenter."""
         return {"weights": self.segmenter_weights} if self.segmenter_weights else {}
@@ -209,11 +221,19 @@ class Config:
         line: dict[str, Any] = {field.name: [] if field.listed else None for field in FEED if not field.optional} | {
             "url": url
         }
-        return {field: value for name, value in line.items() if (field := self.field_name(name)) is not None}
+        return {
+            field: value
+            for name, value in line.items()
+            if (field := self.field_name(name)) is not None and not (self.lean and _is_off(name, self))
+        }
 
     def field_name(self, name: str) -> str | None:
         """Return the name of a feed field in items, None if the field is left out."""
         return self.fields.get(name, name)
+
+
+def _is_off(name: str, config: Config) -> bool:
+    return any(field.name == name and not field.is_on(config) for field in FEED)
 
 
 _READERS: Final[Mapping[str, values.Reader]] = {f.name: f.metadata["read"] for f in fields(Config)}

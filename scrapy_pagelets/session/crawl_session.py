@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sys
 import traceback
 from collections import Counter
@@ -25,19 +26,23 @@ from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.model import load
+from scrapy_pagelets.page.data_text import with_data
 from scrapy_pagelets.page.limits import TooLarge, memory_shortage
 from scrapy_pagelets.page.page import MAX_DEPTH, Page, decode, parse
+from scrapy_pagelets.page.shells import is_shell
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weights
 from scrapy_pagelets.papers.methods import CLASSIFIER
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.robots import OBEY, marked
 from scrapy_pagelets.rules.rules_file import read as read_rules
 from scrapy_pagelets.session.config import Config, unknown
 from scrapy_pagelets.session.outgoing import Sent
 from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.requests import AnsweredRequests, key_of
 from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
+from scrapy_pagelets.session.responses import CutBodies
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
 from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
@@ -56,6 +61,11 @@ _LARGE: Final = 10_000_000
 _REPORTED: Final = 10_000
 
 
+_PRODUCT: Final = re.compile(r"[\w-]+")
+_CUT: Final = "%s ends early, its body breaks off: what there is of it is cleaned"
+_SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"
+
+
 class CrawlSession:
     """The state of one crawl, which its components share: settings, sites, parsed pages and stored responses."""
 
@@ -71,6 +81,8 @@ class CrawlSession:
         if self.config.segmenter_weights:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
+        #: The name by which pages call this robot.
+        self.agent = _product(crawler.settings.get("ROBOTSTXT_USER_AGENT") or crawler.settings.get("USER_AGENT"))
         self.stats = crawler.stats
         self.progress = Progress()
         for sentence in unknown(crawler.settings):
@@ -112,6 +124,7 @@ class CrawlSession:
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
         self._reported = RecentKeys(_REPORTED)
+        self.cut_bodies = CutBodies(crawler, lambda url: self._warn_once(url, "truncated", _CUT))
         self._lost: Counter[tuple[str, str]] = Counter()
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -151,11 +164,25 @@ class CrawlSession:
         self._warn_about(page, response, text)
         if isinstance(response, RenderedResponse):
             page = page_of(response.frames, response.url, page, self.config.limits)
-        page = self.rules.mark(page)
+        else:
+            page = self._with_data(page)
+        asked = ", ".join(tag.decode("latin-1") for tag in response.headers.getlist("X-Robots-Tag"))
+        page = marked(self.rules.mark(page), response.body, asked, self.agent, obey=self.config.robots == OBEY)
         for problem in page.marks.problems:
             if self._is_new(page.url, problem):
                 self.warn("rules/failed", "%s", problem)
         return page
+
+    def _with_data(self, page: Page) -> Page:
+        """The page with the text of its data; a shell without any is reported."""
+        found = with_data(page)
+        if self.config.render:
+            return found
+        if found is not page and self._is_new(page.url, "from_data"):
+            self.count("pages/from_data")
+        elif found is page and is_shell(page):
+            self._warn_once(page.url, "shells", _SHELL)
+        return found
 
     def text(self, response: Response) -> str:
         """Return the text of a response, for the parser; `TooLarge` if it exceeds the limits of the settings."""
@@ -260,6 +287,12 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
         return read(name)
     except ConfigError as error:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
+
+
+def _product(agent: object) -> str:
+    """The name of a user agent, as in ``robots.txt``: in lower case, without version and comments."""
+    match = _PRODUCT.match(str(agent or ""))
+    return match[0].lower() if match else ""
 
 
 _sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()

@@ -22,6 +22,7 @@ from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import FUSED
 from scrapy_pagelets.session.crawl_session import CrawlSession
+from scrapy_pagelets.session.responses import is_html
 from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
 
@@ -190,7 +191,7 @@ _contexts: WeakKeyDictionary[HtmlResponse, PageContext] = WeakKeyDictionary()
 def context_of(response: Any, session: CrawlSession) -> PageContext | None:
     """Return the context of a response, which all components share; None if the response is not a page."""
     # Items of an errback come with the error response, if there is one.
-    if not isinstance(response, HtmlResponse) or not 200 <= response.status < 300:
+    if not is_html(response) or not 200 <= response.status < 300:
         return None
     if (context := _contexts.get(response)) is None:
         context = _contexts[response] = PageContext(response, session)

@@ -68,6 +68,22 @@ def flag(value: Any) -> bool:
     return _refuse(value, "give True or False, 1 or 0") if read is None else read
 
 
+def flag_or(*names: str) -> Reader:
+    """Return a reader of a boolean or of one of some names.
+
+    >>> flag_or("auto")("auto"), flag_or("auto")("1")
+    ('auto', True)
+    """
+
+    def read(value: Any) -> bool | str:
+        known = _FLAGS.get(str(value).lower()) if isinstance(value, bool | int | str) else None
+        if known is None and value not in names:
+            _refuse(value, f"give True or False, 1 or 0, or {' or '.join(names)}")
+        return value if known is None else known
+
+    return read
+
+
 def choice(allowed: Iterable[str]) -> Reader:
     """Return a reader of one of the allowed names."""
     names = tuple(allowed)
@@ -130,12 +146,15 @@ def server(value: Any) -> str:
     return name
 
 
-def names(allowed: Iterable[str]) -> Reader:
-    """Return a reader of new names for allowed ones, None to leave one out: a dictionary, or a JSON object."""
+def names(allowed: Iterable[str], presets: Mapping[str, Mapping[str, str | None]]) -> Reader:
+    """Return a reader of new names for allowed ones, None to leave one out: a dictionary, JSON, or a preset."""
     check = choice(allowed)
     takes = 'map names of the feed to new names, {"text": "body"}, or to None (null in JSON) to leave a field out'
+    takes += "".join(f", or give {preset}" for preset in presets)
 
     def read(value: Any) -> Mapping[str, str | None]:
+        if isinstance(value, str) and value in presets:
+            return presets[value]
         try:
             mapping = json.loads(value) if isinstance(value, str) else dict(value)
         except (TypeError, ValueError, RecursionError):

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
     *("url", "title", "headline", "language", "fetched_at"),
-    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "product"),
+    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "product", "robots"),
     *("text", "comments", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
     *("content_hash", "changed", "changed_share"),
@@ -71,6 +71,7 @@ def line(number: int, **other: Any) -> dict[str, Any]:
         "image": None,
         "breadcrumbs": ["Home", "Straßen"] * (number % 2),
         "product": PRODUCT if number % 3 else None,
+        "robots": ["noindex"] * (number % 2),
         "text": f"Straße {number} " * 20,
         "comments": None if number % 3 else "So schön 🕷",
         "pagelets": [pagelet] * (number % 4),

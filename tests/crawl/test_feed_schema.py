@@ -3,8 +3,10 @@
 Run as a program, this module writes the tables of docs/feed.md.
 """
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,12 +45,45 @@ def with_tables(text: str) -> str:
     tables = iter(TABLES)
     written = re.sub(re.escape(HEAD) + r"(?:\|.*\n)+", lambda _: HEAD + rows(next(tables)), text)
     assert list(tables) == []
-    return written
+    columns = ",\n".join(f"  {field.name}: '{duckdb_type(field)}'" for field in FEED)
+    written = re.sub(r"columns = \{[^`]*\}\);", lambda _: f"columns = {{\n{columns}\n}});", written)
+    types = "".join(f'    "{name}": "{kind}",\n' for name, kind in pandas_types().items())
+    return re.sub(r"TYPES = \{[^}]*\}", lambda _: f"TYPES = {{\n{types}}}", written)
+
+
+def duckdb_type(field: FeedField) -> str:
+    kind = {"string": "VARCHAR", "integer": "INTEGER", "number": "DOUBLE", "boolean": "BOOLEAN"}.get(field.kind)
+    if kind is None:
+        kind = f"STRUCT({', '.join(f'{part.name} {duckdb_type(part)}' for part in field.parts)})"
+    return kind + "[]" * field.listed
+
+
+def pandas_types() -> dict[str, str]:
+    """Of the fields that are neither lists nor objects."""
+    kinds = {"string": "string", "integer": "Int64", "number": "float64", "boolean": "boolean"}
+    return {field.name: kinds[field.kind] for field in FEED if not field.listed and field.kind in kinds}
 
 
 def test_the_document_has_the_tables_of_the_schema():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert text == with_tables(text), "write the tables with: python -m tests.crawl.test_feed_schema"
+
+
+def test_duckdb_and_pandas_read_every_time_as_text(tmp_path, monkeypatch):
+    duckdb, pd = pytest.importorskip("duckdb"), pytest.importorskip("pandas")
+    times = ["2026-11-20", "2026-11-20T10:00:00+01:00", None]
+    lines = [{"url": f"http://h/{time}", "published": time, "modified": time, "breadcrumbs": ["A"]} for time in times]
+    (tmp_path / "feed.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    sql, python = re.findall(
+        r"```(?:sql|python)\n(SELECT \* FROM read_json.*?|TYPES.*?)```", DOCUMENT.read_text(), re.DOTALL
+    )
+    read = duckdb.sql(sql)
+    assert read.columns == [field.name for field in FEED]
+    assert read.project("published, modified, breadcrumbs").fetchall() == [(time, time, ["A"]) for time in times]
+    names: dict[str, Any] = {"pd": pd}
+    exec(python, names)
+    assert names["pages"]["published"].tolist()[:2] == names["pages"]["modified"].tolist()[:2] == times[:2]
 
 
 PYTHON: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float), "object": dict}

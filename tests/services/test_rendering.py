@@ -424,3 +424,20 @@ def test_a_page_that_was_rendered_for_a_template_is_rendered_once(tmp_path):
         found = run_spider(tmp_path, source, base=server.url(""), settings=settings)
     assert found.stat("probe/handed_over") == 2
     assert found.stat("render/pages") == len(found.lines) == 5
+
+
+def test_only_shells_are_rendered(tmp_path):
+    shell = (
+        "<title>{0}</title><div id=app></div><script>document.getElementById('app').append('{0} was added')</script>"
+    )
+    routes = styled_site("page") | {"/shell": answer(shell.format("shell"))}
+    routes["/page"] = answer(STYLED.format(name="page " * 60, menu=""))
+    with SiteServer(routes=routes) as server:
+        settings = RENDER | {"PAGELETS_RENDER": "auto"}
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="page shell", settings=settings)
+    lines = by_name(found)
+    assert lines["shell"]["strings"] == ["shell was added"]
+    assert "added by a script" not in lines["page"]["strings"]
+    assert found.stat("render/pages") == 1
+    assert found.stat("pages/shells") == 0
+    assert found.errors == found.warnings == []

@@ -20,6 +20,7 @@ from warcio.warcwriter import WARCWriter
 
 from scrapy_pagelets.archives import record, warc
 from scrapy_pagelets.archives.reader import ArchiveError, Reader, expand, records
+from scrapy_pagelets.archives.resources import Resources
 
 HTML = [("Content-Type", "text/html; charset=utf-8")]
 
@@ -571,3 +572,67 @@ def test_a_glob_does_not_follow_links_in_circles(tmp_path):
     for pattern in ("**", "**/*.html", "site/**", "*/**/*.html", "**/**/?.html"):
         found = [one.url for source in expand(str(folder / pattern)) for one in records(source, "http://h/")]
         assert len(found) == len(set(found)) == 2, pattern
+
+
+def revisit(writer, url, of, date="2026-02-03T04:05:06Z", digest=""):
+    http = StatusAndHeaders("200 OK", HTML, protocol="HTTP/1.1")
+    about = {"WARC-Date": date, "WARC-Refers-To-Target-URI": of, "WARC-Payload-Digest": digest}
+    about = {name: value for name, value in about.items() if value}
+    record = writer.create_warc_record(url, "revisit", http_headers=http, warc_headers_dict=about, length=0)
+    writer.write_record(record)
+
+
+def revisited_archive(folder, names):
+    """Two files, of which the second has pages whose bodies are in the first."""
+    with (folder / names[0]).open("wb") as file:
+        writer = WARCWriter(file, gzip=names[0].endswith(".gz"))
+        response(writer, "http://example.com/a", page(1))
+        response(writer, "http://example.com/b", page(2))
+        revisit(writer, "http://example.com/a2", "http://example.com/a")
+    with (folder / names[1]).open("wb") as file:
+        writer = WARCWriter(file, gzip=names[1].endswith(".gz"))
+        revisit(writer, "http://example.com/b2", "http://example.com/b")
+        revisit(writer, "http://example.com/b", "http://example.com/b")
+        revisit(writer, "http://example.com/c2", "http://example.com/c")
+        revisit(writer, "http://example.com/d2", "", digest="sha1:NONE")
+
+
+@pytest.mark.parametrize("end", ["warc", "warc.gz"])
+def test_a_revisit_has_the_page_that_it_refers_to(tmp_path, end):
+    revisited_archive(tmp_path, [f"1.{end}", f"2.{end}"])
+    sources = expand(str(tmp_path))
+    resources, skipped = Resources(sources), Counter[str]()
+    pages = [found for source in sources for found in records(source, "", skipped, resources=resources)]
+    bodies = {found.url.rpartition("/")[2]: found.body for found in pages}
+    assert bodies == {"a": page(1), "b": page(2), "a2": page(1), "b2": page(2)}
+    assert skipped == {"type": 3}
+    assert pages[2].fetched_at == "2026-02-03T04:05:06Z"
+    with Reader(resources) as reader:
+        assert [reader.read(found.source, found.offset) for found in pages] == pages
+
+
+def test_a_revisit_is_found_by_the_digest_of_its_body(tmp_path):
+    path = tmp_path / "a.warc"
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=False)
+        response(writer, "http://example.com/a", page(1))
+        revisit(writer, "http://example.com/b", "", digest=_digest_of_first(path, file))
+        revisit(writer, "http://example.com/c", "", digest="sha1:OTHER")
+    pages, skipped = read_all(path)
+    assert [found.url for found in pages] == ["http://example.com/a", "http://example.com/b"]
+    assert pages[1].body == page(1)
+    assert skipped == {"type": 1}
+
+
+def _digest_of_first(path, file):
+    file.flush()
+    return path.read_text(encoding="latin-1").partition("WARC-Payload-Digest: ")[2].split()[0]
+
+
+def test_a_revisit_of_a_revisit_leads_nowhere(tmp_path):
+    path = tmp_path / "a.warc"
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=False)
+        revisit(writer, "http://example.com/a", "http://example.com/b")
+        revisit(writer, "http://example.com/b", "http://example.com/a")
+    assert read_all(path) == ([], {"type": 2})

@@ -1,0 +1,170 @@
+"""The text of pages that have it only in their data, from which scripts would make the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from html import unescape
+from typing import Any, Final
+
+from lxml import etree
+
+from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.page.flattening import build, fold, text_key
+from scrapy_pagelets.page.limits import Limits, TooLarge
+from scrapy_pagelets.page.page import Page, is_bare, parse
+from scrapy_pagelets.page.shells import is_shell
+from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
+
+#: Characters of data that are read, characters of text that are taken from it, and values that are looked at.
+_LONGEST: Final = 4_000_000
+_MOST_TEXT: Final = 500_000
+_MOST: Final = 200_000
+#: Words of a text; words that data must have beyond those of the page.
+_PROSE: Final = 20
+_LIMITS: Final = Limits()
+_MARKUP: Final = re.compile(r"</?(?:p|div|h[1-6]|ul|ol|li|br|blockquote|table|section|article)\b[^<>]*>", re.IGNORECASE)
+_LINES: Final = re.compile(r"\s*\n\s*")
+#: A variable that a script sets to an object.
+_ASSIGNED: Final = re.compile(r"\s*(?:(?:window|self|globalThis)\.)?[A-Za-z_$][\w$.]{1,100}\s*=\s*(?=\{)")
+_DECODER: Final = json.JSONDecoder(strict=False)
+_TITLES: Final = ("headline", "title", "name")
+_LONGEST_TITLE: Final = 300
+#: Names of texts, and of what no reader sees at once.
+_TEXTS: Final = re.compile(r"body|content|text|html|markdown|rendered|paragraph|article", re.IGNORECASE)
+_NO_TEXTS: Final = re.compile(r"i18n|locale|translation|message|consent|cookie|privacy|config", re.IGNORECASE)
+
+
+def with_data(page: Page) -> Page:
+    """Return the page with the text that only its data have, below what it shows; the page itself if there is none.
+
+    The text is the ``articleBody`` of JSON-LD; or, if the page is a shell, what most words of its JSON have as their
+    place (``__NEXT_DATA__``, ``__NUXT_DATA__``, ``window.__STATE__ = {...}``).
+
+    >>> data = '{"@type": "Article", "articleBody": "Tea needs time, and water that has boiled. %s"}' % ("word " * 20)
+    >>> page = Page.parse(f"<div></div><script type=application/ld+json>{data}</script>".encode(), "http://a/")
+    >>> with_data(page).nodes.strings[0][:42]
+    'Tea needs time, and water that has boiled.'
+    """
+    if not page.declared["script"] or not is_bare(page.nodes):
+        return page
+    title, texts = _declared(page) or (_best(page) if is_shell(page) else None) or ("", [])
+    if sum(map(_words, texts)) < page.nodes.words.sum() + _PROSE:
+        return page
+    root = deepcopy(page.root)
+    body = root.find("body")
+    article = etree.SubElement(root if body is None else body, "article")
+    article.extend([_text_element("h1", title)] if title else [])
+    article.extend(_elements(texts))
+    return replace(page, root=root, nodes=build(root, page.base), source=page)
+
+
+def _declared(page: Page) -> tuple[str, list[str]] | None:
+    """Title and text of the article that JSON-LD has."""
+    for found in page.objects:
+        texts = [text for text in values_of(found.get("articleBody")) if isinstance(text, str)]
+        if texts and any(map(is_work, types_of(found))):
+            return _title(found), texts
+    return None
+
+
+def _title(found: dict[str, Any]) -> str:
+    titles = (found.get(name) for name in _TITLES)
+    return next((title for title in titles if isinstance(title, str) and len(title) <= _LONGEST_TITLE), "")
+
+
+@dataclass
+class _Place:
+    """The strings at one place of JSON, whatever their numbers in lists are; ``title`` is that of the first."""
+
+    name: str
+    title: str = ""
+    texts: list[str] = field(default_factory=list)
+    words: int = 0
+
+
+def _best(page: Page) -> tuple[str, list[str]] | None:
+    """The strings of the place that has most words of prose; if it is only one, with its title."""
+    places = [place for data in _data(page.declared["script"]) for place in _places(data)]
+    best = max(places, key=lambda place: (bool(_TEXTS.search(place.name)), place.words), default=None)
+    if best is None:
+        return None
+    # In a list that holds everything, such as that of Nuxt, short strings are anything.
+    texts = [text for text in dict.fromkeys(best.texts) if best.name or _words(text) >= _PROSE]
+    return best.title if len(texts) == 1 else "", texts
+
+
+def _places(data: Any) -> list[_Place]:
+    """The places with prose, in the order of the document."""
+    places = [_Place("")]
+    numbers: dict[tuple[int, str], int] = {}
+    left, stack = _MOST_TEXT, [(0, data)]
+    for _ in range(_MOST):
+        if not stack:
+            break
+        at, value = stack.pop()
+        if isinstance(value, list):
+            stack.extend((at, each) for each in reversed(value[:_MOST]))
+        elif isinstance(value, dict):
+            named = [(name, each) for name, each in value.items() if not _NO_TEXTS.search(name)]
+            for name, _each in named:
+                if (at, name) not in numbers:
+                    numbers[at, name] = len(places)
+                    places.append(_Place(name, _title(value)))
+            stack.extend((numbers[at, name], each) for name, each in reversed(named))
+        elif isinstance(value, str) and value.strip() and len(value) <= left:
+            left -= len(value)
+            places[at].texts.append(value)
+            places[at].words += words if (words := _words(value)) >= _PROSE and "{" not in value else 0
+    return [place for place in places if place.words]
+
+
+def _data(scripts: Iterable[etree._Element]) -> Iterator[Any]:
+    """The JSON of scripts: whole ones, and objects that they set variables to."""
+    left = _LONGEST
+    for script in scripts:
+        text, kind = script.text or "", (script.get("type") or "").lower()
+        start = 0 if kind == "application/json" else match.end() if (match := _ASSIGNED.match(text)) else -1
+        if start < 0 or len(text) > left:
+            continue
+        left -= len(text)
+        try:
+            yield _DECODER.raw_decode(text, start or len(text) - len(text.lstrip()))[0]
+        except (ValueError, RecursionError):
+            continue
+
+
+def _elements(texts: Iterable[str]) -> Iterator[etree._Element]:
+    left = _MOST_TEXT
+    for text in texts:
+        left -= len(text)
+        if left < 0:
+            return
+        if _MARKUP.search(text):
+            yield from _parsed(text)
+            continue
+        for line in _LINES.split(unescape(text).strip()):
+            yield _text_element("p", line)
+
+
+def _text_element(tag: str, text: str) -> etree._Element:
+    element = etree.Element(tag)
+    element.text = readable(text)  # XML takes no control characters
+    return element
+
+
+def _parsed(text: str) -> list[etree._Element]:
+    """The elements of HTML in a string."""
+    try:
+        _LIMITS.check(text)
+    except TooLarge:
+        return []
+    body = parse(f"<div>{text}</div>").find("body")
+    return [] if body is None else list(body)
+
+
+def _words(text: str) -> int:
+    return text_key(fold(text))[1]

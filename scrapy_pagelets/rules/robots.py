@@ -1,0 +1,92 @@
+"""What a page asks of robots: the directives of its metadata and of the header X-Robots-Tag, and ``data-nosnippet``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from lxml import etree
+
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import STRIP, Cause
+
+#: What is done with the directives: the feed tells of them, or they are obeyed as well.
+TELL, OBEY = HANDLINGS = ("tell", "obey")
+NOINDEX, NOFOLLOW, NOSNIPPET = "noindex", "nofollow", "data-nosnippet"
+#: The directives that the feed tells of; others are ignored.
+_KNOWN: Final = frozenset(
+    (NOINDEX, NOFOLLOW, *"noarchive nocache nosnippet noimageindex notranslate noai noimageai".split())
+)
+_SHORT: Final = {"none": (NOINDEX, NOFOLLOW)}
+#: Directives that have a value behind a colon, as the name of a robot has its directives.
+_WITH_VALUE: Final = frozenset("max-snippet max-image-preview max-video-preview unavailable_after".split())
+#: The name of a robot, or a directive with a value; in the time of a date, other words are before the colon.
+_ROBOT: Final = re.compile(r"\s*([\w.*-]+)\s*:")
+#: Parts of a header or of an element that are read.
+_MOST: Final = 100
+_HIDDEN_FROM_SNIPPETS: Final = etree.XPath("descendant-or-self::*[@data-nosnippet]")
+
+
+def marked(page: Page, body: bytes, header: str = "", agent: str = "", *, obey: bool = False) -> Page:
+    """Return the page with what it asks of robots in its ``marks``; the page itself if it asks nothing.
+
+    Parameters
+    ----------
+    body : of the response
+    header : the values of X-Robots-Tag, separated by commas
+    agent : the name of this robot in lower case, whose own directives count as well
+    obey : strip what no snippet may show, and ignore the links that no robot may follow
+    """
+    found = dict.fromkeys(_directives(page, header, agent))
+    hidden = _HIDDEN_FROM_SNIPPETS(page.root) if b"data-nosnippet" in body else []
+    if hidden:
+        found[NOSNIPPET] = None
+    marks = replace(page.marks, robots=tuple(found)) if found else page.marks
+    if obey and hidden:
+        marks = replace(marks, rows={**marks.rows, Cause("robots", STRIP): _rows(page, hidden)})
+    if obey and (ignored := _not_followed(page, NOFOLLOW in found)):
+        marks = replace(marks, ignored_links=marks.ignored_links | ignored)
+    return page if marks is page.marks else replace(page, marks=marks)
+
+
+def _directives(page: Page, header: str, agent: str) -> Iterator[str]:
+    if header:
+        yield from of_header(header, agent)
+    for meta in page.metas:
+        if meta.name and (name := meta.name.strip().lower()) and name in ("robots", agent):
+            yield from _named(meta.content.split(",", _MOST))
+
+
+def of_header(header: str, agent: str = "") -> Iterator[str]:
+    """Yield the directives of X-Robots-Tag for all robots and for this one.
+
+    >>> list(of_header("noindex, unavailable_after: 25 Jun 2030, otherbot: none, mybot: nofollow, noarchive", "mybot"))
+    ['noindex', 'nofollow', 'noarchive']
+    """
+    applies = True
+    for part in header.split(",", _MOST):
+        named = _ROBOT.match(part)
+        if named and (name := named[1].lower()) not in _WITH_VALUE:
+            applies, part = name in ("*", agent), part[named.end() :]
+        if applies:
+            yield from _named([part])
+
+
+def _named(parts: Iterable[str]) -> Iterator[str]:
+    for part in islice(parts, _MOST):
+        name = part.strip().lower()
+        yield from _SHORT.get(name, (name,) if name in _KNOWN else ())
+
+
+def _not_followed(page: Page, every: bool) -> frozenset[int]:
+    """Indices of the links that no robot may follow."""
+    return frozenset(i for i, rel in enumerate(page.nodes.links.rel) if every or NOFOLLOW in rel.split())
+
+
+def _rows(page: Page, elements: Iterable[etree._Element]) -> list[int]:
+    leaves = set(page.nodes.leaves.tolist())
+    row_of = {element: row for row, element in enumerate(page.nodes.elements) if row not in leaves}
+    return [row for element in elements if (row := row_of.get(element)) is not None]
