@@ -74,6 +74,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[
             comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         ] = 1
+        found[page.nodes.leaves_below(headline.banners if headline else ())] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:

@@ -27,9 +27,9 @@ _FIRST_LEVEL: Final = TAG["h1"]
 #: Words of a title from which on a heading that is longer than the title may say it.
 _SHORT: Final = 3
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
-#: be another one there.
+#: be another one there: how many have the same one is an estimate, and none at all with fewer pages than these.
 _OFTEN: Final = 0.2
-_OFTEN_WITH_DIGITS: Final = 0.5
+_OFTEN_WITH_DIGITS, _FEWEST = 0.8, 4
 #: Weight of a heading that more of the other pages have than have another one that a title names.
 _SECTION: Final = 0.4
 #: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
@@ -56,8 +56,8 @@ class Headline:
     text: str  # its text, white space folded
     #: rows of headings above it in the page that name its section: the title has their words, too
     sections: tuple[int, ...] = ()
-    #: rows of headings above it that name the site: they stand at the same place of many other pages, or add the name
-    #: of the site to the own heading
+    #: rows of headings above it that name the site, as they stand at the same place of many other pages or add the
+    #: name of the site to the own heading; and of those of the first level that say the same again
     banners: tuple[int, ...] = ()
 
 
@@ -94,13 +94,19 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
             banners += {one.row for one in found if one.text == best.text}
             best = own
         sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
-        above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
-        return Headline(best.row, best.text, *above)
+        above, names_above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
+        return Headline(best.row, best.text, above, (*names_above, *_copies(page.nodes, best, found)))
     first_levels = {one.text.casefold(): one for one in reversed(found) if one.is_first_level}
     if len(first_levels) == 1:  # the title names the site, and nothing else
         [(_, only)] = first_levels.items()
-        return Headline(only.row, only.text)
+        return Headline(only.row, only.text, banners=tuple(_copies(page.nodes, only, found)))
     return _linked(page, alike, pages) or _about(page, alike, pages)
+
+
+def _copies(nodes: NodeTable, own: _Candidate, found: Iterable[_Candidate]) -> Iterator[int]:
+    """Yield the rows of other first-level headings with the same text."""
+    equal = (one for one in found if one.is_first_level and one.text.casefold() == own.text.casefold())
+    yield from (one.row for one in equal if nodes.first_leaf[one.row] != nodes.first_leaf[own.row])
 
 
 def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Sequence[_Title]) -> _Candidate | None:
@@ -141,9 +147,10 @@ def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 def _entry(
     page: Page, best: _Candidate, found: Sequence[_Candidate], alike: Ints | None, pages: int
 ) -> _Candidate | None:
-    """The heading that ``best`` has all words of, and besides them only the name of the site; None if there is none."""
-    own = _words(best.text)
-    shorter = [(words, one) for one in found if one.likeness and len(words := _words(one.text)) < len(own)]
+    """The heading below ``best`` whose words it has, and besides them only the name of the site; None without one."""
+    own, end = _words(best.text), page.nodes.end.item(best.row)
+    below = [(_words(one.text), one) for one in found if one.likeness and one.row >= end]
+    shorter = [(words, one) for words, one in below if len(words) < len(own)]
     shorter = [(words, one) for words, one in shorter if one.is_first_level or one.weight == _NO_ELEMENT]
     if alike is None or not any(_place(words, own) is not None for words, _ in shorter):
         return None
@@ -225,10 +232,9 @@ def _own_words(nodes: NodeTable, row: int, alike: Ints | None, pages: int) -> li
 
 def _is_often(text: str, others: int, pages: int) -> bool:
     """Whether a heading stands at the same place of so many other pages that it is the name of the site."""
-    if others <= 1:
-        return False
-    most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, text)) else _OFTEN
-    return others > most * pages
+    if any(map(str.isdecimal, text)):
+        return pages >= _FEWEST and others > _OFTEN_WITH_DIGITS * pages
+    return others > max(1, _OFTEN * pages)
 
 
 def _told(page: Page) -> dict[tuple[str, ...], float]:
