@@ -41,11 +41,13 @@ def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
     inside: set[int] = set()
     for siblings in (_siblings(nodes, *pair) for pair in pairwise(sorted(heads))):
         firsts = [rows[bisect_left(rows, row)] for row in siblings]
-        if heads.issuperset(firsts) and len({nodes.tag.item(row) for row in firsts}) == 1:
-            for sibling, first in zip(siblings, firsts, strict=True):
-                following = rows[bisect_right(rows, first) : bisect_left(rows, nodes.end.item(sibling))]
-                if inside.isdisjoint(following[:1]):  # else they are known
-                    inside.update(following)
+        if not heads.issuperset(firsts) or len(levels := {nodes.tag.item(row) for row in firsts}) > 1:
+            continue
+        for sibling, first in zip(siblings, firsts, strict=True):
+            following = rows[bisect_right(rows, first) : bisect_left(rows, nodes.end.item(sibling))]
+            if inside.isdisjoint(following[:1]):  # else they are known
+                # Two entries may stand in one row.
+                inside.update(row for row in following if row not in heads or nodes.tag.item(row) not in levels)
     return frozenset(inside)
 
 
