@@ -24,8 +24,8 @@ _SMALL: Final = 4
 _BYTES: Final = 3
 #: Characters of a heading in the path of a chunk; the rest is cut off. Longer names of places are of machines.
 _LONGEST: Final = 200
-#: An id of these is no place in the page.
-_WHOLE: Final = ("html", "body")
+#: Elements that have a name for the place where they stand, without text of their own.
+_ANCHORS: Final = ("a", "span")
 #: Characters of a fragment that need no escape (RFC 3986, 3.5), beside letters and digits.
 _SAFE: Final = "-._~!$&'()*+,;=:@/?"
 
@@ -268,7 +268,8 @@ class NamedPlaces:
     """The places in the content of a page that have a name: the fragments of its URL, which a browser scrolls to.
 
     A name belongs to the block that its element begins with; to a heading, if the element is anywhere in it. If two
-    elements have one name, a browser goes to the first.
+    elements have one name, a browser goes to the first. What is around all content is no place in it, and of empty
+    elements only anchors are: others are fields of forms, or what scripts fill.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ class NamedPlaces:
 
     def __init__(self, page: Page, document: Block) -> None:
         self._page = page
-        self._names = dict(_names(page))
+        self._names = dict(_names(page, *_extent(document)))
         starts: dict[int, int] = {}  # of headings all leaves, else the first one: each with the first of its block
         for block in document.walk():
             starts |= dict.fromkeys(block.leaves if block.kind == "heading" else block.leaves[:1], *block.leaves[:1])
@@ -303,18 +304,32 @@ class NamedPlaces:
         return self._names.get(row)
 
 
-def _names(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield the rows that have a name which no row before has: their ``id``, or the ``name`` of an ``a``."""
+def _extent(document: Block) -> tuple[int, int]:
+    """The first and the last leaf of a document, below its own heading if it has more."""
+    leaves = [leaf for block in document.walk() for leaf in block.leaves]
+    own = document.children[0].leaves if document.children and document.children[0].kind == "heading" else []
+    leaves = sorted(set(leaves).difference(own) or leaves)
+    return (leaves[0], leaves[-1]) if leaves else (0, 0)
+
+
+def _names(page: Page, first: int, last: int) -> Iterator[tuple[int, str]]:
+    """Yield the rows with a name which no row before has: their ``id``, or the ``name`` of an ``a``.
+
+    Parameters
+    ----------
+    first, last : of the leaves of the content; rows around all of them are left out
+    """
     nodes, seen = page.nodes, set[str]()
     tags = [look[0] for look in nodes.looks]
-    may = [(look[0] == "a" or bool(look[1])) and look[0] not in _WHOLE for look in nodes.looks]
-    text = set(nodes.leaves.tolist())
-    for row, look in enumerate(nodes.look.tolist()):
-        if not may[look] or row in text:
-            continue
+    may = np.array([look[0] == "a" or bool(look[1]) for look in nodes.looks], np.bool_)[nodes.look]
+    may[nodes.leaves] = False
+    places = (nodes.first_leaf < nodes.last_leaf) | np.array([tag in _ANCHORS for tag in tags])[nodes.look]
+    places &= (nodes.first_leaf > first) | (nodes.last_leaf <= last)
+    for row in np.flatnonzero(may).tolist():
         element = nodes.elements[row]
-        for name in (element.get("id"), element.get("name") if tags[look] == "a" else None):
+        for name in (element.get("id"), element.get("name") if tags[nodes.look[row]] == "a" else None):
             if name and len(name) <= _LONGEST and name not in seen:
                 seen.add(name)
-                yield row, name
+                if places[row]:
+                    yield row, name
                 break

@@ -260,7 +260,7 @@ def test_urls_lead_to_the_nearest_place():
         record["markdown"].split("\n")[0]: record["url"].removeprefix("http://example.com/a/b.html") for record in made
     }
     assert urls == {
-        "# Title": "#page",
+        "# Title": "",
         "## First": "#a%20b%25",
         "**Term**": "#term",
         "```": "#term",
@@ -268,6 +268,23 @@ def test_urls_lead_to_the_nearest_place():
         "## Third": "#old",
         "ten": "#old",
     }
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<form><input id=search></form><main><h1>A</h1><p>b<p>c</main>", ["", ""]),
+        ("<div id=page><div id=content><h1>A</h1><p>b<p>c</div></div>", ["", ""]),
+        ("<h1>A</h1><div id=content><p>b<p>c</div>", ["", ""]),
+        ("<h1>A</h1><p>b<div id=modal></div><section><p>c</section>", ["", ""]),
+        ("<h1>A</h1><p>b<span id=c></span><p>c", ["", "#c"]),
+        ("<h1>A</h1><p>b<a name=c></a><p>c", ["", "#c"]),
+        ("<h1>A</h1><p>b<input id=c><div id=c><p>c</div>", ["", ""]),  # a browser goes to the first
+    ],
+)
+def test_places_are_in_the_content(html, expected):
+    made = records(html, 2)
+    assert [record["url"].removeprefix("http://example.com/a/b.html") for record in made] == expected
 
 
 def test_a_page_without_names_has_its_own_url():
