@@ -19,6 +19,7 @@ from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.document.blocks import Block, text_of_runs
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunk_records, chunks_of
+from scrapy_pagelets.document.tokens import tokens_of
 from scrapy_pagelets.feed.feed_schema import CHUNK
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.session.config import Config
@@ -224,6 +225,48 @@ def test_no_chunk_ends_with_a_heading_that_another_block_follows(html, most):
     chunks = [shown(chunk.document) for chunk in chunks_of(document(html), most)]
     for before, after in pairwise(chunks):
         assert not short or before[-1].kind != "heading" or after[0].kind == "heading"
+
+
+def pieces_of_words(text):
+    """A tokenizer whose tokens are parts of words, punctuation and line breaks."""
+    return len(re.findall(r"[^\W_]{1,4}|[^\w\s]|_|\n", text))
+
+
+@given(PAGES, st.integers(1, 30), st.integers(0, 15), st.sampled_from([tokens_of, pieces_of_words]))
+def test_no_chunk_has_more_tokens_than_the_limit(html, most, overlap, tokenizer):
+    whole = document(html)
+    chunks = chunks_of(whole, most, min(overlap, most // 2), tokens=60, tokenizer=tokenizer)
+    assert all(tokenizer(chunk.markdown) <= 60 for chunk in chunks)
+    if not overlap:
+        assert "".join(all_words(*(chunk.document for chunk in chunks))) == "".join(all_words(whole))
+
+
+LINK = f"<a href='/{'long/' * 30}'>Tea</a>"
+HEAD = "<tr><th>kind<th>cups"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>" + "tea " * 30, ["tea " * 14 + "tea"] * 2),
+        ("<p>" + "tea" * 50, ["tea" * 25] * 2),
+        ("<p>Of " + LINK, ["Of Tea"]),
+        ("<p>" + "Tea. " * 20, [" ".join(["Tea."] * 14), " ".join(["Tea."] * 6)]),
+        (f"<p>Of<p><img alt=tea src='/{'long/' * 30}'>", ["Of\n\ntea"]),
+        (f"<p>Of<p><img src='/{'long/' * 30}'>", ["Of"]),
+        ("<pre>" + "tea = 1\n" * 12 + "</pre>", ["```\n" + "tea = 1\n" * 6 + "```"] * 2),
+        ("<h2>Tea</h2><pre>" + "x" * 90, ["# Tea\n\n```\n" + "x" * 45 + "\n```", "```\n" + "x" * 45 + "\n```"]),
+        (
+            f"<table>{HEAD}{'<tr><td>green<td>2' * 6}</table>",
+            ["| kind | cups |\n| --- | --- |" + "\n| green | 2 |" * 3] * 2,
+        ),
+        (f"<table>{HEAD.replace('cups', 'tea ' * 15)}<tr><td>green<td>2</table>", ["kind " + "tea " * 14 + "tea\n\ngreen 2"]),
+        ("<h1>" + "tea " * 40 + "</h1><p>x", ["# " + "tea " * 19 + "tea", "tea " * 19 + "tea", "x"]),
+    ],
+)  # fmt: skip
+def test_what_has_too_many_tokens_is_cut(html, expected):
+    found = page(html)
+    assert [chunk.markdown for chunk in chunks_of(document_of(found, every(found)), 1000, tokens=30)] == expected
 
 
 @given(soups, st.data(), st.integers(1, 12), st.integers(0, 6))
