@@ -13,6 +13,8 @@ from scrapy_pagelets.document.markdown import markdown_of
 
 #: Counts the tokens of a text.
 Tokenizer = Callable[[str], int]
+#: The smallest limit: a chunk needs some tokens for the marks of lists, quotes and fences around its text.
+LEAST_TOKENS: Final = 50
 #: Bytes of a token, see `tokens_of`.
 _BYTES: Final = 3
 

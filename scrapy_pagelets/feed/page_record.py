@@ -14,6 +14,7 @@ from scrapy_pagelets.document.blocks import Block, Switches
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunk_records
 from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.document.tokens import tokenizer_of
 from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.feed.content_words import content_hash, content_of
 from scrapy_pagelets.feed.feed_schema import FEED
@@ -35,6 +36,8 @@ class RecordOptions:
     switches: Switches = field(default_factory=Switches)
     chunks: int = 0
     chunks_overlap: int = 0
+    chunks_tokens: int = 0
+    tokenizer: str = ""
 
     @classmethod
     def of(cls, settings: object, **others: Any) -> Self:
@@ -102,8 +105,9 @@ class PageRecord:
     def chunks(self) -> list[dict[str, Any]]:
         """Pieces of the content for retrieval."""
         number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
-        most, overlap = self.options.chunks, self.options.chunks_overlap
-        return chunk_records(self.page, self._document, self.decision.templateness, most, overlap, number)
+        options = self.options
+        limits = options.chunks, options.chunks_overlap, number, options.chunks_tokens, tokenizer_of(options.tokenizer)
+        return chunk_records(self.page, self._document, self.decision.templateness, *limits)
 
     @property
     def pagelets(self) -> list[dict[str, Any]]:

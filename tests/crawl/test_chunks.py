@@ -260,7 +260,10 @@ HEAD = "<tr><th>kind<th>cups"
             f"<table>{HEAD}{'<tr><td>green<td>2' * 6}</table>",
             ["| kind | cups |\n| --- | --- |" + "\n| green | 2 |" * 3] * 2,
         ),
-        (f"<table>{HEAD.replace('cups', 'tea ' * 15)}<tr><td>green<td>2</table>", ["kind " + "tea " * 14 + "tea\n\ngreen 2"]),
+        (
+            f"<table>{HEAD.replace('cups', 'tea ' * 15)}<tr><td>green<td>2</table>",
+            ["kind " + "tea " * 15 + "green 2"],
+        ),
         ("<h1>" + "tea " * 40 + "</h1><p>x", ["# " + "tea " * 19 + "tea", "tea " * 19 + "tea", "x"]),
     ],
 )  # fmt: skip
