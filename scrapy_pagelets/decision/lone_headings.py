@@ -19,8 +19,8 @@ _OFTEN: Final = 0.2
 def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, pages: int) -> Bools:
     """(m,) leaves of headings that are content while all of their section is template.
 
-    They are those that other pages have at the same place, and the last one of the page, unless it is a link or a
-    picture follows. Headings of sections without text stay.
+    They are those that many other pages have at the same place; for the last one of the page, one other is enough,
+    unless it is a link or a picture follows. Headings of sections without text stay.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, pages: int) -> 
     --------
     >>> from scrapy_pagelets import Page
     >>> page = Page.parse(b"<h1>Tea</h1><p>Of tea.<h2>Share</h2><a href=/x>Us</a>", "http://a/")
-    >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.zeros(4, np.int64), 0).tolist()
+    >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.array([0, 0, 1, 9]), 9).tolist()
     [False, False, True, False]
     """
     found = np.zeros(len(keep), np.bool_)
@@ -52,8 +52,9 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, pages: int) -> 
         below = levels.get(next_one, 9 if next_one < len(keep) else 0) > levels[start]
         if below or next_one == end or not keep[start:end].all():
             continue
-        often = alike[start:end].min() > max(1, _OFTEN * pages)
-        if often or (not behind and next_one == len(keep) and _is_alone(nodes, row, end)):
+        others = alike[start:end].min()
+        is_last = not behind and next_one == len(keep) and _is_alone(nodes, row, end)
+        if others > (0 if is_last else max(1, _OFTEN * pages)):
             found[start:end] = True
             behind[start] = next_one
     return found
