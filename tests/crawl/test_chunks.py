@@ -12,15 +12,18 @@ from hypothesis import strategies as st
 from lxml import etree
 from markdown_it import MarkdownIt
 
+from scrapy_pagelets import Site
 from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.commands import chunks as command
 from scrapy_pagelets.crawler.commands import run_command
+from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.document.blocks import Block, text_of_runs
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunk_records, chunks_of
 from scrapy_pagelets.document.tokens import tokens_of
 from scrapy_pagelets.feed.feed_schema import CHUNK
+from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.session.config import Config
 from tests.crawl.test_feed_schema import check
@@ -391,9 +394,11 @@ def test_pieces_follow_pagelets():
     ],
     ids="headings heading sentences word code items lists table name bold".split(),
 )
-def test_huge_pages(html, most):
+@pytest.mark.parametrize("tokens", [0, 100])
+def test_huge_pages(html, most, tokens):
     found = page(html)
-    made = chunk_records(found, document(html), np.zeros(len(found.nodes.leaves)), most)
+    made = chunk_records(found, document(html), np.zeros(len(found.nodes.leaves)), most, tokens=tokens)
+    assert not tokens or max(record["tokens"] for record in made) <= tokens
     assert any("deep" in record["markdown"] for record in made)
     assert sum(len(json.dumps(record)) for record in made) < 40 * len(html) + 1_000_000
 
@@ -407,6 +412,24 @@ def test_an_overlap_needs_chunks_of_twice_its_size():
     with pytest.raises(ConfigError, match="PAGELETS_CHUNKS_OVERLAP is too large"):
         Config(chunks_overlap=1)
     assert Config(chunks=100, chunks_overlap=50).chunks_overlap == 50
+
+
+def test_a_limit_in_tokens_needs_chunks_and_a_tokenizer_that_counts():
+    with pytest.raises(
+        ConfigError, match="PAGELETS_CHUNKS_TOKENS is set, but there are no chunks: set PAGELETS_CHUNKS"
+    ):
+        Config(chunks_tokens=100)
+    with pytest.raises(ConfigError, match="PAGELETS_CHUNKS_TOKENS is 49: give a number of tokens from 50"):
+        Config(chunks=100, chunks_tokens=49)
+    for name in ("no.such:module", "builtins:no", "builtins:str", "builtins", ":", "tests.trees:page"):
+        with pytest.raises(ConfigError, match=r"PAGELETS_TOKENIZER has .*, which cannot be used"):
+            Config(tokenizer=name)
+    options = RecordOptions.of(Config(chunks=100, chunks_tokens=60, tokenizer="builtins:len"))
+    found = page("<h1>Tea</h1>" + "<p>All about green tea." * 6)
+    made = PageRecord(found, decided(found, Site("example.com")), options=options).chunks
+    assert [record["tokens"] for record in made] == [len(record["markdown"]) for record in made]
+    assert len(made) > 1
+    assert max(record["tokens"] for record in made) <= 60
 
 
 def another_section(name):
