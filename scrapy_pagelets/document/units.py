@@ -21,6 +21,8 @@ _END: Final = re.compile(
     r"|[\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]"
     r"[\N{RIGHT CORNER BRACKET}\N{RIGHT DOUBLE QUOTATION MARK}]*"
 )
+#: Characters of a token, at most: what has more is cut without counting its tokens.
+_LETTERS: Final = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +107,18 @@ def fitting(unit: Unit, limit: Limit) -> Iterator[Unit]:
     lead = unit.size - limit.size(unit.block, unit.above, words_of(unit.block))
 
     def fits(block: Block) -> bool:
-        return lead + limit.size(block, unit.above, 0) <= limit.words
+        return _letters(block) <= _LETTERS * limit.tokens and lead + limit.size(block, unit.above, 0) <= limit.words
 
     if fits(unit.block):
         yield unit
     else:
         yield from _parts(unit, list(cut(unit.block, fits)), limit)
+
+
+def _letters(block: Block) -> int:
+    """Number of characters of a block without children."""
+    cells = (cell for row in block.rows for cell in row)
+    return len(block.text) + sum(len(run.text) for runs in (block.runs, *cells) for run in runs)
 
 
 def _parts(unit: Unit, blocks: Sequence[Block], limit: Limit) -> Iterator[Unit]:
