@@ -377,7 +377,9 @@ def test_pieces_follow_pagelets():
     assert [chunk.markdown for chunk in chunks_of(whole, 6, pagelet=pagelet)] == ["a b", "c d\n\ne f\n\ng h"]
 
 
-@pytest.mark.parametrize("most", [1, 50, 10**400], ids="one fifty endless".split())
+@pytest.mark.parametrize(
+    ("most", "tokens"), [(1, 0), (50, 0), (10**400, 0), (50, 100)], ids="one fifty endless tokens".split()
+)
 @pytest.mark.parametrize(
     "html",
     [
@@ -394,7 +396,6 @@ def test_pieces_follow_pagelets():
     ],
     ids="headings heading sentences word code items lists table name bold".split(),
 )
-@pytest.mark.parametrize("tokens", [0, 100])
 def test_huge_pages(html, most, tokens):
     found = page(html)
     made = chunk_records(found, document(html), np.zeros(len(found.nodes.leaves)), most, tokens=tokens)
