@@ -11,6 +11,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of
 from scrapy_pagelets.decision.content import corrected, said_of_itself
 from scrapy_pagelets.decision.items import decided_together
+from scrapy_pagelets.decision.lone_headings import lone_headings_of
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
@@ -41,8 +42,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
     What the page says of itself is content; breadcrumbs that the page calls so, the comments of readers below an
-    article, the reviews of a product, signatures on forums, what the page says twice, and what `asides_of` and
-    `link_sections_of` find are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
+    article, the reviews of a product, signatures on forums, what the page says twice, and what `asides_of`,
+    `link_sections_of` and `lone_headings_of` find are template. ``benchmarks corrections`` tells what each is worth.
+    Rules decide last.
 
     Parameters
     ----------
@@ -75,7 +77,10 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[
             comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         ] = 1
+        found[page.nodes.leaves_below(headline.banners if headline else ())] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
+        own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
+        found[lone_headings_of(page.nodes, ~is_template(found), alike, others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)

@@ -14,18 +14,17 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.document.blocks import Block, text_of_runs, tidy
 from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.document.tokens import Limit, Tokenizer, tokens_of
 from scrapy_pagelets.document.units import Unit, sentences, units_of, words_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import paths_of
 
 #: A piece that is smaller than a chunk by this factor goes with what follows, if there is room.
 _SMALL: Final = 4
-#: Bytes of a token, see `tokens_of`.
-_BYTES: Final = 3
 #: Characters of a heading in the path of a chunk; the rest is cut off. Longer names of places are of machines.
 _LONGEST: Final = 200
-#: An id of these is no place in the page.
-_WHOLE: Final = ("html", "body")
+#: Elements that have a name for the place where they stand, without text of their own.
+_ANCHORS: Final = ("a", "span")
 #: Characters of a fragment that need no escape (RFC 3986, 3.5), beside letters and digits.
 _SAFE: Final = "-._~!$&'()*+,;=:@/?"
 
@@ -55,6 +54,8 @@ def chunk_records(
     most: int,
     overlap: int = 0,
     pagelet: Mapping[int, int] | None = None,
+    tokens: int = 0,
+    tokenizer: Tokenizer = tokens_of,
 ) -> list[dict[str, Any]]:
     """Cut the document of a page into chunks, as `chunks_of`, and write each as a record of the feed.
 
@@ -74,12 +75,14 @@ def chunk_records(
     """
     places = NamedPlaces(page, document)
     return [
-        _record(page, number, chunk, templateness, places)
-        for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet))
+        _record(page, number, chunk, templateness, places, tokenizer)
+        for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet, tokens, tokenizer))
     ]
 
 
-def _record(page: Page, number: int, chunk: Chunk, templateness: Floats, places: NamedPlaces) -> dict[str, Any]:
+def _record(
+    page: Page, number: int, chunk: Chunk, templateness: Floats, places: NamedPlaces, tokenizer: Tokenizer
+) -> dict[str, Any]:
     leaves = np.array(chunk.leaves, np.int64)
     weights = np.maximum(page.nodes.words[leaves], 1)
     mean = np.average(templateness[leaves], weights=weights) if len(leaves) else 0.0  # of pictures alone
@@ -91,7 +94,7 @@ def _record(page: Page, number: int, chunk: Chunk, templateness: Floats, places:
         "markdown": markdown,
         "xpaths": _xpaths(page, leaves),
         "words": chunk.words,
-        "tokens": tokens_of(markdown),
+        "tokens": tokenizer(markdown),
         "templateness": round(float(mean), 3),
     }
 
@@ -104,21 +107,19 @@ def _xpaths(page: Page, leaves: Ints) -> list[str]:
     return paths_of(page.source.nodes, received[received >= 0])
 
 
-def tokens_of(text: str) -> int:
-    """Estimate the number of tokens of a language model: bytes in UTF-8, divided by three and rounded up.
-
-    >>> tokens_of("chunks"), tokens_of("東京")
-    (2, 2)
-    """
-    return -(-len(text.encode("utf-8", "replace")) // _BYTES)
-
-
-def chunks_of(document: Block, most: int, overlap: int = 0, pagelet: Mapping[int, int] | None = None) -> list[Chunk]:
+def chunks_of(
+    document: Block,
+    most: int,
+    overlap: int = 0,
+    pagelet: Mapping[int, int] | None = None,
+    tokens: int = 0,
+    tokenizer: Tokenizer = tokens_of,
+) -> list[Chunk]:
     """Cut a document into chunks.
 
     What fits into one chunk together stays together: first sections, the outermost first, then pagelets, lists, items
     and paragraphs. Code, tables and formulas are not cut, paragraphs only between sentences and only if one is too
-    long for a chunk. Headings stay with what follows.
+    long for a chunk. Headings stay with what follows. Where there is a limit in tokens, whatever exceeds it is cut.
 
     Parameters
     ----------
@@ -126,6 +127,8 @@ def chunks_of(document: Block, most: int, overlap: int = 0, pagelet: Mapping[int
     most : words of a chunk; only a single block or sentence that cannot be cut has more, with its headings
     overlap : words of these that a chunk may repeat from the end of the one before, unless it begins with a heading
     pagelet : number of the pagelet of each leaf
+    tokens : tokens of the Markdown of a chunk, which no chunk exceeds; 0 for no such limit
+    tokenizer : counts the tokens of a text
 
     Raises
     ------
@@ -133,15 +136,17 @@ def chunks_of(document: Block, most: int, overlap: int = 0, pagelet: Mapping[int
     """
     if most < 1 or not 0 <= 2 * overlap <= most:
         raise ValueError(f"chunks of {most} words with an overlap of {overlap}: give at most half of the words")
-    packer = _Packer(most - overlap)
-    packer.add(units_of(document, most - overlap, pagelet or {}), 0)
+    own = Limit(most - overlap, tokens * (most - overlap) // most, tokenizer)
+    packer = _Packer(own.words)
+    packer.add(units_of(document, own, pagelet or {}), 0)
     packer.close()
-    pieces = [piece for piece in map(_without_rules, packer.pieces) if piece]
+    pieces = [part for piece in packer.pieces for part in _within(piece, own)] if tokens else packer.pieces
+    pieces = [piece for piece in map(_without_rules, pieces) if piece]
     names = {block: _heading(block) for block in document.walk() if block.kind == "heading"}
     chunks = []
-    for before, own in pairwise([[], *pieces]):
-        room = min(overlap, most - sum(unit.words for unit in own))
-        chunks.append(_chunk(_tail(before, own, room), own, names))
+    for before, following in pairwise([[], *pieces]):
+        room = min(overlap, most - sum(unit.size for unit in following))
+        chunks.append(_chunk(_tail(before, following, room, own), following, names))
     return chunks
 
 
@@ -152,7 +157,7 @@ class _Packer:
         self.pieces: list[list[Unit]] = []
         self._most = most
         self._open: list[Unit] = []
-        self._words = 0
+        self._size = 0
 
     def add(self, units: Sequence[Unit], depth: int) -> None:
         """Add the units of a group; those of a smaller group stay together if they can.
@@ -161,12 +166,12 @@ class _Packer:
         """
         for _, same in groupby(units, lambda unit: unit.path[depth] if depth < len(unit.path) else unit):
             group = list(same)
-            words = sum(unit.words for unit in group)
-            if self._words + words > self._most and (words <= self._most or len(group) == 1 or not self._is_small):
+            size = sum(unit.size for unit in group)
+            if self._size + size > self._most and (size <= self._most or len(group) == 1 or not self._is_small):
                 self.close()
-            if self._words + words <= self._most or len(group) == 1:
+            if self._size + size <= self._most or len(group) == 1:
                 self._open += group
-                self._words += words
+                self._size += size
             else:
                 self.add(group, depth + 1)
                 if not self._is_small:
@@ -176,11 +181,23 @@ class _Packer:
         """End the piece."""
         if self._open:
             self.pieces.append(self._open)
-        self._open, self._words = [], 0
+        self._open, self._size = [], 0
 
     @property
     def _is_small(self) -> bool:
-        return _SMALL * self._words < self._most
+        return _SMALL * self._size < self._most
+
+
+def _within(units: list[Unit], limit: Limit) -> Iterator[list[Unit]]:
+    """Yield a piece in parts that have no more tokens than a chunk: those of units may not add up."""
+    stack = [units]
+    while stack:
+        part = stack.pop()
+        half = len(part) // 2
+        if half and limit.tokenizer(markdown_of(_document(part))) > limit.tokens:
+            stack += [part[half:], part[:half]]
+        else:
+            yield part
 
 
 def _without_rules(units: list[Unit]) -> list[Unit]:
@@ -189,14 +206,16 @@ def _without_rules(units: list[Unit]) -> list[Unit]:
     return units[shown[0] : shown[-1] + 1] if shown else []
 
 
-def _tail(units: Sequence[Unit], following: Sequence[Unit], most: int) -> list[Unit]:
+def _tail(units: Sequence[Unit], following: Sequence[Unit], most: int, limit: Limit) -> list[Unit]:
     """The end of a piece that the following one repeats: whole blocks and sentences."""
     tail: list[Unit] = []
     if following[0].lead or following[0].block.kind == "heading":
         return tail
     for unit in reversed(units if most > 0 else ()):
-        for part in reversed(list(sentences(replace(unit, lead=(), words=words_of(unit.block))))):
-            most -= part.words
+        words = words_of(unit.block)
+        alone = replace(unit, lead=(), words=words, size=limit.size(unit.block, unit.above, words))
+        for part in reversed(list(sentences(alone, limit))):
+            most -= part.size
             if most < 0 or part.block.kind in ("heading", "rule"):
                 return tail
             tail.insert(0, part)
@@ -248,13 +267,13 @@ def _document(units: Sequence[Unit]) -> Block:
                 (inside[-1][1] if inside else root).children.append(copy)
                 inside.append((original, copy))
             children = (inside[-1][1] if inside else root).children
-            if block is unit.block and unit.origin is last:
+            if block is unit.block and unit.origin is last and block.kind == children[-1].kind == "paragraph":
                 children[-1].runs = [*children[-1].runs, *block.runs]
             else:
                 children.append(replace(block))
             last = unit.origin if block is unit.block else block
     for block in root.walk():
-        if block.kind == "paragraph":
+        if block.kind in ("paragraph", "heading"):
             block.runs = tidy(block.runs)
     return root
 
@@ -268,7 +287,8 @@ class NamedPlaces:
     """The places in the content of a page that have a name: the fragments of its URL, which a browser scrolls to.
 
     A name belongs to the block that its element begins with; to a heading, if the element is anywhere in it. If two
-    elements have one name, a browser goes to the first.
+    elements have one name, a browser goes to the first. What is around all content is no place in it, and of empty
+    elements only anchors are: others are fields of forms, or what scripts fill.
 
     Parameters
     ----------
@@ -277,7 +297,7 @@ class NamedPlaces:
 
     def __init__(self, page: Page, document: Block) -> None:
         self._page = page
-        self._names = dict(_names(page))
+        self._names = dict(_names(page, *_extent(document)))
         starts: dict[int, int] = {}  # of headings all leaves, else the first one: each with the first of its block
         for block in document.walk():
             starts |= dict.fromkeys(block.leaves if block.kind == "heading" else block.leaves[:1], *block.leaves[:1])
@@ -303,18 +323,32 @@ class NamedPlaces:
         return self._names.get(row)
 
 
-def _names(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield the rows that have a name which no row before has: their ``id``, or the ``name`` of an ``a``."""
+def _extent(document: Block) -> tuple[int, int]:
+    """The first and the last leaf of a document, below its own heading if it has more."""
+    leaves = [leaf for block in document.walk() for leaf in block.leaves]
+    own = document.children[0].leaves if document.children and document.children[0].kind == "heading" else []
+    leaves = sorted(set(leaves).difference(own) or leaves)
+    return (leaves[0], leaves[-1]) if leaves else (0, 0)
+
+
+def _names(page: Page, first: int, last: int) -> Iterator[tuple[int, str]]:
+    """Yield the rows with a name which no row before has: their ``id``, or the ``name`` of an ``a``.
+
+    Parameters
+    ----------
+    first, last : of the leaves of the content; rows around all of them are left out
+    """
     nodes, seen = page.nodes, set[str]()
     tags = [look[0] for look in nodes.looks]
-    may = [(look[0] == "a" or bool(look[1])) and look[0] not in _WHOLE for look in nodes.looks]
-    text = set(nodes.leaves.tolist())
-    for row, look in enumerate(nodes.look.tolist()):
-        if not may[look] or row in text:
-            continue
+    may = np.array([look[0] == "a" or bool(look[1]) for look in nodes.looks], np.bool_)[nodes.look]
+    may[nodes.leaves] = False
+    places = (nodes.first_leaf < nodes.last_leaf) | np.array([tag in _ANCHORS for tag in tags])[nodes.look]
+    places &= (nodes.first_leaf > first) | (nodes.last_leaf <= last)
+    for row in np.flatnonzero(may).tolist():
         element = nodes.elements[row]
-        for name in (element.get("id"), element.get("name") if tags[look] == "a" else None):
+        for name in (element.get("id"), element.get("name") if tags[nodes.look[row]] == "a" else None):
             if name and len(name) <= _LONGEST and name not in seen:
                 seen.add(name)
-                yield row, name
+                if places[row]:
+                    yield row, name
                 break

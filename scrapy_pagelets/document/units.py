@@ -10,6 +10,8 @@ from typing import Final
 
 from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run
+from scrapy_pagelets.document.cutting import cut
+from scrapy_pagelets.document.tokens import Limit
 
 #: The end of a sentence: its mark with closing quotes, then white space and no small letter; in Chinese and Japanese,
 #: the mark alone.
@@ -19,6 +21,8 @@ _END: Final = re.compile(
     r"|[\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]"
     r"[\N{RIGHT CORNER BRACKET}\N{RIGHT DOUBLE QUOTATION MARK}]*"
 )
+#: Characters of a token, at most: what has more is cut without counting its tokens.
+_LETTERS: Final = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +37,17 @@ class Unit:
     #: the groups that it belongs to, from the largest: headings, pagelet, lists, items, paragraph
     path: tuple[object, ...]
     words: int  # number of words, those of ``lead`` included
+    size: int  # number of words that it counts for, see `Limit.size`
 
 
-def units_of(document: Block, most: int, pagelet: Mapping[int, int]) -> list[Unit]:
+def units_of(document: Block, limit: Limit, pagelet: Mapping[int, int]) -> list[Unit]:
     """List the units of a document; a paragraph that is too long is divided into its sentences.
 
     Headings belong to the block that follows, unless they are longer than half of a chunk.
 
     Parameters
     ----------
-    most : words of a chunk
+    limit : on a chunk
     pagelet : number of the pagelet of each leaf
     """
     found: list[Unit] = []
@@ -50,25 +55,28 @@ def units_of(document: Block, most: int, pagelet: Mapping[int, int]) -> list[Uni
     headings: tuple[Block, ...] = ()
     number = 0
     for block, above in _leaf_blocks(document):
-        words, waiting = words_of(block), sum(heading.words for heading in lead)
+        words, waiting = words_of(block), sum(heading.size for heading in lead)
+        size = limit.size(block, above, words)
         if block.leaves:
             number = pagelet.get(block.leaves[0], number)
         if block.kind == "heading":
             headings = (*(heading for heading in headings if heading.level < block.level), block)
             ended = (place for place, heading in enumerate(lead, 1) if heading.block not in headings)
-            alone = len(lead) if 2 * (waiting + words) > most else max(ended, default=0)
+            alone = len(lead) if 2 * (waiting + size) > limit.words else max(ended, default=0)
             found += lead[:alone]
-            lead = [*lead[alone:], Unit(block, block, above, (), headings, headings, words)]
+            lead = [*lead[alone:], Unit(block, block, above, (), headings, headings, words, size)]
             continue
-        if 2 * waiting > most:
+        if 2 * waiting > limit.words:
             found += lead
             lead = []
         own = tuple((heading.block, heading.above) for heading in lead)
         words += sum(heading.words for heading in lead)
+        size += sum(heading.size for heading in lead)
         lead = []
-        whole = Unit(block, block, above, own, headings, (*headings, number, *above), words)
-        found += sentences(whole) if words > most else [whole]
-    return found + lead
+        whole = Unit(block, block, above, own, headings, (*headings, number, *above), words, size)
+        found += sentences(whole, limit) if size > limit.words else [whole]
+    found += lead
+    return [part for unit in found for part in fitting(unit, limit)] if limit.tokens else found
 
 
 def _leaf_blocks(document: Block) -> Iterator[tuple[Block, tuple[Block, ...]]]:
@@ -94,18 +102,46 @@ def _count(text: str) -> int:
     return sum(1 for _ in WORD.finditer(text))
 
 
-def sentences(unit: Unit) -> Iterator[Unit]:
+def fitting(unit: Unit, limit: Limit) -> Iterator[Unit]:
+    """Yield a unit in parts that have no more tokens than a chunk; the first one has the lead."""
+    lead = unit.size - limit.size(unit.block, unit.above, words_of(unit.block))
+
+    def fits(block: Block) -> bool:
+        return _letters(block) <= _LETTERS * limit.tokens and lead + limit.size(block, unit.above, 0) <= limit.words
+
+    if fits(unit.block):
+        yield unit
+    else:
+        yield from _parts(unit, list(cut(unit.block, fits)), limit)
+
+
+def _letters(block: Block) -> int:
+    """Number of characters of a block without children."""
+    cells = (cell for row in block.rows for cell in row)
+    return len(block.text) + sum(len(run.text) for runs in (block.runs, *cells) for run in runs)
+
+
+def _parts(unit: Unit, blocks: Sequence[Block], limit: Limit) -> Iterator[Unit]:
+    """Yield parts of a unit as units of their own; the first one has the lead."""
+    own = words_of(unit.block)
+    lead, words, size = unit.lead, unit.words - own, unit.size - limit.size(unit.block, unit.above, own)
+    path = (*unit.path, unit.origin)
+    for block in blocks:
+        own = words_of(block)
+        sizes = words + own, size + limit.size(block, unit.above, own)
+        yield Unit(block, unit.origin, unit.above, lead, unit.headings, path, *sizes)
+        lead, words, size = (), 0, 0
+
+
+def sentences(unit: Unit, limit: Limit) -> Iterator[Unit]:
     """Yield the sentences of a paragraph as units; the first one has the lead. Yield any other unit as it is."""
     if unit.block.kind != "paragraph":
         yield unit
         return
-    lead, words = unit.lead, unit.words - words_of(unit.block)
-    path = (*unit.path, unit.origin)
     parts = list(_divided(unit.block.runs))
-    for runs, leaves in zip(parts, _leaves_of(parts, unit.block.leaves), strict=True):
-        part = replace(unit.block, runs=runs, leaves=leaves)
-        yield replace(unit, block=part, lead=lead, path=path, words=words + words_of(part))
-        lead, words = (), 0
+    leaves = _leaves_of(parts, unit.block.leaves)
+    blocks = [replace(unit.block, runs=runs, leaves=own) for runs, own in zip(parts, leaves, strict=True)]
+    yield from _parts(unit, blocks, limit)
 
 
 def _leaves_of(parts: Sequence[Sequence[Run]], leaves: list[int]) -> Iterator[list[int]]:

@@ -17,11 +17,14 @@ from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
 from scrapy_pagelets.document.draft import Draft, End, is_left_over, number_of
+from scrapy_pagelets.document.entries import inside_entries
 from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of, without_invisible
 
+#: Levels of headings.
+_LEVELS: Final = 6
 _HEADING: Final = re.compile(r"h[1-6]")
 _LISTS: Final = frozenset("ul ol menu dir".split())
 _STRONG: Final = frozenset("b strong".split())
@@ -51,6 +54,7 @@ class Walk:
         self.page, self.nodes, self.images, self.switches = page, nodes, images, switches
         self.keep = keep & ~permalinks(nodes)
         self.shown = nodes.total(nodes.spread(self.keep.astype(np.int64)) + images) > 0
+        self.inside_entries = inside_entries(page, self.shown)
         self.tags = [look[0] for look in nodes.looks]
         self.source = formulas.delimiters(page.declared["script"])
         self._begin_draft(Draft())
@@ -166,7 +170,7 @@ class Walk:
     def begin_block(self, row: int, tag: str, element: etree._Element) -> End | None:
         """Begin the block of an element; None if it has no block of its own."""
         if _HEADING.fullmatch(tag):
-            return self.draft.begin_heading(int(tag[1]))
+            return self.draft.begin_heading(int(tag[1]) + _LEVELS * (row in self.inside_entries))
         if tag in _LISTS:
             return self.draft.begin_group(_list_of(element))
         match tag:

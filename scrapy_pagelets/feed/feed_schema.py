@@ -112,7 +112,9 @@ CHUNK: Final = (
     FeedField("xpaths", "paths, as in pagelets, to its text", listed=True),
     FeedField("words", "number of its words, those of alternative texts of pictures among them", "integer"),
     FeedField(
-        "tokens", "estimated tokens of a language model: bytes of `markdown` in UTF-8 / 3, rounded up", "integer"
+        "tokens",
+        "tokens of `markdown` by `PAGELETS_TOKENIZER`; without one, an estimate: its bytes in UTF-8 / 3, rounded up",
+        "integer",
     ),
     FeedField("templateness", "0 to 1, the mean over its words", "number"),
 )

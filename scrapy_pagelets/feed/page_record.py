@@ -14,6 +14,7 @@ from scrapy_pagelets.document.blocks import Block, Switches
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunk_records
 from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.document.tokens import tokenizer_of
 from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.feed.content_words import content_hash, content_of
 from scrapy_pagelets.feed.feed_schema import FEED
@@ -36,6 +37,8 @@ class RecordOptions:
     chunks: int = 0
     chunks_overlap: int = 0
     lean: bool = False
+    chunks_tokens: int = 0
+    tokenizer: str = ""
 
     @classmethod
     def of(cls, settings: object, **others: Any) -> Self:
@@ -108,9 +111,10 @@ class PageRecord:
     def chunks(self) -> list[dict[str, Any]]:
         """Pieces of the content for retrieval."""
         number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
-        most, overlap = self.options.chunks, self.options.chunks_overlap
-        records = chunk_records(self.page, self._document, self.decision.templateness, most, overlap, number)
-        if self.options.lean:
+        options = self.options
+        limits = options.chunks, options.chunks_overlap, number, options.chunks_tokens, tokenizer_of(options.tokenizer)
+        records = chunk_records(self.page, self._document, self.decision.templateness, *limits)
+        if options.lean:
             return [{name: value for name, value in each.items() if name != "xpaths"} for each in records]
         return records
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -26,15 +27,21 @@ _FIRST_LEVEL: Final = TAG["h1"]
 #: Words of a title from which on a heading that is longer than the title may say it.
 _SHORT: Final = 3
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
-#: be another one there.
+#: be another one there: how many have the same one is an estimate, and none at all with fewer pages than these.
 _OFTEN: Final = 0.2
-_OFTEN_WITH_DIGITS: Final = 0.5
+_OFTEN_WITH_DIGITS, _FEWEST = 0.8, 4
 #: Weight of a heading that more of the other pages have than have another one that a title names.
 _SECTION: Final = 0.4
 #: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
 _DECLARED: Final = 0.8
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff"
+#: What parts the name of a page from that of its site in a title.
+_PARTS: Final = re.compile(
+    r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|:\s"
+)
+#: Weight of a heading that is in no heading element.
+_NO_ELEMENT: Final = 0.8
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3
 #: The words of a title, and its weight.
@@ -49,7 +56,8 @@ class Headline:
     text: str  # its text, white space folded
     #: rows of headings above it in the page that name its section: the title has their words, too
     sections: tuple[int, ...] = ()
-    #: rows of first-level headings above it that stand at the same place of many other pages
+    #: rows of headings above it that name the site, as they stand at the same place of many other pages or add the
+    #: name of the site to the own heading; and of those of the first level that say the same again
     banners: tuple[int, ...] = ()
 
 
@@ -59,9 +67,10 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
     many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
-    of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
-    the first level; without that, a heading with the text of a link by which the page leads to itself, as the entry of
-    a menu.
+    of sites and of sections are often longer than what follows them; and a heading with the words of another one and
+    the name of the site is that of the site. If no title names a heading, it is the only one of the first level;
+    without that, a heading with the text of a link by which the page leads to itself, as the entry of a menu; at last,
+    the first heading that has a part of the title in it ("Posts about tea").
 
     Parameters
     ----------
@@ -74,18 +83,30 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
             return Headline(row, text)
     told = [(list(words), weight) for words, weight in _told(page).items()]
     candidates = _candidates(page.nodes, [words for words, _ in told])
-    found = [one for row, weight in candidates if (one := _Candidate.of(page, row, weight, alike, told)) is not None]
+    found = [
+        one for row, weight in candidates if (one := _Candidate.of(page, row, weight, alike, pages, told)) is not None
+    ]
     names = [one for one in found if _is_often(one.text, one.others, pages)]
     banners = [one.row for one in names if one.is_first_level]
     found = [one for one in found if one not in names]
     if (best := _named(found, names, told)) is not None:
+        if (own := _entry(page, best, found, alike, pages)) is not None:
+            banners += {one.row for one in found if one.text == best.text}
+            best = own
         sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
-        above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
-        return Headline(best.row, best.text, *above)
-    first_levels = {one.row: one.text for one in found if one.is_first_level}
+        above, names_above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
+        return Headline(best.row, best.text, above, (*names_above, *_copies(page.nodes, best, found)))
+    first_levels = {one.text.casefold(): one for one in reversed(found) if one.is_first_level}
     if len(first_levels) == 1:  # the title names the site, and nothing else
-        return Headline(*first_levels.popitem())
-    return _linked(page, alike, pages)
+        [(_, only)] = first_levels.items()
+        return Headline(only.row, only.text, banners=tuple(_copies(page.nodes, only, found)))
+    return _linked(page, alike, pages) or _about(page, alike, pages)
+
+
+def _copies(nodes: NodeTable, own: _Candidate, found: Iterable[_Candidate]) -> Iterator[int]:
+    """Yield the rows of other first-level headings with the same text."""
+    equal = (one for one in found if one.is_first_level and one.text.casefold() == own.text.casefold())
+    yield from (one.row for one in equal if nodes.first_leaf[one.row] != nodes.first_leaf[own.row])
 
 
 def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Sequence[_Title]) -> _Candidate | None:
@@ -123,6 +144,54 @@ def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     return None
 
 
+def _entry(
+    page: Page, best: _Candidate, found: Sequence[_Candidate], alike: Ints | None, pages: int
+) -> _Candidate | None:
+    """The heading below ``best`` whose words it has, and besides them only the name of the site; None without one."""
+    own, end = _words(best.text), page.nodes.end.item(best.row)
+    below = [(_words(one.text), one) for one in found if one.likeness and one.row >= end]
+    shorter = [(words, one) for words, one in below if len(words) < len(own)]
+    shorter = [(words, one) for words, one in shorter if one.is_first_level or one.weight == _NO_ELEMENT]
+    if alike is None or not any(_place(words, own) is not None for words, _ in shorter):
+        return None
+    names = _names_of_site(page, alike, pages, len(own))
+    return next((one for words, one in shorter if not _without_all(own, [words, *names])), None)
+
+
+def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[str]]:
+    """What the page says in few words at the same place as many others, such as the name of the site; longest first."""
+    nodes = page.nodes
+    often = np.flatnonzero((alike > max(1, _OFTEN * pages)) & (nodes.words > 0) & (nodes.words <= most))
+    texts = {nodes.strings[leaf] for leaf in often[:_MOST].tolist()}
+    texts |= {meta.content[:_TITLE] for meta in page.metas[:_MOST] if meta.property == "og:site_name"}
+    return sorted(filter(None, map(_words, texts)), key=len, reverse=True)
+
+
+def _without_all(words: list[str], names: Iterable[list[str]]) -> list[str]:
+    """The words that are left without all places of some names."""
+    for name in names:
+        while words and (at := _place(name, words)) is not None:
+            words = words[:at] + words[at + len(name) :]
+    return words
+
+
+def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
+    """The first heading, if it says a part of the title and is of the first level, or the only one of its level."""
+    nodes = page.nodes
+    texts = {row: heading_text(nodes, row) for row in rows_with(nodes, HEADING)[:_MOST]}
+    own = [row for row, text in texts.items() if text and not _is_often(text, _others(nodes, row, alike), pages)]
+    if not own:
+        return None
+    level, words = nodes.tag.item(own[0]), _words(texts[own[0]])
+    if level != _FIRST_LEVEL and any(nodes.tag.item(row) == level for row in own[1:]):
+        return None
+    parts = [part for piece in _PARTS.split(page.title[:_TITLE]) if (part := _words(piece))]
+    names = [] if alike is None else _names_of_site(page, alike, pages, _LONGEST)
+    parts = [part for part in parts if part not in names] or parts  # a menu may have all of them
+    says_one = any(2 * len(part) >= len(words) > 0 and _place(part, words) is not None for part in parts)
+    return Headline(own[0], texts[own[0]]) if says_one else None
+
+
 class _Candidate(NamedTuple):
     """A heading of a page."""
 
@@ -134,25 +203,38 @@ class _Candidate(NamedTuple):
     is_first_level: bool
 
     @classmethod
-    def of(cls, page: Page, row: int, weight: float, alike: Ints | None, titles: Sequence[_Title]) -> _Candidate | None:
+    def of(
+        cls, page: Page, row: int, weight: float, alike: Ints | None, pages: int, titles: Sequence[_Title]
+    ) -> _Candidate | None:
         """The candidate in a row; None if it has no words or too many, or if nothing speaks for it."""
         text = heading_text(page.nodes, row)
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
         likeness = _greatest_likeness(words, titles)
+        if own := _own_words(page.nodes, row, alike, pages):
+            likeness = max(likeness, _greatest_likeness(own, titles))
         is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
         if not likeness and not is_first_level:
             return None
         return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
 
 
+def _own_words(nodes: NodeTable, row: int, alike: Ints | None, pages: int) -> list[str]:
+    """The words of a heading without those that name its kind, as on other pages ("Category:"); [] if it has none."""
+    leaves = nodes.leaves_of(row)
+    if alike is None or leaves.stop - leaves.start < 2:
+        return []
+    texts = zip(nodes.strings[leaves], alike[leaves].tolist(), strict=True)
+    own = [text for text, others in texts if not _is_often(text, others, pages)]
+    return _words(" ".join(own)) if len(own) < leaves.stop - leaves.start else []
+
+
 def _is_often(text: str, others: int, pages: int) -> bool:
     """Whether a heading stands at the same place of so many other pages that it is the name of the site."""
-    if others <= 1:
-        return False
-    most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, text)) else _OFTEN
-    return others > most * pages
+    if any(map(str.isdecimal, text)):
+        return pages >= _FEWEST and others > _OFTEN_WITH_DIGITS * pages
+    return others > max(1, _OFTEN * pages)
 
 
 def _told(page: Page) -> dict[tuple[str, ...], float]:
@@ -189,7 +271,7 @@ def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iter
     for row in headings:
         yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag.item(row)]
     for row in others:
-        yield row, 0.8
+        yield row, _NO_ELEMENT
 
 
 @compiled("text")

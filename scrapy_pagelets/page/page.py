@@ -24,6 +24,7 @@ from scrapy_pagelets.page.flattening import build, declarations
 from scrapy_pagelets.page.limits import Limits, without_nul
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, values_at
+from scrapy_pagelets.page.recovery import closes_heading_wrongly, with_closed_headings
 from scrapy_pagelets.page.roles import Marks
 from scrapy_pagelets.page.structured_data import Object, objects_of
 
@@ -60,7 +61,8 @@ _ROOM: Final = 2 * urls.ROOM
 _LONG_BASE: Final = 150
 _ADDRESSED: Final = ("a", "area", "img", "source", "frame", "iframe", "video", "audio", "embed", "input")
 #: Characters of a title. One whose end tag is missing has the whole page in it.
-_LONGEST_TITLE: Final = 5000
+_LONGEST_TITLE: Final = 300
+_MARKUP: Final = re.compile(r"<(?:/head|body|/?html|!doctype)\b", re.IGNORECASE)
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
@@ -204,14 +206,22 @@ class Page:
     @cached_property
     def title(self) -> str:
         """Text of ``<title>`` with its white space folded, cut off if it is very long; "" if there is none."""
+        return " ".join(readable(self._title.lstrip()[:_LONGEST_TITLE]).split())
+
+    @property
+    def has_open_title(self) -> bool:
+        """True if the end tag of the title is missing: what follows is in the title, and browsers show none of it."""
+        return len(self._title) > _LONGEST_TITLE and _MARKUP.search(self._title) is not None
+
+    @cached_property
+    def _title(self) -> str:
         titles = self.declared["title"]
         title = next((t for t in titles if _is_in_head(t, self.root)), None)
         if title is None:  # some pages put it into the body; in `svg` it is a tooltip
             title = next((t for t in titles if next(t.iterancestors("svg"), None) is None), None)
         if title is None:
             return ""
-        text = title.text or "" if not len(title) else "".join(map(str, title.itertext()))
-        return " ".join(readable(text.lstrip()[:_LONGEST_TITLE]).split())
+        return title.text or "" if not len(title) else "".join(map(str, title.itertext()))
 
     @cached_property
     def language(self) -> str | None:
@@ -379,6 +389,8 @@ def parse(text: str) -> etree._Element:
     body = without_nul(text).strip().encode("utf-8", "replace") or b"<html/>"
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)
     root = etree.fromstring(body, parser)
+    if closes_heading_wrongly(parser):
+        root = etree.fromstring(with_closed_headings(body), parser)
     return etree.fromstring(b"<html/>", parser) if root is None else root
 
 

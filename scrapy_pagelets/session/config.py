@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.document.blocks import Switches
+from scrapy_pagelets.document.tokens import LEAST_TOKENS
 from scrapy_pagelets.duplicates.sketch import LEAST, Threshold
 from scrapy_pagelets.feed.feed_schema import FEED, HEAVY
 from scrapy_pagelets.page.limits import Limits
@@ -91,6 +92,15 @@ class Config:
     chunks: int = _setting(0, values.whole("give a number of words, or 0 for no chunks", lambda n: n >= 0))
     #: PAGELETS_CHUNKS_OVERLAP: number of words that a chunk may repeat from the one before.
     chunks_overlap: int = _setting(0, values.whole("give a number of words, from 0", lambda n: n >= 0))
+    #: PAGELETS_CHUNKS_TOKENS: number of tokens that no chunk exceeds; with 0, words alone count.
+    chunks_tokens: int = _setting(
+        0,
+        values.whole(
+            f"give a number of tokens from {LEAST_TOKENS}, or 0 for no limit", lambda n: n == 0 or n >= LEAST_TOKENS
+        ),
+    )
+    #: PAGELETS_TOKENIZER: a function of the user that counts the tokens of a text, "" for an estimate.
+    tokenizer: str = _setting("", values.tokenizer)
     #: PAGELETS_MODEL: name of a shipped model or path of your own, which combines the evidence for template.
     model: str = _setting("labelled", values.path)
     #: PAGELETS_DETECTION: the method that decides what is template.
@@ -163,6 +173,8 @@ class Config:
             yield f"PAGELETS_CLASSIFIER is set, but PAGELETS_DETECTION is {self.detection}: set it to {CLASSIFIER}"
         if 2 * self.chunks_overlap > self.chunks:
             yield "PAGELETS_CHUNKS_OVERLAP is too large: give at most half of the words of a chunk (PAGELETS_CHUNKS)"
+        if self.chunks_tokens and not self.chunks:
+            yield "PAGELETS_CHUNKS_TOKENS is set, but there are no chunks: set PAGELETS_CHUNKS to their number of words"
         if self.render and (obstacle := self.obstacle_to_rendering):
             yield f"PAGELETS_RENDER is on, but {obstacle}"
         if self.detection == ETDM and not self.probe:

@@ -202,6 +202,8 @@ class CrawlSession:
             self._warn_once(page.url, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
         if beyond := page.nodes.links.beyond if page.base else len(page.nodes.links.href):
             self._warn_once(page.url, "many_links", "%s has too many and too long links: %d are left out", beyond)
+        if page.has_open_title:
+            self._warn_once(page.url, "open_title", "%s has no end tag of its title: browsers show nothing below it")
         if page.truncated:
             self._warn_once(page.url, "too_deep", "%s nests deeper than %d levels: deeper content is lost", MAX_DEPTH)
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from scrapy_pagelets.base.characters import without_controls
+from scrapy_pagelets.document.tokens import tokenizer_of
 from scrapy_pagelets.index.interface import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 
@@ -135,6 +136,17 @@ def index(value: Any) -> str:
             kind_of(name)
     except IndexUnusable as error:
         raise ValueError(f"cannot be used: {error}") from error
+    return name
+
+
+def tokenizer(value: Any) -> str:
+    """Read the name of a function that counts tokens, "" for none."""
+    name = words(value)
+    try:
+        tokenizer_of(name)
+    except ValueError as error:
+        takes = "give a function that returns the number of tokens of a text, as package.module:function"
+        raise ValueError(f"has {_shown(name)}, which cannot be used ({error}): {takes}") from error
     return name
 
 

@@ -191,6 +191,12 @@ def test_a_page_of_5000_nested_divs(tmp_path):
     assert words("top") in line["text"]
 
 
+def test_a_page_in_its_title(tmp_path):
+    line = one_bad_page(tmp_path, "open_title", f"<title>Tea</head><body><p>{words('lost', 100)}".encode())
+    assert line["text"] == ""
+    assert len(line["title"]) <= 300
+
+
 def test_a_page_with_a_wrong_charset(tmp_path):
     body = page("caf\xe9").encode("latin-1")
     line = one_bad_page(tmp_path, "wrong_charset", body, Content_Type="text/html; charset=utf-8")

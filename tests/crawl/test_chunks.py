@@ -12,14 +12,18 @@ from hypothesis import strategies as st
 from lxml import etree
 from markdown_it import MarkdownIt
 
+from scrapy_pagelets import Site
 from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.commands import chunks as command
 from scrapy_pagelets.crawler.commands import run_command
+from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.document.blocks import Block, text_of_runs
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunk_records, chunks_of
+from scrapy_pagelets.document.tokens import tokens_of
 from scrapy_pagelets.feed.feed_schema import CHUNK
+from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.session.config import Config
 from tests.crawl.test_feed_schema import check
@@ -226,6 +230,51 @@ def test_no_chunk_ends_with_a_heading_that_another_block_follows(html, most):
         assert not short or before[-1].kind != "heading" or after[0].kind == "heading"
 
 
+def pieces_of_words(text):
+    """A tokenizer whose tokens are parts of words, punctuation and line breaks."""
+    return len(re.findall(r"[^\W_]{1,4}|[^\w\s]|_|\n", text))
+
+
+@given(PAGES, st.integers(1, 30), st.integers(0, 15), st.sampled_from([tokens_of, pieces_of_words]))
+def test_no_chunk_has_more_tokens_than_the_limit(html, most, overlap, tokenizer):
+    whole = document(html)
+    chunks = chunks_of(whole, most, min(overlap, most // 2), tokens=60, tokenizer=tokenizer)
+    assert all(tokenizer(chunk.markdown) <= 60 for chunk in chunks)
+    if not overlap:
+        assert "".join(all_words(*(chunk.document for chunk in chunks))) == "".join(all_words(whole))
+
+
+LINK = f"<a href='/{'long/' * 30}'>Tea</a>"
+HEAD = "<tr><th>kind<th>cups"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>" + "tea " * 30, ["tea " * 14 + "tea"] * 2),
+        ("<p>" + "tea" * 50, ["tea" * 25] * 2),
+        ("<p>Of " + LINK, ["Of Tea"]),
+        ("<p>" + "Tea. " * 20, [" ".join(["Tea."] * 14), " ".join(["Tea."] * 6)]),
+        (f"<p>Of<p><img alt=tea src='/{'long/' * 30}'>", ["Of\n\ntea"]),
+        (f"<p>Of<p><img src='/{'long/' * 30}'>", ["Of"]),
+        ("<pre>" + "tea = 1\n" * 12 + "</pre>", ["```\n" + "tea = 1\n" * 6 + "```"] * 2),
+        ("<h2>Tea</h2><pre>" + "x" * 90, ["# Tea\n\n```\n" + "x" * 45 + "\n```", "```\n" + "x" * 45 + "\n```"]),
+        (
+            f"<table>{HEAD}{'<tr><td>green<td>2' * 6}</table>",
+            ["| kind | cups |\n| --- | --- |" + "\n| green | 2 |" * 3] * 2,
+        ),
+        (
+            f"<table>{HEAD.replace('cups', 'tea ' * 15)}<tr><td>green<td>2</table>",
+            ["kind " + "tea " * 15 + "green 2"],
+        ),
+        ("<h1>" + "tea " * 40 + "</h1><p>x", ["# " + "tea " * 19 + "tea", "tea " * 19 + "tea", "x"]),
+    ],
+)  # fmt: skip
+def test_what_has_too_many_tokens_is_cut(html, expected):
+    found = page(html)
+    assert [chunk.markdown for chunk in chunks_of(document_of(found, every(found)), 1000, tokens=30)] == expected
+
+
 @given(soups, st.data(), st.integers(1, 12), st.integers(0, 6))
 def test_any_page_is_cut(html, data, most, overlap):
     found = page(html)
@@ -260,7 +309,7 @@ def test_urls_lead_to_the_nearest_place():
         record["markdown"].split("\n")[0]: record["url"].removeprefix("http://example.com/a/b.html") for record in made
     }
     assert urls == {
-        "# Title": "#page",
+        "# Title": "",
         "## First": "#a%20b%25",
         "**Term**": "#term",
         "```": "#term",
@@ -268,6 +317,23 @@ def test_urls_lead_to_the_nearest_place():
         "## Third": "#old",
         "ten": "#old",
     }
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<form><input id=search></form><main><h1>A</h1><p>b<p>c</main>", ["", ""]),
+        ("<div id=page><div id=content><h1>A</h1><p>b<p>c</div></div>", ["", ""]),
+        ("<h1>A</h1><div id=content><p>b<p>c</div>", ["", ""]),
+        ("<h1>A</h1><p>b<div id=modal></div><section><p>c</section>", ["", ""]),
+        ("<h1>A</h1><p>b<span id=c></span><p>c", ["", "#c"]),
+        ("<h1>A</h1><p>b<a name=c></a><p>c", ["", "#c"]),
+        ("<h1>A</h1><p>b<input id=c><div id=c><p>c</div>", ["", ""]),  # a browser goes to the first
+    ],
+)
+def test_places_are_in_the_content(html, expected):
+    made = records(html, 2)
+    assert [record["url"].removeprefix("http://example.com/a/b.html") for record in made] == expected
 
 
 def test_a_page_without_names_has_its_own_url():
@@ -311,7 +377,9 @@ def test_pieces_follow_pagelets():
     assert [chunk.markdown for chunk in chunks_of(whole, 6, pagelet=pagelet)] == ["a b", "c d\n\ne f\n\ng h"]
 
 
-@pytest.mark.parametrize("most", [1, 50, 10**400], ids="one fifty endless".split())
+@pytest.mark.parametrize(
+    ("most", "tokens"), [(1, 0), (50, 0), (10**400, 0), (50, 100)], ids="one fifty endless tokens".split()
+)
 @pytest.mark.parametrize(
     "html",
     [
@@ -328,9 +396,10 @@ def test_pieces_follow_pagelets():
     ],
     ids="headings heading sentences word code items lists table name bold".split(),
 )
-def test_huge_pages(html, most):
+def test_huge_pages(html, most, tokens):
     found = page(html)
-    made = chunk_records(found, document(html), np.zeros(len(found.nodes.leaves)), most)
+    made = chunk_records(found, document(html), np.zeros(len(found.nodes.leaves)), most, tokens=tokens)
+    assert not tokens or max(record["tokens"] for record in made) <= tokens
     assert any("deep" in record["markdown"] for record in made)
     assert sum(len(json.dumps(record)) for record in made) < 40 * len(html) + 1_000_000
 
@@ -344,6 +413,24 @@ def test_an_overlap_needs_chunks_of_twice_its_size():
     with pytest.raises(ConfigError, match="PAGELETS_CHUNKS_OVERLAP is too large"):
         Config(chunks_overlap=1)
     assert Config(chunks=100, chunks_overlap=50).chunks_overlap == 50
+
+
+def test_a_limit_in_tokens_needs_chunks_and_a_tokenizer_that_counts():
+    with pytest.raises(
+        ConfigError, match="PAGELETS_CHUNKS_TOKENS is set, but there are no chunks: set PAGELETS_CHUNKS"
+    ):
+        Config(chunks_tokens=100)
+    with pytest.raises(ConfigError, match="PAGELETS_CHUNKS_TOKENS is 49: give a number of tokens from 50"):
+        Config(chunks=100, chunks_tokens=49)
+    for name in ("no.such:module", "builtins:no", "builtins:str", "builtins", ":", "tests.trees:page"):
+        with pytest.raises(ConfigError, match=r"PAGELETS_TOKENIZER has .*, which cannot be used"):
+            Config(tokenizer=name)
+    options = RecordOptions.of(Config(chunks=100, chunks_tokens=60, tokenizer="builtins:len"))
+    found = page("<h1>Tea</h1>" + "<p>All about green tea." * 6)
+    made = PageRecord(found, decided(found, Site("example.com")), options=options).chunks
+    assert [record["tokens"] for record in made] == [len(record["markdown"]) for record in made]
+    assert len(made) > 1
+    assert max(record["tokens"] for record in made) <= 60
 
 
 def another_section(name):

@@ -1,0 +1,66 @@
+"""Headings of content whose whole section is template: a reader has no use for them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.page.looks import HEADING
+from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_with
+
+_LEVEL: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
+_MEDIA: Final = [TAG[name] for name in ("img", "picture", "svg", "video", "audio", "iframe", "object")]
+#: Share of the other pages that have the heading of a section of the template at its place.
+_OFTEN: Final = 0.2
+
+
+def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, pages: int) -> Bools:
+    """(m,) leaves of headings that are content while all of their section is template.
+
+    They are those that many other pages have at the same place; for the last one of the page, one other is enough,
+    unless it is a link or a picture follows. Headings of sections without text stay.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
+    pages : number of other pages of the site that are known
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> page = Page.parse(b"<h1>Tea</h1><p>Of tea.<h2>Share</h2><a href=/x>Us</a>", "http://a/")
+    >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.array([0, 0, 1, 9]), 9).tolist()
+    [False, False, True, False]
+    """
+    found = np.zeros(len(keep), np.bool_)
+    rows = np.array(rows_with(nodes, HEADING), np.int64)
+    rows = rows[nodes.first_leaf[rows] < nodes.last_leaf[rows]]
+    first, last = nodes.first_leaf[rows], nodes.last_leaf[rows]
+    kept = np.append(np.flatnonzero(keep), len(keep))
+    following = kept[np.searchsorted(kept, last)]  # the next leaf of content
+    if not (keep[first] & (following > last)).any():
+        return found
+    levels = {leaf: _LEVEL[tag] for leaf, tag in zip(first.tolist(), nodes.tag[rows].tolist(), strict=True)}
+    behind: dict[int, int] = {}  # the next leaf of content behind a heading that is none
+    for row, start, end, next_one in zip(
+        *(each.tolist()[::-1] for each in (rows, first, last, following)), strict=True
+    ):
+        next_one = behind.get(next_one, next_one)
+        below = levels.get(next_one, 9 if next_one < len(keep) else 0) > levels[start]
+        if below or next_one == end or not keep[start:end].all():
+            continue
+        others = alike[start:end].min()
+        is_last = not behind and next_one == len(keep) and _is_alone(nodes, row, end)
+        if others > (0 if is_last else max(1, _OFTEN * pages)):
+            found[start:end] = True
+            behind[start] = next_one
+    return found
+
+
+def _is_alone(nodes: NodeTable, row: int, leaf: int) -> bool:
+    """Whether a heading is no link, as to a post, and no picture or the like stands between it and a leaf below it."""
+    linked = nodes.anchor[nodes.leaves[nodes.leaves_of(row)]].any()
+    return not (linked or np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())

@@ -1,0 +1,51 @@
+"""Headings that are closed by the end tag of another level: a browser ends them there, libxml2 does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from lxml import etree
+
+#: What libxml2 says of an end tag that it passes over, or that closes more than its own element.
+_WRONG: Final = re.compile(r"(?:Unexpected end tag|Opening and ending tag mismatch) : h[1-6](?: and h[1-6])?\s*")
+#: A tag of a heading, and the start of what has no tags in it.
+_TAG: Final = re.compile(rb"<(?:(!--)|(?=[ST])(script|style|textarea|title)\b|(/?)H([1-6])(?=[\s/>]))", re.IGNORECASE)
+_END: Final = {name: re.compile(rb"</" + name, re.IGNORECASE) for name in (b"script", b"style", b"textarea", b"title")}
+_END[b"!--"] = re.compile(rb"--!?>")
+
+
+def closes_heading_wrongly(parser: etree.HTMLParser) -> bool:
+    """Whether the parser has met an end tag of a heading that fits no open element."""
+    return any(
+        error.type == etree.ErrorTypes.ERR_TAG_NAME_MISMATCH and _WRONG.fullmatch(error.message)
+        for error in parser.error_log
+    )
+
+
+def with_closed_headings(body: bytes) -> bytes:
+    """Give each end tag of a heading the level of the heading that is open there.
+
+    >>> with_closed_headings(b"<h2>Tea</h1><!-- <h3> --><p>Boil it.</h3>")
+    b'<h2>Tea</h2><!-- <h3> --><p>Boil it.</h3>'
+    """
+    mended, level = bytearray(body), b""
+    for tag in _heading_tags(body):
+        if tag[3] and level:
+            mended[tag.start(4) : tag.end(4)] = level
+        level = b"" if tag[3] else tag[4]
+    return bytes(mended)
+
+
+def _heading_tags(body: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield the tags of headings outside of comments and scripts."""
+    at = 0
+    while (tag := _TAG.search(body, at)) is not None:
+        at = tag.end()
+        if tag[4]:
+            yield tag
+        elif (end := _END[(tag[1] or tag[2]).lower()].search(body, at)) is not None:
+            at = end.end()
+        else:  # all of the rest is in it
+            return

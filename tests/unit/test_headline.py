@@ -1,0 +1,85 @@
+"""The own headings of pages of a site: of entries, archives and numbered chapters."""
+
+import pytest
+
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.markdown import markdown_of
+
+NAMES = "Sencha Bancha Matcha Hojicha Genmaicha Kukicha Gyokuro Tencha".split()
+
+
+def site_of(html):
+    """A site whose pages differ in a name and a number."""
+    site = Site("tea.test")
+    head = (
+        "<header><a href=/>Leaf House</a></header><nav>" + "".join(f"<a href=/{n}>{n}</a> " for n in NAMES) + "</nav>"
+    )
+    pages = []
+    for number, name in enumerate(NAMES, 1):
+        text = " ".join(f"{name} of hill {number} is picked in week {number * 7}." for _ in range(5))
+        body = html.format(name=name, number=number, text=text, post=f"All about {name.lower()}")
+        start, _, rest = body.partition("<body>")
+        pages.append(Page.parse(f"{start}{head}{rest}<footer>Leaf House</footer>".encode(), f"http://tea.test/{name}"))
+        site.learn(pages[-1])
+    return site, pages
+
+
+def heading_of(html):
+    site, pages = site_of(html)
+    headline = decided(pages[2], site).headline
+    return headline and headline.text
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        # the name of the site, in the heading above the entry
+        (
+            "<title>{name} - Leaf House</title><body><h1 class=site-title>{name} - Leaf House :: "
+            "<a href=/>Leaf House</a></h1><h1 class=entry-title>{name}</h1><p>{text}",
+            "Matcha",
+        ),
+        ("<title>{name} | Leaf House</title><body><h1>{name} | Leaf House</h1><h1>{name}</h1><p>{text}", "Matcha"),
+        (
+            "<title>Leaf House: {name} tea</title><body><h1>Leaf House: {name} tea</h1>"
+            "<div class=entry-title>{name} tea</div><p>{text}",
+            "Matcha tea",
+        ),
+        # a guide is no name of a site
+        ("<title>{name}, a guide</title><body><h1>{name}, a guide</h1><h1>{name}</h1><p>{text}", "Matcha, a guide"),
+        ("<title>69 {name}</title><body><h1>69 <b class=title>{name}</b></h1><p>{text}", "69 Matcha"),
+        # archives
+        (
+            "<title>{name} | Leaf House</title><body><h1><span>Posts categorized:</span> {name}</h1>"
+            "<article><h2><a href=/p>{post}</a></h2><h1>Water</h1><p>{text}<h1>Cup {number}</h1><p>{text}</article>",
+            "Posts categorized: Matcha",
+        ),
+        (
+            "<title>{name} tea - Leaf House</title><body><h1>Tag: {name} tea</h1><h2><a href=/p>{post}</a></h2>"
+            "<h1>Water for {name}</h1><p>{text}<h2><a href=/q>More of {name}</a></h2><h1>Cups</h1><p>{text}",
+            "Tag: Matcha tea",
+        ),
+        ("<title>{name}</title><body><h2>{name} index</h2><ul><li><a href=/k>{text}</a></ul>", "Matcha index"),
+        ("<title>{name}</title><body><h2>Index of {name}</h2><p>{text}<h2>{name} cups</h2><p>{text}", None),
+        # two equal ones are one
+        ("<title>Leaf House</title><body><h1>Green {name}</h1><p>{text}<h1>green {name}</h1>", "Green Matcha"),
+        # numbers
+        ("<title>Part {number} - Leaf House</title><body><h1>Part {number}</h1><p>{text}", "Part 3"),
+        ("<title>Leaf House</title><body><h1>RFC <b>{number}</b></h1><p>{text}", "RFC 3"),
+        ("<title>v1.{number}.0</title><body><h2>Version 1.{number}.0</h2><p>{text}", None),
+    ],
+)
+def test_the_own_heading(html, expected):
+    assert heading_of(html) == expected
+
+
+def test_the_heading_of_the_site_above_an_entry_is_template():
+    site, pages = site_of(
+        "<title>{name} - Leaf House</title><body><h1>{name} - Leaf House</h1><h1>{name}</h1><p>{text}<h1>{name}</h1>"
+    )
+    decision = decided(pages[0], site)
+    document = markdown_of(document_of(pages[0], decision.content, decision.headline))
+    assert document.startswith("# Sencha\n\nSencha of hill 1 ")
+    assert document.count("#") == 1
