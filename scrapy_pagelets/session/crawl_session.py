@@ -175,6 +175,8 @@ class CrawlSession:
             self._warn_once(page.url, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
         if beyond := page.nodes.links.beyond if page.base else len(page.nodes.links.href):
             self._warn_once(page.url, "many_links", "%s has too many and too long links: %d are left out", beyond)
+        if page.has_open_title:
+            self._warn_once(page.url, "open_title", "%s has a title without an end: browsers show nothing of the page")
         if page.truncated:
             self._warn_once(page.url, "too_deep", "%s nests deeper than %d levels: deeper content is lost", MAX_DEPTH)
 
