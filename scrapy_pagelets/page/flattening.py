@@ -15,6 +15,7 @@ from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.base.characters import BY_CHARACTER, WORD, readable
 from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.page.adjoining import part_words
 from scrapy_pagelets.page.looks import ENCODED, READING, Look, class_signature, signature, signs
 from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, TEXT, Links, NodeTable, levels_of
 from scrapy_pagelets.page.obfuscation import decode_addresses, hides_address
@@ -74,7 +75,9 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
         columns, (row, href, rel) = flatten(root, noscript)
     target, key, beyond = targets_of(base, href)
     links = Links(row=row, href=href, target=target, key=key, rel=rel, beyond=beyond)
-    return NodeTable(root=root, links=links, **columns)
+    nodes = NodeTable(root=root, links=links, **columns)
+    part_words(nodes)
+    return nodes
 
 
 def _decode(root: etree._Element, signs: int, hrefs: list[str]) -> bool:
