@@ -35,7 +35,7 @@ _UNSPACED: Final = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
 )
 #: Punctuation before a space.
-_MARKS: Final = ":;,!?)"
+_MARKS: Final = ":;!?,)"
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split())
 #: Elements in which each character counts, or whose texts belong to what is before them.
@@ -102,6 +102,8 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return _is_link(ended) != _is_link(begun) and _is_apart(ended) and _is_apart(begun)
     if _is_link(ended) != _is_link(begun):
         return " " in (one if _is_link(ended) else other) or (_is_apart(ended) and _is_apart(begun))
+    if other[0].isupper() and (one[-1] in _MARKS[:4] or (ended and begun and " " in one and " " in other)):
+        return not one.endswith("::")
     classes, others = _named(ended), _named(begun)
     if classes == others:
         return bool(classes) and " " in one and " " in other

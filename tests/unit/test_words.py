@@ -28,6 +28,8 @@ def text(html):
         ("<span class=name>Maker:</span><span class=maker>ina</span>", "Maker: ina"),
         ("by ina<time>May 4</time>", "by ina May 4"),
         ("<time>noon</time><em>today</em>", "noon today"),
+        ("<b>Maker:</b>Ina Berg, std::<b>Vector</b>", "Maker: Ina Berg, std::Vector"),
+        ("<span>A day by the sea</span><span>Ina Berg was there</span>", "A day by the sea Ina Berg was there"),
         # links
         ("<a href=/i>By Ina Berg</a>May 4, 2021", "By Ina Berg May 4, 2021"),
         ("<a href=/i>By Ina Berg</a>4 May", "By Ina Berg 4 May"),
