@@ -61,6 +61,11 @@ def is_emoji(image: etree._Element) -> bool:
     return bool(_EMOJI.search(image.get("class", "")) and 0 < len(image.get("alt", "")) <= _LONGEST_EMOJI)
 
 
+def is_shown_as_written(image: etree._Element) -> bool:
+    """Whether no script replaces the address in ``src``: the one that keeps its place is the same for many pictures."""
+    return source_of(image) == (image.get("src") or "").strip() and not is_emoji(image)
+
+
 def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     """(n,) the pictures that stand in the content: beside the run of text that they share the smallest element with.
 
