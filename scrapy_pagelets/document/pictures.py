@@ -44,7 +44,7 @@ _AVATAR: Final = re.compile(
 #: Classes of pictures that are shown until a larger one is loaded.
 _PREVIEW: Final = re.compile(r"thumb|placeholder|preview|blur|lqip|small|low", re.IGNORECASE)
 _LONGEST: Final = 2000
-_NEAR: Final = 8
+_NEAR: Final = 4
 _SHOWING: Final = PICTURES | PLAYERS
 #: Pictures of at most so many pixels count visits or fill space.
 _TINY: Final = 2
@@ -111,7 +111,10 @@ def _is_only_picture(noscript: etree._Element) -> bool:
         return False
     around = (noscript.getprevious(), noscript.getnext(), noscript.getparent())
     return not any(one is not None and one.tag in PICTURES for one in around) and not any(
-        one is not None and (one.find("img") is not None or one.find("*/img") is not None) for one in around[:2]
+        one is not None
+        and one.tag != "noscript"
+        and (one.find("img") is not None or one.find("*/img") is not None)
+        for one in around[:2]
     )
 
 

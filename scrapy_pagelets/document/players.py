@@ -76,6 +76,7 @@ def _addresses(player: etree._Element, names: tuple[str, ...]) -> Iterator[str]:
     yield late_of(player)
     for name in names:
         yield (player.get(name) or "").strip()
-    for part in islice(player.iterchildren("source", "param", "embed"), _MANY):
+    parts = player.iterdescendants("source", "param", "embed") if player.tag != "embed" else ()
+    for part in islice(parts, _MANY):  # the parser nests them
         if part.tag != "param" or (part.get("name") or "").lower() in ("movie", "src"):
-            yield (part.get("src") or part.get("value") or "").strip()
+            yield (part.get("src") or part.get("value") or late_of(part)).strip()

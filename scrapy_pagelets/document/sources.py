@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
@@ -93,14 +92,16 @@ def _other(image: etree._Element) -> str:
     return next((value for name in names if (value := _late(image, name)) and _OF_PICTURE.match(value)), "")
 
 
-def _sources(image: etree._Element) -> Iterator[etree._Element]:
-    """Yield the elements ``source`` of a picture."""
+def _sources(image: etree._Element) -> list[etree._Element]:
+    """The elements ``source`` of a picture, in document order."""
+    found: list[etree._Element] = []
     for above in islice(image.iterancestors(), _MANY):
         if above.tag == "picture":
-            yield from islice(above.iterchildren("source"), _MANY)
+            return [*islice(above.iterchildren("source"), _MANY), *reversed(found)]
         if above.tag != "source":
-            return
-        yield above
+            break
+        found.append(above)
+    return []
 
 
 def _largest(candidates: str) -> str:

@@ -53,7 +53,7 @@ def _decoded(element: etree._Element) -> str:
     if hidden := element.get("data-cfemail"):
         return _xored(hidden)
     if hidden := element.get("data-enc-email"):
-        address = decode(hidden, "rot13").replace("[at]", "@")
+        address = decode(hidden.replace("[at]", "@"), "rot13")
         return address if _ADDRESS.fullmatch(address) and "@" not in (element.text or "") else ""
     if element.tag == "joomla-hidden-mail":
         return _plain(element.get("text") or "")

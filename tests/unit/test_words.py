@@ -56,3 +56,119 @@ def text(html):
 )
 def test_adjoining_texts(html, content):
     assert text(f"<p>{html}</p>") == content
+
+
+@pytest.mark.parametrize(
+    ("html", "content"),
+    [
+        ("<ruby>山<rt>やま</rt></ruby>へ", "山（やま）へ"),
+        ("<ruby>山<rp></rp><rt>やま</rt></ruby>", "山（やま）"),
+        ("<ruby>山<rp>(</rp><rt>やま</rt><rp>)</rp></ruby>", "山(やま)"),
+        ("<ruby>山<rp>(<rt>やま<rp>)</ruby>へ", "山(やま)へ"),  # end tags that may be left out
+        ("<ruby>山<rt>やま</rt>川<rt>かわ</rt></ruby>", "山（やま）川（かわ）"),
+        ("<ruby><rb>山</rb><rb>川</rb><rt>やま</rt><rt>かわ</rt></ruby>", "山川（やまかわ）"),
+        ("<ruby>山<rt><b>や</b><i>ま</i></rt></ruby>", "山（やま）"),
+        ("<ruby>北<rtc><rt>běi</rt></rtc></ruby>", "北 (běi)"),
+        ("<ruby>北<rtc>north</rtc></ruby>", "北 (north)"),
+        ("<ruby>WHO<rt>World Health Organization</rt></ruby>.", "WHO (World Health Organization)."),
+        ("<ruby>山<rt>（やま）</rt></ruby>", "山（やま）"),
+        ("<ruby>a<rt>b<ruby>c<rt>d</rt></ruby></rt></ruby>", "a (bcd)"),
+        ("<ruby>a<rt> </rt></ruby>b", "a b"),
+    ],
+)
+def test_readings(html, content):
+    assert text(f"<p>{html}") == content
+
+
+def xored(address, key=0x2A):
+    return bytes([key, *(byte ^ key for byte in address.encode())]).hex()
+
+
+JOOMLA = """<span id="cloak9f3a">Protected.</span><script>document.getElementById('cloak9f3a').innerHTML = '';
+var addy9f3a = '&#105;na' + '&#64;'; addy9f3a = addy9f3a + 'mill' + '&#46;' + 't&#101;st';
+var addy_text9f3a = %s;document.getElementById('cloak9f3a').innerHTML += addy_text9f3a;</script>"""
+
+
+@pytest.mark.parametrize(
+    ("html", "content"),
+    [
+        (f"<a href=/cdn-cgi/l/email-protection class=__cf_email__ data-cfemail={xored('ina@mill.test')}>[email]</a>!", "ina@mill.test!"),
+        (f"x<span class=__cf_email__ data-cfemail={xored('@é')}>[email&#160;protected]</span>", "x@é"),
+        ("<span class=__cf_email__ data-cfemail=zz>[email]</span>", "[email]"),
+        ("<span class=__cf_email__ data-cfemail=2a2a2b>a</span>", "a"),  # control characters
+        (JOOMLA % "'ina' + '&#64;' + 'mill.test'", "ina@mill.test"),
+        (JOOMLA % "'Write to us'", "Write to us"),
+        ("<span id=cloak9f3a>Protected.</span><p>x", "Protected.\n\nx"),
+        ("<joomla-hidden-mail text='aW5hQG1pbGwudGVzdA=='>Protected.</joomla-hidden-mail>", "ina@mill.test"),
+        ("<joomla-hidden-mail text='!'>Protected.</joomla-hidden-mail>", "Protected."),
+        ("<span class=spamspan><span class=u>ina</span> [at] <span class=d>mill [dot] test</span></span>", "ina@mill.test"),
+        ("<a class=mail-link data-enc-email='van[at]zvyy.grfg'>*protected*</a>", "ina@mill.test"),
+    ],
+)
+def test_addresses_that_a_script_decodes(html, content):
+    assert text(f"<p>{html}") == content
+
+
+def test_a_link_to_an_encoded_address_leads_to_it():
+    html = f"<p><a href='/cdn-cgi/l/email-protection#{xored('ina@mill.test')}'>Write</a>"
+    assert Page.parse(html.encode(), URL).nodes.links.href == ["mailto:ina@mill.test"]
+
+
+def test_texts_are_decoded_where_they_stand():
+    html = f"<p><ruby>山<rt>やま</rt></ruby> <b>x</b> <span class=__cf_email__ data-cfemail={xored('a@b.c')}>y</span> z"
+    nodes = Page.parse(html.encode(), URL).nodes
+    paths = {nodes.strings[leaf]: nodes.xpath(row) for leaf, row in enumerate(nodes.leaves.tolist())}
+    assert paths["（やま）"] == "/html/body/p/ruby/rt/text()[1]"
+    assert paths["a@b.c"] == "/html/body/p/span/text()[1]"
+    assert paths["z"] == "/html/body/p/text()[3]"
+
+
+@pytest.mark.parametrize(
+    ("html", "content"),
+    [
+        ("<div><template shadowrootmode=open><p>in<slot></slot></template>light</div>", "in\n\nlight"),
+        ("<div><template shadowroot=closed>in</template></div>", "in"),
+        ("<a-b><template shadowrootmode=open><c-d><template shadowrootmode=open>deep</template></c-d></template></a-b>", "deep"),
+        ("x<template shadowrootmode=open><template>no</template>in</template>", "xin"),
+        ("x<template><p>no</template><template shadowrootmode=none>no</template>", "x"),
+    ],
+)
+def test_shadow_roots(html, content):
+    assert text(html) == content
+
+
+XHTML = "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><body>%s</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("html", "content"),
+    [
+        ("<p>a <![CDATA[<b> & c]]> d</p>", "a <b> & c d"),
+        ("<script>//<![CDATA[\nx < y\n//]]></script><p>a <![CDATA[b]]><![CDATA[c]]></p>", "a bc"),
+        ("<style>/*<![CDATA[*/ p {} /*]]>*/</style><p>a</p>", "a"),
+        ("<p>a</p><![CDATA[b", "a"),
+    ],
+)
+def test_sections_of_xhtml(html, content):
+    assert text(XHTML % html) == content
+
+
+def test_a_section_is_a_comment_in_html():
+    assert text("<p>a <![CDATA[b]]> c") == "a c"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<ruby>" * 1000 + "a<rt>" * 900 + "b",
+        "<ruby>a<rt>b</rt></ruby>" * 20_000,
+        "<div><template shadowrootmode=open>" * 900 + "in",
+        "<template>" + "<p>x" * 50_000 + "</template>x",
+        "<span class=date>1</span><i class=fa></i>" * 20_000,
+        f"<span class=__cf_email__ data-cfemail={'2a' * 100_000}>x</span>",
+        f"<span id=cloak123>x</span><script>{'addy' * 200_000}</script>",
+        XHTML % ("<![CDATA[<<]]>" * 50_000),
+    ],
+)
+def test_hostile_words(html):
+    assert text(html)
