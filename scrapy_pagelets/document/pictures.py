@@ -111,9 +111,7 @@ def _is_only_picture(noscript: etree._Element) -> bool:
         return False
     around = (noscript.getprevious(), noscript.getnext(), noscript.getparent())
     return not any(one is not None and one.tag in PICTURES for one in around) and not any(
-        one is not None
-        and one.tag != "noscript"
-        and (one.find("img") is not None or one.find("*/img") is not None)
+        one is not None and one.tag != "noscript" and (one.find("img") is not None or one.find("*/img") is not None)
         for one in around[:2]
     )
 

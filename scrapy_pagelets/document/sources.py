@@ -13,7 +13,7 @@ PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))
 #: Attributes where scripts that load pictures late find their address, to replace another one.
 _LATE: Final = (
     "data-src data-lazy-src data-original data-lazy data-lazyload data-actualsrc data-native-src data-hi-res-src "
-    "nitro-lazy-src data-pagespeed-lazy-src data-cfsrc data-ezsrc data-lzy_src data-echo data-delayed-url data-defer-src"
+    "nitro-lazy-src data-pagespeed-lazy-src data-cfsrc data-ezsrc data-lzy_src data-echo data-delayed-url"
 ).split()
 #: Names of other attributes with the address of a picture that has no other.
 _NAMED_SO: Final = re.compile(r"src|lazy|load|orig|image|img|url|file|srv|retina|hi-?res|full|large")
@@ -88,7 +88,7 @@ def _late(image: etree._Element, name: str) -> str:
 
 def _other(image: etree._Element) -> str:
     """The address of a picture in an attribute that no list has."""
-    names = (name for name in image.keys() if name not in ("src", "alt", "title") and _NAMED_SO.search(name))
+    names = (name for name in map(str, image.attrib) if name not in ("src", "alt", "title") and _NAMED_SO.search(name))
     return next((value for name in names if (value := _late(image, name)) and _OF_PICTURE.match(value)), "")
 
 

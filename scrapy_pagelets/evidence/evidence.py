@@ -192,7 +192,8 @@ class Counts:
     tables : sums by hash of a fragment, for each kind of fragments
     """
 
-    #: Number of columns of each table. `target` has pictures as well. The first one counts pages; `text` and `path` also have one for each class.
+    #: Number of columns of each table; `target` has pictures as well. The first column counts pages, and `text` and
+    #: `path` also have one for each class.
     _WIDTHS: Final = MappingProxyType(
         {
             "text": 1 + CLASSES,

@@ -96,9 +96,7 @@ class Observation:
             body=body_of(page),
             outline=outline(page.nodes),
             links=link_targets(page),
-            fragments=None
-            if odds is None
-            else Fragments.of(page.nodes, keys_of(page), odds, pictures_of(page).keys),
+            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds, pictures_of(page).keys),
         )
 
 

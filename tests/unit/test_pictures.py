@@ -27,9 +27,9 @@ def pictures(html):
 @pytest.mark.parametrize(
     "name",
     [
-        "data-src", "data-original", "data-lazy-src", "data-lazy", "data-lazyload", "data-actualsrc", "data-cfsrc", "data-ezsrc",
-        "nitro-lazy-src", "data-pagespeed-lazy-src", "data-srv", "data-image", "data-url", "data-src-retina", "data-orig-file",
-        "data-some-new-src", "data-big-img",
+        "data-src", "data-original", "data-lazy-src", "data-lazy", "data-lazyload", "data-actualsrc", "data-cfsrc",
+        "data-ezsrc", "nitro-lazy-src", "data-pagespeed-lazy-src", "data-srv", "data-image", "data-url",
+        "data-src-retina", "data-orig-file", "data-some-new-src", "data-big-img",
     ],
 )  # fmt: skip
 def test_a_late_picture_has_the_address_that_its_script_loads(name):
@@ -42,19 +42,28 @@ def test_a_late_picture_has_the_address_that_its_script_loads(name):
     ("html", "shown"),
     [
         ("<img src=/small.jpg data-src=/p.jpg>", P),
-        ("<img src=/p.jpg data-image=/zoom.jpg data-lazy=true data-src='{\"a\": \"/b.jpg\"}'>", P),
+        ('<img src=/p.jpg data-image=/zoom.jpg data-lazy=true data-src=\'{"a": "/b.jpg"}\'>', P),
         ("<img src=/p.jpg data-src=/loading.gif>", P),
-        (f"<img src={INLINE} data-src=/p_{{width}}x.jpg data-widths='[180, 720, 360]'>", "![](http://example.com/p_720x.jpg)"),
+        (
+            f"<img src={INLINE} data-src=/p_{{width}}x.jpg data-widths='[180, 720, 360]'>",
+            "![](http://example.com/p_720x.jpg)",
+        ),
         (f"<img src={INLINE} data-srcset='/s.jpg 1x, /p.jpg 2x'>", P),
         ("<picture><source data-srcset='/p.jpg 900w'><source srcset=/q.jpg><img></picture>", P),
         ("<amp-img src=/p.jpg><noscript><img src=/p.jpg></noscript></amp-img>", P),
-        (f"<img src={INLINE} class=lazy><noscript><img src=/p.jpg alt=Pot></noscript>", "![Pot](http://example.com/p.jpg)"),
+        (
+            f"<img src={INLINE} class=lazy><noscript><img src=/p.jpg alt=Pot></noscript>",
+            "![Pot](http://example.com/p.jpg)",
+        ),
         ("<noscript><img src=/p.jpg></noscript>", P),
         ("<img src=/p.jpg><noscript><img src=/p.jpg></noscript>", P),
         ("<img class=preview src=/20/p.jpg><canvas></canvas><img data-src=/p.jpg>", P),
         ("<img class=preview src=/20/q.jpg><img src=/p.jpg>", f"![](http://example.com/20/q.jpg) {P}"),
         # no pictures
-        ("<noscript><img src=/count width=1 height=1></noscript><noscript><img src=/c style=display:none></noscript>", ""),
+        (
+            "<noscript><img src=/n width=1 height=1></noscript><noscript><img src=/c style=display:none></noscript>",
+            "",
+        ),
         (f"<img src={INLINE}><img src=/blank.gif><img src=/clear.gif?1><img data-src=true>", ""),
         ("<img class='photo avatar' src=/p.jpg><img src=//secure.gravatar.com/avatar/1?s=80>", ""),
         ("<img src=/avatar-film.jpg>", "![](http://example.com/avatar-film.jpg)"),
@@ -87,7 +96,9 @@ def test_a_player_leaves_a_link(html, shown):
 
 
 def test_a_player_in_a_menu_leaves_none():
-    html = "<p>text<nav>menu<iframe src=/film title=Film></iframe></nav><p><iframe src=/talk title=Talk></iframe><p>text"
+    html = (
+        "<p>text<nav>menu<iframe src=/film title=Film></iframe></nav><p><iframe src=/talk title=Talk></iframe><p>text"
+    )
     found = Page.parse(html.encode(), URL)
     keep = np.array([text != "menu" for text in found.nodes.strings])
     assert markdown_of(document_of(found, keep)) == "text\n\n[Talk](http://example.com/talk)\n\ntext"
@@ -99,7 +110,9 @@ def test_chunks_have_the_link_of_a_player():
     assert "[Talk](http://example.com/talk)" in chunks[0]["markdown"]
 
 
-@pytest.mark.parametrize("name", ["/i/Pot_600x.jpg", "/thumb/300px-Pot.jpg", "/Pot-1024x768.jpg?v=2", "/Pot._AC_SL1500_.jpg"])
+@pytest.mark.parametrize(
+    "name", ["/i/Pot_600x.jpg", "/thumb/300px-Pot.jpg", "/Pot-1024x768.jpg?v=2", "/Pot._AC_SL1500_.jpg"]
+)
 def test_the_picture_that_a_page_declares_is_content_in_another_size(name):
     html = f"<meta name=twitter:image content=http://cdn/pot.jpg><div><p>menu<img src={name}></div><p>text"
     found = Page.parse(html.encode(), URL)
@@ -110,7 +123,8 @@ def test_the_picture_that_a_page_declares_is_content_in_another_size(name):
 def story(number, more=""):
     """One of some pages with a mast, a picture and a placeholder."""
     body = f"<div><img src=/mast.jpg></div><h1>Story {number}</h1><p>All there is to say of number {number}.{more}"
-    body += f"<p><img src=/{number}.jpg> A picture of story {number * 7}, seen by reader{number}.<p><img src=/x.gif data-src=/late{number}.jpg> Word{number} and more{number}."
+    body += f"<p><img src=/{number}.jpg> A picture of story {number * 7}, seen by reader{number}."
+    body += f"<p><img src=/x.gif data-src=/late{number}.jpg> Word{number} and more{number}."
     return Page.parse(body.encode(), f"http://example.com/{number}")
 
 

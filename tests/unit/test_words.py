@@ -37,7 +37,10 @@ def text(html):
         ("written<span>by</span><a class=x href=/i>ina</a>", "writtenbyina"),
         # lines that a style sheet shows
         ("<span class=line>begin</span><span class=line>end</span>", "begin end"),
-        ("<style>b, .verse { color: red; display: block }</style><em class=verse>one</em><em class=verse>two</em>", "one two"),
+        (
+            "<style>b, .verse { color: red; display: block }</style><em class=verse>one</em><em class=verse>two</em>",
+            "one two",
+        ),
         ("<style>.verse { color: red }</style><em class=verse>one</em><em class=verse>two</em>", "onetwo"),
         # parts of a word
         ("<b>h</b>ello", "hello"),
@@ -47,7 +50,10 @@ def text(html):
         ("H<sub>2</sub>O, 10<sup class=count>3</sup>, the 1<span class=label>st</span>", "H2O, 103, the 1st"),
         ("<span class=c1>the sam</span><span class=c4>e word</span>", "the same word"),
         ("<span class=c1>some</span><span class=c4>Case</span>", "someCase"),
-        ("pro<wbr>Script <b>Java</b>Script <span class=red>face</span><span class=blue>book</span>", "proScript JavaScript facebook"),
+        (
+            "pro<wbr>Script <b>Java</b>Script <span class=red>face</span><span class=blue>book</span>",
+            "proScript JavaScript facebook",
+        ),
         ("<code><span class=number>10</span><span class=value>px</span></code>", "10px"),
         ("<code class=date>x</code>y<!-- no element -->z", "xyz"),
         ("<span class=date>5月</span><span class=count>3日</span>", "5月3日"),
@@ -92,7 +98,10 @@ var addy_text9f3a = %s;document.getElementById('cloak9f3a').innerHTML += addy_te
 @pytest.mark.parametrize(
     ("html", "content"),
     [
-        (f"<a href=/cdn-cgi/l/email-protection class=__cf_email__ data-cfemail={xored('ina@mill.test')}>[email]</a>!", "ina@mill.test!"),
+        (
+            f"<a href=/cdn-cgi/l/email-protection class=__cf_email__ data-cfemail={xored('ina@mill.test')}>x</a>!",
+            "ina@mill.test!",
+        ),
         (f"x<span class=__cf_email__ data-cfemail={xored('@é')}>[email&#160;protected]</span>", "x@é"),
         ("<span class=__cf_email__ data-cfemail=zz>[email]</span>", "[email]"),
         ("<span class=__cf_email__ data-cfemail=2a2a2b>a</span>", "a"),  # control characters
@@ -101,7 +110,10 @@ var addy_text9f3a = %s;document.getElementById('cloak9f3a').innerHTML += addy_te
         ("<span id=cloak9f3a>Protected.</span><p>x", "Protected.\n\nx"),
         ("<joomla-hidden-mail text='aW5hQG1pbGwudGVzdA=='>Protected.</joomla-hidden-mail>", "ina@mill.test"),
         ("<joomla-hidden-mail text='!'>Protected.</joomla-hidden-mail>", "Protected."),
-        ("<span class=spamspan><span class=u>ina</span> [at] <span class=d>mill [dot] test</span></span>", "ina@mill.test"),
+        (
+            "<span class=spamspan><span class=u>ina</span> [at] <span class=d>mill [dot] test</span></span>",
+            "ina@mill.test",
+        ),
         ("<a class=mail-link data-enc-email='van[at]zvyy.grfg'>*protected*</a>", "ina@mill.test"),
     ],
 )
@@ -128,7 +140,10 @@ def test_texts_are_decoded_where_they_stand():
     [
         ("<div><template shadowrootmode=open><p>in<slot></slot></template>light</div>", "in\n\nlight"),
         ("<div><template shadowroot=closed>in</template></div>", "in"),
-        ("<a-b><template shadowrootmode=open><c-d><template shadowrootmode=open>deep</template></c-d></template></a-b>", "deep"),
+        (
+            "<b><template shadowrootmode=open><i><template shadowrootmode=open>deep</template></i></template></b>",
+            "deep",
+        ),
         ("x<template shadowrootmode=open><template>no</template>in</template>", "xin"),
         ("x<template><p>no</template><template shadowrootmode=none>no</template>", "x"),
     ],
