@@ -78,11 +78,11 @@ def _border(nodes: NodeTable, leaf: int) -> tuple[list[Look], list[Look], list[L
     first, second = nodes.leaves.item(leaf - 1), nodes.leaves.item(leaf)
     if second - first > _FAR:
         return None
-    begun, above = [], nodes.parent.item(second)
+    begun, above = list[int](), nodes.parent.item(second)
     while above > first:
         begun.append(above)
         above = nodes.parent.item(above)
-    ended, row = [], nodes.parent.item(first)
+    ended, row = list[int](), nodes.parent.item(first)
     while row != above and len(ended) < _FAR:
         ended.append(row)
         row = nodes.parent.item(row)
@@ -148,7 +148,7 @@ def _shown_as_blocks(nodes: NodeTable) -> frozenset[str]:
     numbers = [number for number, look in enumerate(nodes.looks) if look[0] == "style"]
     rows = np.flatnonzero(np.isin(nodes.look, numbers)).tolist() if numbers else []
     sheet = "".join(element.text or "" for element in elements_at(nodes, rows))[:_LONGEST_SHEET]
-    found = set()
+    found = set[str]()
     for rule in sheet.split("}") if _BLOCK.search(sheet) else ():
         selectors, _, declarations = rule.rpartition("{")
         if _BLOCK.search(declarations):
