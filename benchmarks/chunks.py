@@ -182,7 +182,7 @@ def cleaned(job: Job, entry: dict[str, Any]) -> CleanedSite:
 
 def cleaned_page(page: Page, site: Site) -> Cleaned:
     decision = decided(page, site)
-    document = document_of(page, decision.content, decision.headline)
+    document = document_of(page, decision.content, decision.headline, repeated=decision.repeated)
     pagelets = segment(page, decision.templateness)
     return Cleaned(
         document, markdown_of(document), {leaf: each.id for each in pagelets for leaf in each.index.tolist()}

@@ -23,6 +23,10 @@ class Snapshot {
     static const char *chars(const xmlChar *text) { return reinterpret_cast<const char *>(text); }
     static bool is(const xmlChar *name, const char *other) { return std::strcmp(chars(name), other) == 0; }
 
+    static bool is_shadow_root(const xmlAttr *attribute) {
+        return is(attribute->name, "shadowrootmode") || is(attribute->name, "shadowroot");
+    }
+
     static bool is_read(const xmlAttr *attribute) {
         if (attribute->ns) return false;
         switch (attribute->name[0]) {
@@ -31,7 +35,7 @@ class Snapshot {
         case 'h': return is(attribute->name, "href") || is(attribute->name, "hidden");
         case 'i': return is(attribute->name, "id");
         case 'r': return is(attribute->name, "role") || is(attribute->name, "rel");
-        case 's': return is(attribute->name, "src") || is(attribute->name, "style");
+        case 's': return is(attribute->name, "src") || is(attribute->name, "style") || is_shadow_root(attribute);
         default: return false;
         }
     }

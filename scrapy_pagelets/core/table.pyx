@@ -65,6 +65,7 @@ cdef enum:  # traits of a look; the first three as in `scrapy_pagelets.page.node
     HEAD = 32
     FRAME = 64
     NOSCRIPT = 128
+    TEMPLATE = 256
 cdef enum:  # what is open around a row
     HIDDEN = 1
     LINKED = 2
@@ -651,7 +652,7 @@ cdef tuple described(bytes key):
         look = look_of(key)
         tag = look[0]
         _, signature, gap, traits = kind_of(look, 0)
-        names = {"a": ANCHOR, "br": BREAK, "head": HEAD, "iframe": FRAME, "noscript": NOSCRIPT}
+        names = {"a": ANCHOR, "br": BREAK, "head": HEAD, "iframe": FRAME, "noscript": NOSCRIPT, "template": TEMPLATE}
         own_traits, number = traits | names.get(tag, 0), tag_numbers.get(tag, 0)
         found = look, sum(map(len, look)), signature, gap, own_traits, number, signs_of(look), class_signature(look)
         size_of_looks += BYTES_OF_ENTRY + 3 * len(key)  # the look may have more bytes than its key in UTF-8
@@ -725,9 +726,26 @@ cdef int read(xmlAttr *attribute, string &value) except -1:
     return 0
 
 
+cdef bint has_shadow_root(xmlNode *node) except -1:
+    """Whether a ``template`` is shown, as browsers make a shadow root of it."""
+    cdef xmlAttr *attribute = node.properties
+    cdef const char *name
+    cdef string value
+    while attribute != NULL:
+        name = <const char*>attribute.name
+        if attribute.ns == NULL and (strcmp(name, "shadowrootmode") == 0 or strcmp(name, "shadowroot") == 0):
+            read(attribute, value)
+            if strcmp(value.c_str(), "open") == 0 or strcmp(value.c_str(), "closed") == 0:
+                return True
+        attribute = attribute.next
+    return False
+
+
 cdef bint is_unseen(xmlNode *node, int64_t traits) except -1:
     """Whether readers see nothing of an element, as in `scrapy_pagelets.page.flattening.flatten`."""
     cdef xmlNode *child = node.children
+    if traits & TEMPLATE and has_shadow_root(node):
+        return False
     while child != NULL:
         if child.type == tree.XML_ELEMENT_NODE:
             if traits & FRAME and named(child, "html"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,7 @@ class Decision:
     metadata: Metadata  # what the page tells of itself
     effect: dict[str, int]  # by the name of the stat, what each rule of the user has done to the page
     roles: Ints  # (m,) index in ``ROLES`` of the role of each leaf; 0 also for template of which the model tells none
+    repeated: Sequence[int] = ()  # rows of the pictures that most pages of the site show
 
     @property
     def content(self) -> Bools:
@@ -85,4 +86,5 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)
     templateness, effect = page.marks.applied(page.nodes, found)
-    return Decision(templateness, headline, told, effect, roles * is_template(templateness))
+    repeated = site.repeated_pictures(page).tolist()
+    return Decision(templateness, headline, told, effect, roles * is_template(templateness), repeated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,12 @@ from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.decision.site_features import site_features
 from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
 from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of
+from scrapy_pagelets.evidence.picture_keys import pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
 from scrapy_pagelets.page.page import Page
+
+#: Other pages with a picture from which on it may be template.
+_ALIKE: Final = 3
 
 
 class Site(Unsaved[Observation]):
@@ -184,6 +189,13 @@ class Site(Unsaved[Observation]):
         """(m,) number of other pages that have the text of each leaf at the same place, see `Counts.alike`."""
         with self.lock:
             return self.counts.alike(page.nodes, keys_of(page), self.learnt.knows(page))
+
+    def repeated_pictures(self, page: Page) -> Ints:
+        """(k,) rows of the pictures that most other pages show at such a place, three at least."""
+        pictures = pictures_of(page)
+        with self.lock:
+            pages = self.counts.showing(pictures, self.learnt.knows(page))
+            return pictures.rows[pages >= max(_ALIKE, (self.pages - 1) / 2)]
 
     def in_subdigraph_template(self, page: Page) -> Bools:
         """(m,) whether each leaf is in the template of a complete subdigraph; no leaf if the site has none.

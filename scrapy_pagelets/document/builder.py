@@ -8,7 +8,7 @@ from typing import Final
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.document.blocks import ALL, PLAIN, Block, Run, Switches, text_of_runs, tidy
-from scrapy_pagelets.document.pictures import declared_by, shown_with
+from scrapy_pagelets.document.pictures import declared_by, is_shown_as_written, shown_with
 from scrapy_pagelets.document.walk import Walk
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page import urls
@@ -18,7 +18,13 @@ from scrapy_pagelets.page.page import Page
 _HOLDERS: Final = ("list", "item", "quote")
 
 
-def document_of(page: Page, keep: Bools, headline: Headline | None = None, switches: Switches = ALL) -> Block:
+def document_of(
+    page: Page,
+    keep: Bools,
+    headline: Headline | None = None,
+    switches: Switches = ALL,
+    repeated: Sequence[int] = (),
+) -> Block:
     """Build the document of a page: its own heading first, if it is known, and then the content.
 
     Parameters
@@ -26,9 +32,11 @@ def document_of(page: Page, keep: Bools, headline: Headline | None = None, switc
     keep : (m,) a mask of the leaves that are content
     headline : the page's own heading
     switches : what is left out
+    repeated : rows of the pictures that most pages of the site show
     """
     body = keep if headline is None else _without_banner(page.nodes, keep, headline)
     images = shown_with(page.nodes, body)
+    images[[row for row in repeated if images[row] and is_shown_as_written(page.nodes.elements[row])]] = False
     if (own := declared_by(page, images)) is not None:
         images[own] = True
     walk = Walk(page, keep, images, switches)

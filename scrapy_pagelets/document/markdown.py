@@ -39,7 +39,7 @@ def markdown(page: Page, site: Site) -> str:
     All about *green* tea.
     """
     decision = decided(page, site)
-    return markdown_of(document_of(page, decision.content, decision.headline))
+    return markdown_of(document_of(page, decision.content, decision.headline, repeated=decision.repeated))
 
 
 def markdown_of(block: Block) -> str:

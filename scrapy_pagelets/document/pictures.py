@@ -1,8 +1,9 @@
-"""Pictures of a page: which address shows them, and which are only counters."""
+"""Pictures and players of a page: which of them are content."""
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -11,17 +12,12 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.decision.asides import hints_of
 from scrapy_pagelets.decision.content import permalinks
+from scrapy_pagelets.document.players import PLAYERS
+from scrapy_pagelets.document.sources import PICTURES, source_of
 from scrapy_pagelets.page.looks import LANDMARKS
-from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 
-#: Attributes where scripts that load pictures late find their address.
-_LATE: Final = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-url")
-_SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset")
-_CANDIDATE: Final = re.compile(r"\s*(\S*[^\s,])(?:\s+([\d.]+)([wx]))?\s*(?:,|$)")
-_PLACEHOLDER: Final = re.compile(
-    r"(?:^|/)(?:blank|spacer|placeholder|transparent|loading|lazy|1x1|pixel)[\w-]*\.(?:gif|png|svg)$", re.IGNORECASE
-)
 #: File names of pictures on buttons.
 _BUTTON: Final = re.compile(
     r"(?:prev|previous|next|up|home|index|contents|toc|back|forward|top|print|e?mail|search|menu|sitemap|rss|feed|spinner|loading)"
@@ -31,22 +27,27 @@ _BUTTON: Final = re.compile(
 #: Classes of pictures that stand for a character, and the most characters of their alternative text.
 _EMOJI: Final = re.compile(r"(?:^|[\s_-])(?:emoji|smil(?:ey|ie)s?|emoticon)(?:$|[\s_-])", re.IGNORECASE)
 _LONGEST_EMOJI: Final = 30
-#: The size that WordPress adds to the name of a file, and names of pictures of a site rather than of a page.
-_SIZE: Final = re.compile(r"-\d+x\d+(?=\.\w+$)")
+#: The size that WordPress, Shopify, Amazon, MediaWiki and others write into the name of a file, and names of pictures
+#: of a site rather than of a page.
+_SIZE: Final = re.compile(
+    r"^\d{2,4}px-|(?:[-_](?:\d{1,5}x\d{0,5}|x\d{2,5}|\d{2,5}(?:px|w)|scaled|thumb(?:nail)?|small|medium|large|grande|compact|"
+    r"master|original|full|zoom)(?:_crop_\w{1,10})?|@[23]x|\._[a-z0-9,_-]{1,60}_)+(?=\.\w{1,5}$)"
+)
+_DECLARING: Final = frozenset(("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"))
 _OF_SITE: Final = re.compile(r"logo|icon|default|placeholder", re.IGNORECASE)
 _AROUND: Final = LANDMARKS["header"] | LANDMARKS["nav"] | LANDMARKS["footer"] | LANDMARKS["aside"]
+#: Addresses and classes of pictures of persons beside what they say.
+_AVATAR: Final = re.compile(
+    r"(?:^|[\s_-])(?:avatar|gravatar|userpic)s?(?:$|[\s_-])|gravatar\.com/|/(?:avatars?|userpics?|profile_images)/",
+    re.IGNORECASE,
+)
+#: Classes of pictures that are shown until a larger one is loaded.
+_PREVIEW: Final = re.compile(r"thumb|placeholder|preview|blur|lqip|small|low", re.IGNORECASE)
+_LONGEST: Final = 2000
+_NEAR: Final = 4
+_SHOWING: Final = PICTURES | PLAYERS
 #: Pictures of at most so many pixels count visits or fill space.
 _TINY: Final = 2
-
-
-def source_of(image: etree._Element) -> str:
-    """The address of a picture as written; "" if it has none, or only inline data."""
-    late = next((value.strip() for name in _LATE if (value := image.get(name))), "")
-    for source in ((image.get("src") or "").strip(), late):
-        if not _is_inline(source) and not _PLACEHOLDER.search(source):
-            return source
-    nodes = [image, *(node for above in image.iterancestors("picture") for node in above.iter("source"))]
-    return next((best for node in nodes for name in _SETS if (best := _largest(node.get(name) or ""))), "")
 
 
 def is_tiny(image: etree._Element) -> bool:
@@ -60,16 +61,9 @@ def is_emoji(image: etree._Element) -> bool:
     return bool(_EMOJI.search(image.get("class", "")) and 0 < len(image.get("alt", "")) <= _LONGEST_EMOJI)
 
 
-def _is_inline(url: str) -> bool:
-    return url[:5].lower() in ("data:", "blob:") or not url
-
-
-def _largest(candidates: str) -> str:
-    """The address of the largest picture of a ``srcset``."""
-    if len(candidates) > 20_000:  # inline data
-        return ""
-    found = [(float(m[2] or 1), m[1]) for m in _CANDIDATE.finditer(candidates) if not _is_inline(m[1])]
-    return max(found, default=(0.0, ""), key=lambda one: one[0])[1]
+def is_shown_as_written(image: etree._Element) -> bool:
+    """Whether no script replaces the address in ``src``: the one that keeps its place is the same for many pictures."""
+    return source_of(image) == (image.get("src") or "").strip() and not is_emoji(image)
 
 
 def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
@@ -83,7 +77,7 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     keep : (m,) a mask of the leaves that are content
     """
     found = np.zeros(len(nodes), np.bool_)
-    rows = np.flatnonzero(nodes.tag == TAG["img"])
+    rows = picture_rows(nodes)
     if not len(rows) or not keep.any():
         return found
     texts = np.flatnonzero(keep | ~(permalinks(nodes) | hints_of(nodes)))
@@ -92,10 +86,52 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     after = texts[np.minimum(np.searchsorted(texts, end), len(texts) - 1)]
     for row, left, right in zip(rows.tolist(), before.tolist(), after.tolist(), strict=True):
         image = nodes.elements[row]
-        if is_tiny(image) or _BUTTON.fullmatch(source_of(image).rpartition("/")[2]):
+        if is_tiny(image) or (image.tag not in PLAYERS and _is_no_content(image)):
             continue
         found[row] = keep[left] if keep[left] == keep[right] else _is_nearer(nodes, row, left, right, keep)
     return found
+
+
+def picture_rows(nodes: NodeTable) -> Ints:
+    """Rows of the pictures and players, and of each ``noscript`` with a picture of its own."""
+    shows = np.array([look[0] in _SHOWING for look in nodes.looks])
+    copies = [number for number, look in enumerate(nodes.looks) if look[0] == "noscript"]
+    rows = np.flatnonzero(shows[nodes.look] & (nodes.tag != TEXT))
+    if not copies:
+        return rows
+    alone = np.flatnonzero(np.isin(nodes.look, copies) & (nodes.tag != TEXT)).tolist()
+    found = [row for row in alone if _is_only_picture(nodes.elements[row])]
+    return np.sort(np.concatenate((rows, np.array(found, np.int64))))
+
+
+def _is_only_picture(noscript: etree._Element) -> bool:
+    """Whether a ``noscript`` has a picture that no script loads beside it."""
+    image = noscript.find(".//img")
+    if image is None or is_tiny(image) or "display" in (image.get("style") or ""):
+        return False
+    around = (noscript.getprevious(), noscript.getnext(), noscript.getparent())
+    return not any(one is not None and one.tag in PICTURES for one in around) and not any(
+        one is not None and one.tag != "noscript" and (one.find("img") is not None or one.find("*/img") is not None)
+        for one in around[:2]
+    )
+
+
+def image_of(element: etree._Element) -> etree._Element:
+    """The picture of a row: the element itself, or what is in a ``noscript``."""
+    inside = element.find(".//img") if element.tag == "noscript" else None
+    return element if inside is None else inside
+
+
+def _is_no_content(element: etree._Element) -> bool:
+    """Whether a picture is one of a button or of a person, or a small copy of the next one."""
+    image = image_of(element)
+    source = source_of(image)
+    if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{image.get('class', '')} {source[:_LONGEST]}"):
+        return True
+    return bool(_PREVIEW.search(image.get("class", ""))) and any(
+        behind.tag in PICTURES and name_of(source_of(behind)) == name_of(source)
+        for behind in islice(image.itersiblings(), _NEAR)
+    )
 
 
 def declared_by(page: Page, shown: Bools) -> int | None:
@@ -109,18 +145,24 @@ def declared_by(page: Page, shown: Bools) -> int | None:
     shown : (n,) the pictures that stand in the content
     """
     nodes = page.nodes
-    name = next((_name(meta.content) for meta in page.metas if meta.property == "og:image"), "")
-    rows = rows_tagged(nodes, TAG["img"]) if name and not _OF_SITE.search(name) else []
-    same = [row for row in rows if _name(source_of(nodes.elements[row])) == name]
+    declared = (meta.content for meta in page.metas if {meta.property, meta.name} & _DECLARING)
+    names = {name for url in islice(declared, _NEAR) if (name := name_of(url)) and not _OF_SITE.search(name)}
+    rows = rows_tagged(nodes, TAG["img"]) if names else []
+    same = [row for row in rows if name_of(source_of(nodes.elements[row])) in names]
     if not same or shown[same].any():
         return None
     around = [(row, nodes.end.item(row)) for row in rows_with(nodes, _AROUND)]
     return next((row for row in same if not any(start < row < end for start, end in around)), None)
 
 
-def _name(url: str) -> str:
-    """The name of the file of a picture, without its size: ``uji.jpg`` of ``/2018/05/Uji-300x200.jpg?v=1``."""
-    return _SIZE.sub("", url.partition("?")[0].partition("#")[0].rpartition("/")[2].lower())
+def name_of(url: str) -> str:
+    """The name of the file of a picture, without its size.
+
+    >>> name_of("/2018/05/Uji-300x200.jpg?v=1"), name_of("Uji_600x@2x.jpg"), name_of("/i/71a._AC_SL1500_.jpg")
+    ('uji.jpg', 'uji.jpg', '71a.jpg')
+    """
+    name = url[:_LONGEST].partition("?")[0].partition("#")[0].rpartition("/")[2].lower()
+    return _SIZE.sub("", name)
 
 
 def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, Ints]:

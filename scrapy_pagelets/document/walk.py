@@ -14,10 +14,11 @@ from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
-from scrapy_pagelets.document import pictures
+from scrapy_pagelets.document import pictures, players
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
 from scrapy_pagelets.document.draft import Draft, End, is_left_over, number_of
 from scrapy_pagelets.document.entries import inside_entries
+from scrapy_pagelets.document.sources import PICTURES, source_of, text_of
 from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TEXT
 from scrapy_pagelets.page.page import Page
@@ -62,6 +63,7 @@ class Walk:
     def _begin_draft(self, draft: Draft) -> None:
         self.draft = draft
         self.last_leaf = -1
+        self.played = 0  # up to this row, players are forms of one that is written
         self.tried = 0  # up to this row, no formula has a source
 
     def document(self, row: int, end: int) -> Block:
@@ -141,6 +143,8 @@ class Walk:
         """Open the element of a row, and return what ends it; None if all of its subtree is written already."""
         element = self.nodes.elements[row]
         tag = self.tags[self.nodes.look[row]]
+        if tag in players.PLAYERS and self.images[row]:
+            self.write_player(row, element)
         if self.write_whole(row, tag, element):
             return None
         if (style := self.styled(row, tag, element)) is not None:
@@ -161,8 +165,8 @@ class Walk:
             self.draft.line_break()
         elif tag == "hr":
             self.draft.rule()
-        elif tag == "img":
-            self.write_picture(row, element)
+        elif tag in PICTURES or (tag == "noscript" and self.images[row]):
+            self.write_picture(row, pictures.image_of(element))
         else:
             return False
         return True
@@ -233,17 +237,28 @@ class Walk:
         """Write a picture that is content."""
         if not self.images[row]:
             return
-        alt, title = readable(element.get("alt") or ""), readable(element.get("title") or "")
+        alt, title = readable(text_of(element)), readable(element.get("title") or "")
         if pictures.is_emoji(element):
             self.draft.space()
             self.draft.write(alt)
             return
-        address = pictures.source_of(element) if self.switches.images else ""
+        address = source_of(element) if self.switches.images else ""
         if source := quoted(link_of(self.page.base, address)) if address else "":
             self.draft.space()
             # A link around a picture leads most often to the same picture, or to the target of the text beside it.
             self.draft.runs.append(Run(alt, PLAIN, source, title if title != alt else ""))
             self.draft.write(" ")
+
+    def write_player(self, row: int, element: etree._Element) -> None:
+        """Write a link to what a player plays, with its title, or else with its address."""
+        within = row < self.played  # a part of one object, in another form
+        address = "" if within or not self.switches.links else players.address_of(element)
+        if url := quoted(link_of(self.page.base, address)) if address else "":
+            if element.tag == "object":
+                self.played = int(self.nodes.end[row])
+            self.draft.space()
+            self.draft.write(players.title_of(element) or url, self.draft.style._replace(href=url))
+            self.draft.write(" ", PLAIN)
 
     def write_formula(self, row: int, element: etree._Element) -> bool:
         """Write a formula as TeX; False if the page does not give it."""

@@ -22,6 +22,7 @@ from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.evidence.class_template import VOTE
 from scrapy_pagelets.evidence.lossy_counter import LossyCounter, Sums, countable
+from scrapy_pagelets.evidence.picture_keys import Pictures
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 
@@ -38,6 +39,7 @@ _COMMON: Final = 0.4
 _ODDS: Final = 7
 #: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
 CLASSIFIERS: Final = 2
+_NONE: Final = np.zeros(0, np.int64)
 #: Maximum number of page classes of a site.
 CLASSES: Final = 8
 
@@ -120,14 +122,16 @@ class Fragments:
     leaves: Ints  # (m,) rows of the leaves
     seen: Bools  # (n,) whether the row counts
     links: Bools  # (links,) whether the link counts
+    pictures: Ints  # (k,) distinct hashes of the pictures
 
     @classmethod
-    def of(cls, nodes: NodeTable, keys: Keys, odds: Floats) -> Self:
+    def of(cls, nodes: NodeTable, keys: Keys, odds: Floats, pictures: Ints = _NONE) -> Self:
         """Collect the fragments of a page.
 
         Parameters
         ----------
         odds : (n, CLASSIFIERS) log odds of the page-level classifiers
+        pictures : hashes of its pictures
         """
         seen, links = countable_parts(nodes)
         return cls(
@@ -140,6 +144,7 @@ class Fragments:
             leaves=nodes.leaves,
             seen=seen,
             links=links,
+            pictures=np.unique(pictures),
         )
 
 
@@ -187,7 +192,8 @@ class Counts:
     tables : sums by hash of a fragment, for each kind of fragments
     """
 
-    #: Number of columns of each table. The first one counts pages; `text` and `path` also have one for each class.
+    #: Number of columns of each table; `target` has pictures as well. The first column counts pages, and `text` and
+    #: `path` also have one for each class.
     _WIDTHS: Final = MappingProxyType(
         {
             "text": 1 + CLASSES,
@@ -218,6 +224,18 @@ class Counts:
         """
         self.pages += 1
         count_page(self.tables, fragments, number)
+        if len(fragments.pictures):
+            self.tables["target"].add(fragments.pictures, np.ones(1))
+
+    def showing(self, pictures: Pictures, known: bool) -> Ints:
+        """(k,) number of other pages that show each of the pictures of a page at such a place.
+
+        Parameters
+        ----------
+        known : whether the page itself has been counted
+        """
+        counted: Ints = self.tables["target"][pictures.keys][:, 0].astype(np.int64)
+        return np.maximum(counted - known, 0)
 
     def arrays(self) -> dict[str, Column]:
         """All tables as columns, for `from_arrays`."""

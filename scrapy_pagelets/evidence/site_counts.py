@@ -26,6 +26,7 @@ from scrapy_pagelets.evidence.class_template import (
 )
 from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of
 from scrapy_pagelets.evidence.menu_links import link_targets
+from scrapy_pagelets.evidence.picture_keys import pictures_of
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
@@ -95,7 +96,7 @@ class Observation:
             body=body_of(page),
             outline=outline(page.nodes),
             links=link_targets(page),
-            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds),
+            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds, pictures_of(page).keys),
         )
 
 

@@ -180,7 +180,9 @@ class PageRecord:
 
     @cached_property
     def _document(self) -> Block:
-        return document_of(self.page, self.decision.content, self.decision.headline, self.options.switches)
+        return document_of(
+            self.page, self.decision.content, self.decision.headline, self.options.switches, self.decision.repeated
+        )
 
     @cached_property
     def _labels(self) -> Ints:

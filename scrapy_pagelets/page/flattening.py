@@ -15,8 +15,11 @@ from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.base.characters import BY_CHARACTER, WORD, readable
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.page.looks import Look, class_signature, signature, signs
+from scrapy_pagelets.page.adjoining import part_words
+from scrapy_pagelets.page.looks import ENCODED, READING, Look, class_signature, signature, signs
 from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, TEXT, Links, NodeTable, levels_of
+from scrapy_pagelets.page.obfuscation import decode_addresses, hides_address
+from scrapy_pagelets.page.ruby import bracket_readings
 from scrapy_pagelets.page.urls import targets_of
 
 # Tags whose text a reader never sees. Frames, players and canvases show something other than their fallback content.
@@ -34,6 +37,8 @@ _VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plainte
 _HIDING_STYLE: Final = re.compile(
     r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE
 )
+#: Attributes of a `template` that is shown, because browsers make a shadow root of it.
+_SHADOW_ROOT: Final = ("shadowrootmode", "shadowroot")
 #: Elements by which a page tells of itself.
 DECLARING: Final = ("base", "link", "meta", "script", "title")
 _MICRODATA: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
@@ -66,9 +71,22 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
     noscript : include the content of ``noscript``
     """
     columns, (row, href, rel) = flatten(root, noscript)
+    if _decode(root, int(np.bitwise_or.reduce(columns["signs"])), href):
+        columns, (row, href, rel) = flatten(root, noscript)
     target, key, beyond = targets_of(base, href)
     links = Links(row=row, href=href, target=target, key=key, rel=rel, beyond=beyond)
-    return NodeTable(root=root, links=links, **columns)
+    nodes = NodeTable(root=root, links=links, **columns)
+    part_words(nodes)
+    return nodes
+
+
+def _decode(root: etree._Element, signs: int, hrefs: list[str]) -> bool:
+    """Write the texts of a tree as readers see them; False if no text can differ."""
+    if signs & READING:
+        bracket_readings(root)
+    if encoded := bool(signs & ENCODED) or hides_address(hrefs):
+        decode_addresses(root)
+    return bool(signs & READING) or encoded
 
 
 @compiled("table")
@@ -323,6 +341,8 @@ def _kind(look: Look, number: int) -> _Kind:
 def _is_unseen(tag: str, element: etree._Element) -> bool:
     if tag == "head":
         return all(child.tag in _METADATA for child in element if isinstance(child.tag, str))
+    if tag == "template":
+        return not any(element.get(name) in ("open", "closed") for name in _SHADOW_ROOT)
     return tag != "iframe" or element.find("html") is None  # the tree of a rendered page includes framed documents
 
 

@@ -51,6 +51,8 @@ HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i fo
 COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (1 << len(_LANDMARKS) + i for i in range(6, 13))
 #: The name of a byline, of what leads to other posts, of links to further pages, and of a signature.
 BYLINE, ELSEWHERE, PAGER, SIGNATURE = (1 << len(_LANDMARKS) + i for i in range(13, 17))
+#: A reading of ruby, and what holds an address that a script decodes.
+READING, ENCODED = (1 << len(_LANDMARKS) + i for i in range(17, 19))
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
@@ -107,10 +109,12 @@ _PAGER: Final = _names(r"pager|pagination|paging|page-?numbers|pagenavi|bbp-temp
 _CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
 #: Classes of what forums put below each contribution of an author.
 _SIGNATURE: Final = _names("signatures?")
+#: Classes and ids of addresses that a script decodes: Cloudflare, Joomla, SpamSpan, plug-ins of WordPress.
+_ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
     r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
-    r"meta|posted|nav|prev|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t",
+    r"meta|posted|nav|prev|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l",
     re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
@@ -141,7 +145,7 @@ def class_signature(look: Look) -> int:
 
 @cached
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``SIGNATURE``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``ENCODED``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -158,6 +162,8 @@ def signs(look: Look) -> int:
         | NOTHING * (tag in _NOTHING)
         | ELSEWHERE * ((tag == "nav" or role == "navigation") and not _CONTENTS.search(f"{names} {role}"))
         | CHOICES * (tag in ("select", "datalist"))
+        | READING * (tag == "rt" or tag == "rtc")
+        | ENCODED * (tag == "joomla-hidden-mail")
         | (_signs_of_names(tag, names, classes) if _NAMED.search(names) else 0)
     )
 
@@ -176,6 +182,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | ELSEWHERE * (tag not in _NO_COMMENTS[:4] and bool(_NEIGHBOURS.search(names)))
         | SIGNATURE * (tag not in _NO_COMMENTS[:4] and bool(_SIGNATURE.search(names)))
         | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
+        | ENCODED * bool(_ENCODED.search(names))
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
@@ -60,11 +61,18 @@ _NO_MARKS: Final = Marks()
 _ROOM: Final = 2 * urls.ROOM
 _LONG_BASE: Final = 150
 _ADDRESSED: Final = ("a", "area", "img", "source", "frame", "iframe", "video", "audio", "embed", "input")
-#: Characters of a title. One whose end tag is missing has the whole page in it.
-_LONGEST_TITLE: Final = 300
-_MARKUP: Final = re.compile(r"<(?:/head|body|/?html|!doctype)\b", re.IGNORECASE)
+#: Characters of a title.
+_LONGEST_TITLE: Final = 5000
+#: Characters from which a title with markup in it has no end tag: it has the page in it, of which it is the beginning.
+_WITHOUT_END: Final = 300
+_TAG: Final = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
+#: A section of XHTML in which markup is text, and what tells such a page: HTML has none.
+_SECTION: Final = "<![CDATA["
+_XHTML: Final = "http://www.w3.org/1999/xhtml"
+_HEAD: Final = 2000
+_RAW_TAG: Final = re.compile(r"<(/?)(?:script|style)\b", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
@@ -206,12 +214,15 @@ class Page:
     @cached_property
     def title(self) -> str:
         """Text of ``<title>`` with its white space folded, cut off if it is very long; "" if there is none."""
-        return " ".join(readable(self._title.lstrip()[:_LONGEST_TITLE]).split())
+        text = self._title
+        if self.has_open_title:
+            text = _TAG.split(text, maxsplit=1)[0][:_WITHOUT_END]
+        return " ".join(readable(text.lstrip()[:_LONGEST_TITLE]).split())
 
     @property
     def has_open_title(self) -> bool:
-        """True if the end tag of the title is missing: what follows is in the title, and browsers show none of it."""
-        return len(self._title) > _LONGEST_TITLE and _MARKUP.search(self._title) is not None
+        """Whether the end tag of the title is missing: the page is in it, and browsers show nothing else."""
+        return len(self._title) > _WITHOUT_END and _TAG.search(self._title) is not None
 
     @cached_property
     def _title(self) -> str:
@@ -386,12 +397,36 @@ def _detect(body: bytes) -> str:
 
 def parse(text: str) -> etree._Element:
     """Parse HTML text; an empty text gives ``<html/>``."""
-    body = without_nul(text).strip().encode("utf-8", "replace") or b"<html/>"
+    text = without_nul(text).strip()
+    if _SECTION in text and _XHTML in text[:_HEAD]:
+        text = sections_as_text(text)
+    body = text.encode("utf-8", "replace") or b"<html/>"
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)
     root = etree.fromstring(body, parser)
     if closes_heading_wrongly(parser):
         root = etree.fromstring(with_closed_headings(body), parser)
     return etree.fromstring(b"<html/>", parser) if root is None else root
+
+
+def sections_as_text(text: str) -> str:
+    """Write the CDATA sections of XHTML as HTML; those in scripts and styles, where only comments need them, stay.
+
+    >>> sections_as_text("<p>a <![CDATA[< b]]><script>//<![CDATA[")
+    '<p>a &lt; b<script>//<![CDATA['
+    """
+    before, *sections = text.split(_SECTION)
+    pieces, is_raw = [before], _ends_raw(before, is_raw=False)
+    for section in sections:
+        quoted, ended, behind = section.partition("]]>")
+        pieces += (_SECTION, section) if is_raw or not ended else (escape(quoted, quote=False), behind)
+        is_raw = _ends_raw(behind if not is_raw else section, is_raw=is_raw)
+    return "".join(pieces)
+
+
+def _ends_raw(text: str, *, is_raw: bool) -> bool:
+    """Whether a script or style is open at the end of a text."""
+    last = next(reversed(list(_RAW_TAG.finditer(text))), None)
+    return is_raw if last is None else not last[1]
 
 
 def base_of(bases: Iterable[etree._Element], url: str) -> str:

@@ -135,3 +135,8 @@ def test_a_tree_in_which_numbers_collide():
 
     for values in [(2**63 - 1, -(2**63), -1), (0, 0, 0), (2**61 - 1, 2**61, -(2**61)), (-1, -2, 1 - 2**61)]:
         assert path_hash(*values) == hash(values)
+
+
+def test_shadow_roots():
+    for attribute in ("shadowrootmode=open", "shadowroot=closed", "shadowrootmode=none", "x=open", "shadowrootmode"):
+        assert_equal_tables(parse(f"<div><template {attribute}><p>in<template>no</template></template>light</div>"))

@@ -1,0 +1,156 @@
+"""Adjoining texts: which inline elements without a space between them say different things.
+
+Style sheets put room between the date of a post and its number of comments. Other elements are parts of a word, such as
+its first letter in another size, so that only signs of different things count: the classes of fields, ``time``, icons,
+the ends of links, and digits beside letters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.page.looks import Look
+from scrapy_pagelets.page.nodes import GLUED, SPACE, NodeTable, elements_at, rows_tagged, tags_of
+
+#: Classes of what tells one thing of a post, a product or a person.
+_FIELD: Final = re.compile(
+    r"(?:^|[\s_-])(?:date(?:time)?|time(?:stamp)?|published|updated|posted|author|byline|username|nick(?:name)?|"
+    r"count(?:er|s)?|badge|comments?|replies|views?|likes?|votes?|score|rating|price|currency|label|value|tags?|"
+    r"category|lines?|rows?|cell|item|field|meta)(?:$|[\s_]|-(?!through|height))",
+    re.IGNORECASE,
+)
+#: Classes of highlighted code, and those that editors give to any part of a word.
+_STYLE: Final = re.compile(
+    r"(?:hljs|token|mtk|cm|pl|tok|style|font|apple|mso|text|color|bold)(?:$|[\d_-]).*|[a-z_]{1,3}\d+|[a-z_]{1,2}|"
+    r"kwd|str|pun|pln|com|lit|typ|atn|atv",
+    re.IGNORECASE,
+)
+_ICON: Final = re.compile(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi)(?:$|[\s_-])", re.IGNORECASE)
+#: Characters of scripts that put no spaces between words.
+_UNSPACED: Final = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
+)
+#: Punctuation before a space.
+_MARKS: Final = ":;!?,)"
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split())
+#: Elements in which each character counts, or whose texts belong to what is before them.
+_EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
+_PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
+#: Rows between two texts.
+_FAR: Final = 30
+_BLOCK: Final = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)
+_BY_CLASS: Final = re.compile(r"\.([\w-]+)$")
+_LONGEST_SHEET: Final = 200_000
+
+
+def part_words(nodes: NodeTable) -> None:
+    """Put a space between texts that adjoin and say different things: the gaps of a new table are changed."""
+    strings, spaces = nodes.strings, nodes.spaces
+    glued = np.flatnonzero(nodes.gap == GLUED).tolist()
+    found = [i for i in glued if i and i not in spaces and _adjoin(strings[i - 1][-1], strings[i][0])]
+    if not found:
+        return
+    exact = nodes.leaves_below(row for tag in _EXACT.tolist() for row in rows_tagged(nodes, tag))
+    blocks: frozenset[str] | None = None
+    for i in found:
+        if exact[i - 1] or exact[i] or (border := _border(nodes, i)) is None:
+            continue
+        ended, begun, between = border
+        if blocks is None:
+            blocks = _shown_as_blocks(nodes)
+        if _differ(strings[i - 1], strings[i], ended, begun, between) or _has_class((*ended, *begun), blocks):
+            nodes.gap[i] = SPACE
+
+
+def _adjoin(before: str, behind: str) -> bool:
+    if not behind.isalnum() or not (before.isalnum() or (before in _MARKS and behind.isalpha())):
+        return False
+    return (before + behind).isascii() or not _UNSPACED.search(before + behind)
+
+
+def _border(nodes: NodeTable, leaf: int) -> tuple[list[Look], list[Look], list[Look]] | None:
+    """The looks of the elements that end before a leaf, that begin, and that have no text; None if these are many."""
+    first, second = nodes.leaves.item(leaf - 1), nodes.leaves.item(leaf)
+    if second - first > _FAR:
+        return None
+    begun, above = list[int](), nodes.parent.item(second)
+    while above > first:
+        begun.append(above)
+        above = nodes.parent.item(above)
+    ended, row = list[int](), nodes.parent.item(first)
+    while row != above and len(ended) < _FAR:
+        ended.append(row)
+        row = nodes.parent.item(row)
+    empty = [row for row in range(first + 1, second) if row not in begun]
+    return tuple([nodes.looks[nodes.look[row]] for row in rows] for rows in (ended, begun, empty))  # type: ignore[return-value]
+
+
+def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between: list[Look]) -> bool:
+    """Whether two texts say different things, by the elements that end and begin between them."""
+    if any((tag == "i" and classes) or _ICON.search(classes) for tag, _, classes, _ in between):
+        return True
+    if not (ended or begun) or any(look[0] == "wbr" for look in between) or _is_one_word(one, other):
+        return False
+    if any(tag == "time" or _FIELD.search(classes) for tag, _, classes, _ in (*ended, *begun)):
+        return True
+    if not _changes(one[-1], other[0]):
+        return _is_link(ended) != _is_link(begun) and _is_apart(ended) and _is_apart(begun)
+    if _is_link(ended) != _is_link(begun):
+        return " " in (one if _is_link(ended) else other) or (_is_apart(ended) and _is_apart(begun))
+    if other[0].isupper() and (one[-1] in _MARKS[:4] or (ended and begun and " " in one and " " in other)):
+        return not one.endswith("::")
+    classes, others = _named(ended), _named(begun)
+    if classes == others:
+        return bool(classes) and " " in one and " " in other
+    return bool(ended and begun) and bool((classes and others) or (one[-1].isdigit() and other[0].isdigit()))
+
+
+def _is_one_word(one: str, other: str) -> bool:
+    """Whether the second text is an ending of the first, or the first one the letter that a word begins with."""
+    word = _WORD.match(other)
+    if word is not None and word[0] in _ENDINGS:
+        return True
+    return one[-1].isalpha() and not one[-2:-1].isalnum() and other[0].islower()
+
+
+def _changes(before: str, behind: str) -> bool:
+    """Whether the kind of characters changes, as from letters to digits; two numbers are no word either."""
+    if before in _MARKS or before.isdigit() or behind.isdigit():
+        return True
+    return before.islower() and behind.isupper()
+
+
+def _is_link(looks: Iterable[Look]) -> bool:
+    return any(look[0] == "a" for look in looks)
+
+
+def _is_apart(looks: Iterable[Look]) -> bool:
+    """Whether elements are more than a style for some letters."""
+    return any(look[0] not in _PLAIN or _named((look,)) for look in looks)
+
+
+def _named(looks: Iterable[Look]) -> frozenset[str]:
+    """The classes that are not only a style."""
+    return frozenset(name for look in looks for name in look[2].split() if not _STYLE.fullmatch(name))
+
+
+def _has_class(looks: Iterable[Look], classes: frozenset[str]) -> bool:
+    return bool(classes) and any(not classes.isdisjoint(look[2].split()) for look in looks)
+
+
+def _shown_as_blocks(nodes: NodeTable) -> frozenset[str]:
+    """The classes that the style sheets in a page show as blocks."""
+    numbers = [number for number, look in enumerate(nodes.looks) if look[0] == "style"]
+    rows = np.flatnonzero(np.isin(nodes.look, numbers)).tolist() if numbers else []
+    sheet = "".join(element.text or "" for element in elements_at(nodes, rows))[:_LONGEST_SHEET]
+    found = set[str]()
+    for rule in sheet.split("}") if _BLOCK.search(sheet) else ():
+        selectors, _, declarations = rule.rpartition("{")
+        if _BLOCK.search(declarations):
+            found.update(match[1] for one in selectors.split(",") if (match := _BY_CLASS.search(one.strip())))
+    return frozenset(found)
