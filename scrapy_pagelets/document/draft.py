@@ -25,16 +25,16 @@ class Draft:
     runs, leaves : text that belongs to no block yet, and the leaves that it is of
     style : of the text that comes next
     heading : the heading that is open
-    keeps_punctuation : whether a paragraph may consist of punctuation: in a cell, a dash says that there is no value
+    in_cell : whether it is of a cell, where a dash says that there is no value, and no block of code stands
     """
 
-    def __init__(self, *, keeps_punctuation: bool = False) -> None:
+    def __init__(self, *, in_cell: bool = False) -> None:
         self.root = Block("document")
         self.runs: list[Run] = []
         self.leaves: list[int] = []
         self.style = PLAIN
         self.heading: Block | None = None
-        self.keeps_punctuation = keeps_punctuation
+        self.in_cell = in_cell
         self._inside = [self.root]
 
     def write(self, text: str, style: Style | None = None, leaf: int = -1) -> None:
@@ -65,7 +65,7 @@ class Draft:
         """Make a heading or a paragraph of the text that has been written."""
         runs, leaves, heading = tidy(self.runs), self.leaves, self.heading
         self.runs, self.leaves = [], []
-        if not runs or (not self.keeps_punctuation and is_left_over(runs)):
+        if not runs or (not self.in_cell and is_left_over(runs)):
             return
         if heading is not None and heading.runs:  # a heading in two parts
             heading.runs += [Run(" "), *runs]

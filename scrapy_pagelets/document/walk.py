@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
@@ -18,7 +18,10 @@ from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
 from scrapy_pagelets.document.draft import Draft, End, is_left_over, number_of
 from scrapy_pagelets.page import code, data_tables, formulas
-from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TEXT
+from scrapy_pagelets.page.code_blocks import CodeBlocks
+from scrapy_pagelets.page.code_lines import code_of, is_gutter
+from scrapy_pagelets.page.gaps import cells_of, gap_of, is_table
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of, without_invisible
 
@@ -28,6 +31,7 @@ _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
+_SET_AS_CODE: Final = frozenset("code samp tt div p span font td table ol ul".split())
 _BULLET: Final = "\N{BULLET} "
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
@@ -52,6 +56,7 @@ class Walk:
         self.keep = keep & ~permalinks(nodes)
         self.shown = nodes.total(nodes.spread(self.keep.astype(np.int64)) + images) > 0
         self.tags = [look[0] for look in nodes.looks]
+        self.code, self.cells = CodeBlocks(nodes), cells_of(nodes)
         self.source = formulas.delimiters(page.declared["script"])
         self._begin_draft(Draft())
 
@@ -82,7 +87,7 @@ class Walk:
     def part(self, row: int) -> Block:
         """The document of a subtree by itself."""
         walk = copy(self)
-        walk._begin_draft(Draft(keeps_punctuation=True))
+        walk._begin_draft(Draft(in_cell=True))
         return walk.document(row + 1, int(self.nodes.end[row]))
 
     def leaves_of(self, row: int) -> list[int]:
@@ -141,7 +146,7 @@ class Walk:
             return None
         if (style := self.styled(row, tag, element)) is not None:
             return self.draft.set_style(style)
-        return self.begin_block(row, tag, element) or self.separate(tag)
+        return self.begin_block(row, tag, element) or self.separate(row, tag)
 
     def write_whole(self, row: int, tag: str, element: etree._Element) -> bool:
         """Write an element that is one thing with all that is in it; False if it is not."""
@@ -149,10 +154,10 @@ class Walk:
             self.tried = int(self.nodes.end[row])
             if self.write_formula(row, element):
                 return True
-        if tag == "table" and self.switches.tables and data_tables.is_data(self.nodes, row):
-            self.write_table(row)
-        elif tag in _VERBATIM:
+        if tag in _VERBATIM or (tag in _SET_AS_CODE and self.is_code(row)):
             self.write_code(row, element)
+        elif self.switches.tables and (cells := self.cells_of(row, tag)) is not None:
+            self.write_table(row, cells)
         elif tag == "br":
             self.draft.line_break()
         elif tag == "hr":
@@ -162,6 +167,18 @@ class Walk:
         else:
             return False
         return True
+
+    def cells_of(self, row: int, tag: str) -> Ints | None:
+        """The cells of an element that is a table of data, None if it is none."""
+        nodes = self.nodes
+        if tag == "table":
+            is_data = data_tables.is_data(nodes, row) and not self.code.in_table(row)
+            return data_tables.cells_of(nodes, row) if is_data else None
+        if not len(self.cells) or not is_table(nodes.looks[nodes.look[row]], nodes.styles.get(row, "")):
+            return None
+        cells = self.cells[slice(*np.searchsorted(self.cells, (row, nodes.end[row])))]
+        nested = (nodes.end[cells[:-1]] > cells[1:]).any()
+        return None if nested or not data_tables.holds_data(nodes, row, cells) else cells
 
     def begin_block(self, row: int, tag: str, element: etree._Element) -> End | None:
         """Begin the block of an element; None if it has no block of its own."""
@@ -188,13 +205,14 @@ class Walk:
         within = range(row + 1, int(self.nodes.end[row]))
         return not any(self.tags[self.nodes.look[i]] in _IN_ENTRIES for i in within)
 
-    def separate(self, tag: str) -> End:
-        """Part the text of an element from that around it, as far as its tag does."""
-        gap = GAPS.get(tag, GLUED)
+    def separate(self, row: int, tag: str) -> End:
+        """Part the text of an element from that around it, as far as its tag, role, class or style does."""
+        nodes = self.nodes
+        gap = max(GAPS.get(tag, GLUED), gap_of(nodes.looks[nodes.look[row]], nodes.styles.get(row, "")))
         if gap >= SPACE and self.draft.heading is not None:
             self.draft.write(" ")
             return lambda: self.draft.write(" ", PLAIN)
-        if gap >= LINE or tag in ("td", "th"):
+        if gap >= CELL and tag != "mtd":
             self.draft.end_paragraph()
             return self.draft.end_paragraph
         return lambda: None
@@ -208,7 +226,7 @@ class Walk:
             return style._replace(strong=self.draft.heading is None)
         if tag in _EMPHASISED:
             return style._replace(emphasised=True)
-        if tag in _CODE:
+        if tag in _CODE or (tag == "span" and self.code.is_named(row)):
             return style._replace(code=style.code or row)
         if tag in ("sup", "sub"):
             return style._replace(script=tag)
@@ -265,10 +283,18 @@ class Walk:
         while above >= 0 and len(around) < _AROUND:
             around.append(self.nodes.elements[above])
             above = int(self.nodes.parent[above])
-        if not any(map(code.is_gutter, around)) and (text := code.code_of(element)):
+        if not any(map(is_gutter, around)) and (text := self.code_of(row, element)):
             leaves = list(range(self.nodes.first_leaf[row], self.nodes.last_leaf[row]))
             links, language = list(self.links_of_code(row)), code.language_of(element)
             self.draft.add(Block("code", text=text, runs=links, language=language, leaves=leaves))
+
+    def is_code(self, row: int) -> bool:
+        """Whether an element is a block of code, which neither headings nor cells have."""
+        return self.draft.heading is None and not self.draft.in_cell and self.code.has(row)
+
+    def code_of(self, row: int, element: etree._Element) -> str:
+        """The text of a block of code."""
+        return code_of(element, verbatim=element.tag in _VERBATIM or self.code.is_verbatim(row))
 
     def links_of_code(self, row: int) -> Iterator[Run]:
         """The names in a block of code that lead to other pages, as no fence has links; addresses in it need none."""
@@ -282,24 +308,24 @@ class Walk:
             if (style := self.linked(self.nodes.elements[link])) is not None:
                 yield Run(name, style._replace(strong=False, emphasised=False, script="", code=link))
 
-    def write_table(self, row: int) -> None:
+    def write_table(self, row: int, cells: Ints) -> None:
         """Write a table; a heading in a line of its own divides it."""
         self.draft.end_paragraph()
         for child in np.flatnonzero(self.nodes.parent[row : self.nodes.end[row]] == row).tolist():
             if self.tags[self.nodes.look[row + child]] == "caption":
                 self.add_part(row + child)
         lines: _Table = []
-        cells: list[int] = []
-        for line in data_tables.grid(self.nodes, row):
+        written: list[int] = []
+        for line in data_tables.grid(self.nodes, cells):
             filled = [cell for cell in line if cell >= 0 and self.shown[cell]]
             if len(filled) == 1 and data_tables.has_heading(self.nodes, filled[0]):
-                self.add_table(lines, cells)
-                lines, cells = [[[] for _ in line]], []
+                self.add_table(lines, written)
+                lines, written = [[[] for _ in line]], []
                 self.add_part(filled[0])
             elif filled or not lines:
                 lines.append([self.cell(cell) if cell >= 0 else [] for cell in line])
-                cells += filled
-        self.add_table(lines, cells)
+                written += filled
+        self.add_table(lines, written)
 
     def add_part(self, row: int) -> None:
         """Add the blocks of a caption, or of a cell with a heading."""
