@@ -12,14 +12,14 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.page.code_lines import names_gutter
-from scrapy_pagelets.page.nodes import NodeTable, leaves_beginning
+from scrapy_pagelets.page.nodes import TAG, NodeTable, leaves_beginning
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
 #: The first elements of code in it that may.
 _INSIDE: Final = 4
+_CELL: Final = TAG["td"]
 _DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
     r"(?:^|\s)(?:language|lang|mw-highlight-lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
@@ -44,7 +44,7 @@ _LANGUAGES: Final = frozenset(
 
 
 def line_numbers(nodes: NodeTable) -> Bools:
-    r"""(m,) leaves of code that number its lines, in elements named so.
+    r"""(m,) leaves of code that number its lines, in elements named so: in ``pre``, or in cells of their own.
 
     >>> from scrapy_pagelets import Page
     >>> html = b"<pre><i class=lineno>1</i>a = 1\n<i class=lineno>2</i>2 + 3</pre>"
@@ -52,13 +52,13 @@ def line_numbers(nodes: NodeTable) -> Bools:
     [True, False, True, False]
     """
     found = np.zeros(len(nodes.leaves), np.bool_)
-    gutters = {number for number, look in enumerate(nodes.looks) if names_gutter(look[2])} if nodes.spaces else set()
+    gutters = {number for number, look in enumerate(nodes.looks) if names_gutter(look[2])}
     for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
-        row = nodes.parent.item(nodes.leaves.item(leaf)) if leaf in nodes.spaces and not found[leaf] else -1
+        row = -1 if found[leaf] else nodes.parent.item(nodes.leaves.item(leaf))
         for _ in range(_ABOVE):
             if row < 0:
                 break
-            if nodes.look.item(row) in gutters:
+            if nodes.look.item(row) in gutters and (leaf in nodes.spaces or nodes.tag.item(row) == _CELL):
                 leaves = nodes.leaves_of(row)
                 found[leaves] = not any(map(str.isalpha, "".join(nodes.strings[leaves])))
                 break
@@ -66,10 +66,14 @@ def line_numbers(nodes: NodeTable) -> Bools:
     return found
 
 
-@once
-def numbers_with_blanks(nodes: NodeTable) -> NodeTable:
-    """The node table without the blank that parts code from the numbers of its lines, see `code_lines.code_of`."""
-    numbers = np.flatnonzero(line_numbers(nodes)).tolist()
+def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
+    """The node table without the blank that parts code from numbers of its lines, see `code_lines.code_of`.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves; only with the numbers that are not kept goes their blank
+    """
+    numbers = np.flatnonzero(line_numbers(nodes) & ~keep).tolist() if nodes.spaces else []
     white = {leaf + 1: nodes.spaces[leaf + 1] for leaf in numbers if leaf + 1 in nodes.spaces}
     behind = {leaf: space for leaf, space in white.items() if "\n" not in space}
     if not min(map(len, behind.values()), default=0) % 2:

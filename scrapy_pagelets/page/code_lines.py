@@ -20,7 +20,7 @@ _GUTTER: Final = re.compile(
 LINE_NAMED: Final = re.compile(
     r"(?:^|\s)(?:(?:code|token|view|cm|CodeMirror|source|react-code)-?line|line|ace_line)(?:$|\s)", re.IGNORECASE
 )
-#: Elements that are a line even if they are empty, and those between which white space is no text.
+#: Elements that are a line, and those between which white space is no text.
 _ROWS: Final = ("li", "tr")
 _GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
 #: White space with a line break, which outside of ``pre`` says no more than a space.
@@ -103,7 +103,7 @@ class _Lines:
                 self.write("\n")
         elif ends_line(node):
             self.end_line()
-            self.filled = self.filled and node.tag not in _ROWS
+            self.filled = self.filled and not is_row(node)
         elif GAPS.get(node.tag) == CELL and self.last not in "\n\t":
             self.write("\t")
         self.made = False
@@ -112,7 +112,7 @@ class _Lines:
         """End an element; a row without text is an empty line."""
         if node.tag != "br" and ends_line(node):
             self.end_line()
-            if node.tag in _ROWS and not self.filled:
+            if is_row(node) and not self.filled:
                 self.write("\n")
             self.made = True
         if names_gutter(node.get("class", "")):
@@ -126,14 +126,15 @@ class _Lines:
         """Add a run of text."""
         if not text or (text.isspace() and within.tag in _GROUPS):
             return
-        text = readable(text).replace("\r\n", "\n").replace("\N{NO-BREAK SPACE}", " ")
+        text = readable(text).replace("\r\n", "\n")
         if not self.verbatim:
             text = _FORMATTING.sub(" ", _FORMATTING.sub("", text, 1) if self.last == "\n" else text)
         elif self.made:
             text = text.removeprefix("\n")
+        self.made = False
         if self.numbers and any(map(str.isalpha, text)):
             self.letters[-1] = True
-        self.write(text)
+        self.write(text.replace("\N{NO-BREAK SPACE}", " "))
 
     def write(self, text: str) -> None:
         """Write text as it is."""
@@ -162,9 +163,14 @@ def _at_number(line: str) -> tuple[str, str, str]:
     return before.replace(_NUMBER, ""), number, behind
 
 
+def is_row(node: etree._Element) -> bool:
+    """Whether an element of a block of code is a line of it by its tag or class, even if it is empty."""
+    return node.tag in _ROWS or LINE_NAMED.search(node.get("class", "")) is not None
+
+
 def ends_line(node: etree._Element) -> bool:
     """Whether an element of a block of code stands in lines of its own; its class may say so, and code beside code."""
-    if GAPS.get(node.tag, GLUED) >= LINE or LINE_NAMED.search(node.get("class", "")):
+    if GAPS.get(node.tag, GLUED) >= LINE or is_row(node):
         return True
     before = node.getprevious() if node.tag == "code" and node.getparent().tag == "pre" else None
     return before is not None and before.tag == "code" and not before.tail

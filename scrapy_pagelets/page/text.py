@@ -58,7 +58,7 @@ def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     ----------
     keep : (m,) a mask of the leaves
     """
-    nodes = code.numbers_with_blanks(data_tables.in_lines(nodes))
+    nodes = code.without_blanks(data_tables.in_lines(nodes), keep)
     return _with_brackets(formulas.with_one_form(nodes, keep)), written_leaves(nodes, keep)
 
 
