@@ -12,6 +12,7 @@ from scrapy_pagelets.page.text import LEFT_OVER
 #: Lists and quotes nested deeper than this are written at this depth.
 DEPTH: Final = 16
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
+_BOXES: Final = ("[ ]", "[x]")
 #: Ends what has begun.
 End = Callable[[], None]
 
@@ -53,6 +54,14 @@ class Draft:
             self.end_paragraph()
         else:
             self.runs.append(BREAK)
+
+    def check(self, checked: bool) -> None:  # noqa: FBT001
+        """Write a box to check, as the state of an item or in a cell; elsewhere it is of a form."""
+        within = self._inside[-1]
+        if self.in_cell:
+            self.write(_BOXES[checked])
+        elif within.kind == "item" and not within.children and within.checked is None:
+            within.checked = checked
 
     def rule(self) -> None:
         """Draw a line between blocks; one is as good as two."""

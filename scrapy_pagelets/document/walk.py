@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import copy
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
 from scrapy_pagelets.document.draft import Draft, End, is_left_over, number_of
+from scrapy_pagelets.document.tabs import panels_of
 from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.code_blocks import CodeBlocks
 from scrapy_pagelets.page.code_lines import code_of, is_gutter
@@ -31,6 +33,10 @@ _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
+#: Elements of a cell without text that may name an icon, and the characters of its name.
+_ICONS: Final = 10
+_LONGEST_NAME: Final = 60
+_CONTROLS: Final = frozenset("a button input select textarea form".split())
 _SET_AS_CODE: Final = frozenset("code samp tt div p span font td table ol ul".split())
 _BULLET: Final = "\N{BULLET} "
 #: A definition list with these in it is not a list of short entries.
@@ -57,6 +63,8 @@ class Walk:
         self.shown = nodes.total(nodes.spread(self.keep.astype(np.int64)) + images) > 0
         self.tags = [look[0] for look in nodes.looks]
         self.code, self.cells = CodeBlocks(nodes), cells_of(nodes)
+        self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
+        self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
         self._begin_draft(Draft())
 
@@ -74,7 +82,7 @@ class Walk:
             if self.nodes.tag[row] == TEXT:
                 self.text(row)
                 row += 1
-            elif (self.shown[row] or self.parts_texts(row)) and (close := self.open(row)) is not None:
+            elif self.is_written(row) and (close := self.open(row)) is not None:
                 closing.append((int(self.nodes.end[row]), close))
                 row += 1
             else:
@@ -83,6 +91,19 @@ class Walk:
             closing.pop()[1]()
         self.draft.end_paragraph()
         return self.draft.root
+
+    def is_written(self, row: int) -> bool:
+        """Whether an element is written where it stands; labels of tabs are not, as they head their panels."""
+        if row in self.tabs:
+            self.write_label(row)
+        return (self.shown[row] and row not in self.elsewhere) or self.parts_texts(row)
+
+    def write_label(self, panel: int) -> None:
+        """Write the label of a panel, unless the panel begins with it."""
+        leaves = self.leaves_of(self.tabs[panel])
+        text = " ".join(self.nodes.strings[leaf] for leaf in leaves)
+        if text and not " ".join(self.nodes.strings[self.nodes.leaves_of(panel)]).startswith(text):
+            self.add(Block("paragraph", runs=tidy([Run(text, Style(strong=True), leaf=leaves[0])]), leaves=leaves))
 
     def part(self, row: int) -> Block:
         """The document of a subtree by itself."""
@@ -97,9 +118,15 @@ class Walk:
     def parts_texts(self, row: int) -> bool:
         """Whether an element without text matters between texts that are shown."""
         tag = self.tags[self.nodes.look[row]]
-        if tag in ("br", "hr"):
+        if tag in ("br", "hr") or self.is_box(row, tag):
             return True
         return tag == "script" and self.is_beside_content(row) and formulas.is_formula(self.nodes.elements[row])
+
+    def is_box(self, row: int, tag: str) -> bool:
+        """Whether an element is a box to check, without text in it."""
+        if tag == "input":
+            return (self.nodes.elements[row].get("type") or "").lower() == "checkbox"
+        return self.nodes.looks[self.nodes.look[row]][3] == "checkbox" and not self.shown[row]
 
     def is_beside_content(self, row: int) -> bool:
         """Whether the text before or after a row is content."""
@@ -164,6 +191,8 @@ class Walk:
             self.draft.rule()
         elif tag == "img":
             self.write_picture(row, element)
+        elif self.is_box(row, tag):
+            self.draft.check(_is_checked(element))
         else:
             return False
         return True
@@ -342,13 +371,33 @@ class Walk:
             self.draft.add(Block("table", rows=lines, leaves=leaves))
 
     def cell(self, row: int) -> list[Run]:
-        """The text of a cell; its paragraphs become one, and a bullet begins each item of a list."""
+        """The text of a cell; its paragraphs become one, and a bullet begins each item of a list.
+
+        Of one without text, the name of its icon.
+        """
         runs: list[Run] = []
         for block in self.part(row).walk():
             verbatim = f"${block.text}$" if block.kind == "math" else block.text
             own = [Run(verbatim, Style(code=row))] if verbatim else block.runs
             runs += [Run(_BULLET)] if block.kind == "item" else [*own, Run(" ")]
-        return tidy(runs)
+        return tidy(runs) or [Run(name) for name in islice(self.names_in(row), 1)]
+
+    def names_in(self, cell: int) -> Iterator[str]:
+        """The names of the icons in a cell without text; those of buttons and links are none."""
+        nodes = self.nodes
+        if nodes.first_leaf[cell] < nodes.last_leaf[cell]:
+            return
+        for row in range(cell + 1, min(cell + _ICONS, int(nodes.end[cell]))):
+            if self.tags[nodes.look[row]] in _CONTROLS:
+                return
+            element = nodes.elements[row]
+            name = element.get("aria-label") or element.get("title") or element.findtext("title") or ""
+            if 0 < len(name := " ".join(readable(name).split())) <= _LONGEST_NAME:
+                yield name
+
+
+def _is_checked(box: etree._Element) -> bool:
+    return box.get("checked") is not None or box.get("aria-checked") == "true"
 
 
 def _list_of(element: etree._Element) -> Block:
