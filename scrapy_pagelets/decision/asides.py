@@ -1,18 +1,21 @@
 """What stands in the content and is none, by its elements: choices, hints for screen readers, numbers of lines,
-bylines, what leads to other posts and further pages, forms to log in."""
+bylines, what leads to other posts and further pages, menus, buttons at code, forms to log in."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import line_numbers
-from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, TEXT, NodeTable, elements_at, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
@@ -27,6 +30,19 @@ _BYLINE: Final = 20
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
 #: Words besides links in a line of such links: "Next:", "Previous:".
 _LABELS: Final = 4
+#: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
+#: its links; of its words, so many times less are in none.
+_AROUND_LINKS: Final = ("div", "table", "td", "ul", "nav", "section")
+_MENU_NAMED: Final = re.compile(r"(?:^|[\s_-])nav(?:bar|box|igation|menu)(?:$|\s)", re.IGNORECASE)
+_LINKS_OF_MENU: Final = 8
+_SHARE_OF_LINKS: Final = 5
+#: Runs of text beside a block of code that may be buttons, the levels of their elements, and the names of these.
+_CONTROLS: Final = 6
+_LEVELS: Final = 4
+_CONTROL_NAMED: Final = re.compile(
+    r"(?:^|[\s_-])(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|playground)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
 #: Words of a form to log in, or of links to further pages.
 _SHORT: Final = 40
 #: Words of content that the page must have besides, or they are what it is about.
@@ -49,7 +65,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of the content that nobody reads as content.
 
     They are options to choose from, hints for screen readers, numbers of lines of code, bylines, related posts, links
-    that the page itself says lead to other posts or further pages, and forms to log in. There are none if next to
+    that the page itself says lead to other posts or further pages, menus, buttons at code, and forms to log in. There are none if next to
     nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
     heading. Labels of prices beside a struck price are no hints.
 
@@ -66,7 +82,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes)
-    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes)))
+    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep)))
+    found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
     return found
@@ -100,6 +117,61 @@ def _series(nodes: NodeTable) -> Bools:
         links = np.bincount(line, ~found & nodes.anchor[nodes.leaves])
         found |= ((np.bincount(line, found) > 0) & (links == 0) & (others <= _LABELS))[line]
     return found
+
+
+def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
+    """Rows of the elements that are named menus and have nothing but links, on a page with text besides."""
+    named = [number for number, look in enumerate(nodes.looks) if look[0] in _AROUND_LINKS and _names_menu(look[2])]
+    rows = np.flatnonzero(np.isin(nodes.look, named) & (nodes.tag != TEXT)).tolist() if named else []
+    plain = nodes.words * ~nodes.anchor[nodes.leaves]
+    for row in nodes.outermost(rows) if (plain * keep).sum() >= _ARTICLE else ():
+        leaves = nodes.leaves_of(row)
+        if leaves.stop - leaves.start >= _LINKS_OF_MENU and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum():
+            yield row
+
+
+@cached
+def _names_menu(classes: str) -> bool:
+    return _MENU_NAMED.search(classes) is not None
+
+
+def controls_of_code(nodes: NodeTable) -> list[int]:
+    """Leaves of the buttons in blocks of code and right beside them: to copy it, to run it, to show all of it.
+
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<p>Tea:</p><button>Copy</button><pre>a = 1</pre><div class=run-button>Run</div><p>All"
+    >>> controls_of_code(Page.parse(html, "http://a/").nodes)
+    [1, 3]
+    """
+    found: list[int] = []
+    for row in nodes.outermost(rows_tagged(nodes, TAG["pre"])):
+        leaves = nodes.leaves_of(row)
+        before = range(leaves.start - 1, max(-1, leaves.start - _CONTROLS - 1), -1)
+        after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
+        for beside in (before, after):
+            found += takewhile(partial(_is_control, nodes), beside)
+    buttons = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
+    return sorted({*found, *np.flatnonzero(nodes.leaves_below(buttons)).tolist()})
+
+
+def _is_control(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a leaf is in a button, or in a few words that are named so; the labels of tabs are no buttons."""
+    row = nodes.parent.item(nodes.leaves.item(leaf))
+    for _ in range(_LEVELS):
+        if row < 0 or nodes.words[nodes.leaves_of(row)].sum() > _LABELS:
+            return False
+        tag, _, classes, role = nodes.looks[nodes.look.item(row)]
+        if role == "tab":
+            return False
+        if tag == "button" or role == "button" or _names_control(classes):
+            return True
+        row = nodes.parent.item(row)
+    return False
+
+
+@cached
+def _names_control(classes: str) -> bool:
+    return _CONTROL_NAMED.search(classes) is not None
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:

@@ -172,7 +172,8 @@ class Walk:
         if self.write_whole(row, tag, element):
             return None
         if (style := self.styled(row, tag, element)) is not None:
-            return self.draft.set_style(style)
+            restore, end = self.draft.set_style(style), self.separate(row, tag)
+            return lambda: (restore(), end())[0]
         return self.begin_block(row, tag, element) or self.separate(row, tag)
 
     def write_whole(self, row: int, tag: str, element: etree._Element) -> bool:
