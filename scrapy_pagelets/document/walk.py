@@ -36,8 +36,9 @@ _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
 #: Elements of a cell without text that may name an icon, and the characters of its name.
 _ICONS: Final = 10
 _LONGEST_NAME: Final = 60
+#: Elements that may be a box to check.
+_BOXES: Final = frozenset("input span div i button".split())
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
-_SET_AS_CODE: Final = frozenset("code samp tt div p span font td table ol ul".split())
 _BULLET: Final = "\N{BULLET} "
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
@@ -63,6 +64,7 @@ class Walk:
         self.shown = nodes.total(nodes.spread(self.keep.astype(np.int64)) + images) > 0
         self.tags = [look[0] for look in nodes.looks]
         self.code, self.cells = CodeBlocks(nodes), cells_of(nodes)
+        self.gaps = [max(GAPS.get(look[0], GLUED), gap_of(look, "")) for look in nodes.looks]
         self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
@@ -118,15 +120,17 @@ class Walk:
     def parts_texts(self, row: int) -> bool:
         """Whether an element without text matters between texts that are shown."""
         tag = self.tags[self.nodes.look[row]]
-        if tag in ("br", "hr") or self.is_box(row, tag):
+        if tag in ("br", "hr"):
+            return True
+        if self.is_box(row, tag):
             return True
         return tag == "script" and self.is_beside_content(row) and formulas.is_formula(self.nodes.elements[row])
 
     def is_box(self, row: int, tag: str) -> bool:
         """Whether an element is a box to check, without text in it."""
-        if tag == "input":
-            return (self.nodes.elements[row].get("type") or "").lower() == "checkbox"
-        return self.nodes.looks[self.nodes.look[row]][3] == "checkbox" and not self.shown[row]
+        if self.shown[row] or tag not in _BOXES:
+            return False
+        return "checkbox" in (self.nodes.elements[row].get("type"), self.nodes.elements[row].get("role"))
 
     def is_beside_content(self, row: int) -> bool:
         """Whether the text before or after a row is content."""
@@ -173,7 +177,7 @@ class Walk:
             return None
         if (style := self.styled(row, tag, element)) is not None:
             restore, end = self.draft.set_style(style), self.separate(row, tag)
-            return lambda: (restore(), end())[0]
+            return restore if end is _nothing else lambda: (end(), restore())[0]
         return self.begin_block(row, tag, element) or self.separate(row, tag)
 
     def write_whole(self, row: int, tag: str, element: etree._Element) -> bool:
@@ -182,7 +186,7 @@ class Walk:
             self.tried = int(self.nodes.end[row])
             if self.write_formula(row, element):
                 return True
-        if tag in _VERBATIM or (tag in _SET_AS_CODE and self.is_code(row)):
+        if tag in _VERBATIM or self.is_code(row):
             self.write_code(row, element)
         elif self.switches.tables and (cells := self.cells_of(row, tag)) is not None:
             self.write_table(row, cells)
@@ -192,7 +196,7 @@ class Walk:
             self.draft.rule()
         elif tag == "img":
             self.write_picture(row, element)
-        elif self.is_box(row, tag):
+        elif tag in _BOXES and self.is_box(row, tag):
             self.draft.check(_is_checked(element))
         else:
             return False
@@ -237,15 +241,22 @@ class Walk:
 
     def separate(self, row: int, tag: str) -> End:
         """Part the text of an element from that around it, as far as its tag, role, class or style does."""
-        nodes = self.nodes
-        gap = max(GAPS.get(tag, GLUED), gap_of(nodes.looks[nodes.look[row]], nodes.styles.get(row, "")))
+        gap = self.gap_of(row)
+        if gap == GLUED:
+            return _nothing
         if gap >= SPACE and self.draft.heading is not None:
             self.draft.write(" ")
             return lambda: self.draft.write(" ", PLAIN)
         if gap >= CELL and tag != "mtd":
             self.draft.end_paragraph()
             return self.draft.end_paragraph
-        return lambda: None
+        return _nothing
+
+    def gap_of(self, row: int) -> int:
+        """The gap that an element makes before and after it."""
+        look = self.nodes.look.item(row)
+        gap = self.gaps[look]
+        return max(gap, gap_of(self.nodes.looks[look], style)) if (style := self.nodes.styles.get(row)) else gap
 
     def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
         """The style inside an element that changes it."""
@@ -320,6 +331,8 @@ class Walk:
 
     def is_code(self, row: int) -> bool:
         """Whether an element is a block of code, which neither headings nor cells have."""
+        if not self.code.may_be[self.nodes.look.item(row)] and row not in self.nodes.styles:
+            return False
         return self.draft.heading is None and not self.draft.in_cell and self.code.has(row)
 
     def code_of(self, row: int, element: etree._Element) -> str:
@@ -395,6 +408,10 @@ class Walk:
             name = element.get("aria-label") or element.get("title") or element.findtext("title") or ""
             if 0 < len(name := " ".join(readable(name).split())) <= _LONGEST_NAME:
                 yield name
+
+
+def _nothing() -> None:
+    """End an element that has opened nothing."""
 
 
 def _is_checked(box: etree._Element) -> bool:

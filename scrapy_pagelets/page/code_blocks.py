@@ -82,7 +82,7 @@ class CodeBlocks:
 
     def _is_listing(self, table: int) -> bool:
         """Whether each line of a table has a number of a line, and cells of code."""
-        if not any(traits & _NUMBERS for traits in self.traits) or self._counts(table, self.prose):
+        if self._counts(table, self.prose):
             return False
         nodes, lines, numbered, code = self.nodes, set[int](), set[int](), False
         for row in (np.flatnonzero(nodes.tag[table : nodes.end[table]] == TAG["td"]) + table).tolist():
@@ -101,6 +101,15 @@ class CodeBlocks:
     def traits(self) -> list[int]:
         """(looks,) what the classes of each look say."""
         return [_traits(look[2]) for look in self.nodes.looks]
+
+    @cached_property
+    def may_be(self) -> list[bool]:
+        """(looks,) whether an element with a look may be a block of code even without a style."""
+        numbers = any(traits & _NUMBERS for traits in self.traits)
+        return [
+            traits & _BLOCK > 0 or TAG.get(look[0], 0) in _CODE or (numbers and look[0] == "table")
+            for traits, look in zip(self.traits, self.nodes.looks, strict=True)
+        ]
 
     @cached_property
     def prose(self) -> Bools:
