@@ -12,10 +12,9 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.page import looks
+from scrapy_pagelets.page import looks, placing
 from scrapy_pagelets.page.code import line_numbers
-from scrapy_pagelets.page.nodes import LINE, TAG, TEXT, NodeTable, elements_at, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with, tags_of
 from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
@@ -32,17 +31,12 @@ _SERIES: Final = frozenset("prev previous next up first last start contents inde
 _LABELS: Final = 4
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
 #: its links; of its words, so many times less are in none.
-_AROUND_LINKS: Final = ("div", "table", "td", "ul", "nav", "section")
-_MENU_NAMED: Final = re.compile(r"(?:^|[\s_-])nav(?:bar|box|igation|menu)(?:$|\s)", re.IGNORECASE)
+_AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
-#: Runs of text beside a block of code that may be buttons, the levels of their elements, and the names of these.
+#: Runs of text beside a block of code that may be buttons, and the levels of their elements.
 _CONTROLS: Final = 6
 _LEVELS: Final = 4
-_CONTROL_NAMED: Final = re.compile(
-    r"(?:^|[\s_-])(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|playground)(?:$|[\s_-])",
-    re.IGNORECASE,
-)
 #: Words of a form to log in, or of links to further pages.
 _SHORT: Final = 40
 #: Words of content that the page must have besides, or they are what it is about.
@@ -121,18 +115,12 @@ def _series(nodes: NodeTable) -> Bools:
 
 def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     """Rows of the elements that are named menus and have nothing but links, on a page with text besides."""
-    named = [number for number, look in enumerate(nodes.looks) if look[0] in _AROUND_LINKS and _names_menu(look[2])]
-    rows = np.flatnonzero(np.isin(nodes.look, named) & (nodes.tag != TEXT)).tolist() if named else []
-    plain = nodes.words * ~nodes.anchor[nodes.leaves]
-    for row in nodes.outermost(rows) if (plain * keep).sum() >= _ARTICLE else ():
+    rows = [row for row in rows_with(nodes, placing.LINKS) if nodes.tag.item(row) in _AROUND_LINKS]
+    plain = nodes.words * ~nodes.anchor[nodes.leaves] if rows else nodes.words
+    for row in nodes.outermost(rows) if rows and (plain * keep).sum() >= _ARTICLE else ():
         leaves = nodes.leaves_of(row)
         if leaves.stop - leaves.start >= _LINKS_OF_MENU and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum():
             yield row
-
-
-@cached
-def _names_menu(classes: str) -> bool:
-    return _MENU_NAMED.search(classes) is not None
 
 
 def controls_of_code(nodes: NodeTable) -> list[int]:
@@ -160,18 +148,13 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
     for _ in range(_LEVELS):
         if row < 0 or nodes.words[nodes.leaves_of(row)].sum() > _LABELS:
             return False
-        tag, _, classes, role = nodes.looks[nodes.look.item(row)]
-        if role == "tab":
+        look = nodes.look.item(row)
+        if nodes.looks[look][3] == "tab":
             return False
-        if tag == "button" or role == "button" or _names_control(classes):
+        if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & placing.CONTROL:
             return True
         row = nodes.parent.item(row)
     return False
-
-
-@cached
-def _names_control(classes: str) -> bool:
-    return _CONTROL_NAMED.search(classes) is not None
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:

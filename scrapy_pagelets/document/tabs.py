@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice, pairwise
 from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.page.nodes import TEXT, NodeTable, attributes_at, tags_of
+from scrapy_pagelets.page.placing import TABS
 
-#: Classes of lists of tabs and of what is around tabs and panels: Bootstrap, Foundation, jQuery UI, MkDocs and others.
-_NAMED: Final = re.compile(r"(?:^|[\s_-])tab(?:s|bed|list|nav|content|pane|panel)?(?:$|[\s_-])", re.IGNORECASE)
 _LISTS: Final = ("ul", "ol")
 _LABELS: Final = tags_of("label button")
 #: Attributes of a tab, or of the link in it, that name the panel.
@@ -29,9 +26,9 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     >>> {nodes.strings[nodes.first_leaf[tab]]: int(nodes.leaves[nodes.first_leaf[panel]]) for panel, tab in panels_of(nodes).items()}
     {'A': 7, 'B': 9}
     """
-    kinds = [_kind(look[0], look[2], look[3]) for look in nodes.looks]
-    if not any(kinds):
+    if not (nodes.signs & TABS).any():
         return {}
+    kinds = [_kind(look[0], look[3]) if signs & TABS else "" for look, signs in zip(nodes.looks, nodes.signs, strict=True)]
     by_kind: dict[str, list[int]] = {"tab": [], "tabpanel": [], "links": [], "labels": []}
     named = np.array([bool(kind) for kind in kinds])[nodes.look] & (nodes.tag != TEXT)
     for row in np.flatnonzero(named).tolist():
@@ -44,13 +41,10 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     return found
 
 
-@cached
-def _kind(tag: str, classes: str, role: str) -> str:
+def _kind(tag: str, role: str) -> str:
     """What an element may be: a tab, a panel, a list of links that are tabs, or what is around labels and panels."""
     if role in ("tab", "tabpanel"):
         return role
-    if not classes or not _NAMED.search(classes):
-        return ""
     return "links" if tag in _LISTS else "labels" if tag == "div" else ""
 
 

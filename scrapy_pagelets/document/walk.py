@@ -64,7 +64,8 @@ class Walk:
         self.shown = nodes.total(nodes.spread(self.keep.astype(np.int64)) + images) > 0
         self.tags = [look[0] for look in nodes.looks]
         self.code, self.cells = CodeBlocks(nodes), cells_of(nodes)
-        self.gaps = [max(GAPS.get(look[0], GLUED), gap_of(look, "")) for look in nodes.looks]
+        of_signs = [gap_of(signs, "") for signs in nodes.signs.tolist()]
+        self.gaps = [max(GAPS.get(tag, GLUED), gap) for tag, gap in zip(self.tags, of_signs, strict=True)]
         self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
@@ -256,7 +257,7 @@ class Walk:
         """The gap that an element makes before and after it."""
         look = self.nodes.look.item(row)
         gap = self.gaps[look]
-        return max(gap, gap_of(self.nodes.looks[look], style)) if (style := self.nodes.styles.get(row)) else gap
+        return max(gap, gap_of(0, style)) if (style := self.nodes.styles.get(row)) else gap
 
     def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
         """The style inside an element that changes it."""

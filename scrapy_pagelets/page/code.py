@@ -12,8 +12,8 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.page.code_lines import names_gutter
 from scrapy_pagelets.page.nodes import TAG, NodeTable, leaves_beginning
+from scrapy_pagelets.page.placing import NUMBERS
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
@@ -52,7 +52,7 @@ def line_numbers(nodes: NodeTable) -> Bools:
     [True, False, True, False]
     """
     found = np.zeros(len(nodes.leaves), np.bool_)
-    gutters = {number for number, look in enumerate(nodes.looks) if names_gutter(look[2])}
+    gutters = set(np.flatnonzero(nodes.signs & NUMBERS).tolist())
     for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
         row = -1 if found[leaf] else nodes.parent.item(nodes.leaves.item(leaf))
         for _ in range(_ABOVE):

@@ -9,22 +9,12 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.page.code_lines import LINE_NAMED, names_gutter
 from scrapy_pagelets.page.gaps import gap_of
 from scrapy_pagelets.page.nodes import LINE, TAG, TEXT, NodeTable, rows_tagged, tags_of
+from scrapy_pagelets.page.placing import CODE, CODE_CELL, CODE_LINE, NUMBERS
 
-#: Classes of highlighters and engines of forums, which name nothing but code.
-_NAMED: Final = re.compile(
-    r"(?:^|\s)(?:syntaxhighlighter|dp-highlighter|mw-geshi|mw-highlight|codehilite|hljs|prettyprint|CodeMirror-code|"
-    r"view-lines|code-?(?:box|content|block|listing|snippet|body)|bb_?c?_?code|programlisting|geshifilter)(?:$|\s)",
-    re.IGNORECASE,
-)
-_CELL_NAMED: Final = re.compile(r"(?:^|[\s_-])(?:code|source)(?:$|[\s_-])", re.IGNORECASE)
 _MONOSPACED: Final = re.compile(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
 _VERBATIM: Final = re.compile(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
-#: Traits of the classes of an element: it is a block of code, the numbers of lines, one line, or a cell with code.
-_BLOCK, _NUMBERS, _ONE_LINE, _CELL = 1, 2, 4, 8
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
 #: What never stands in code, and what stands there only if a class names a highlighter.
@@ -37,6 +27,7 @@ class CodeBlocks:
 
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
+        self.signs: list[int] = nodes.signs.tolist()
 
     def has(self, row: int) -> bool:
         """Whether an element is a block of code.
@@ -58,7 +49,7 @@ class CodeBlocks:
 
     def is_named(self, row: int) -> bool:
         """Whether the class of an element says that it is code."""
-        return self.traits[self.nodes.look.item(row)] & _BLOCK > 0
+        return self.signs[self.nodes.look.item(row)] & CODE > 0
 
     def is_verbatim(self, row: int) -> bool:
         """Whether a style keeps the white space of an element."""
@@ -73,7 +64,7 @@ class CodeBlocks:
     def _is_set(self, row: int, tag: int, style: str) -> bool:
         """Whether an element is set as code in lines: by its tag or font and line breaks in it, or by its white space."""
         is_code = tag in _CODE or _MONOSPACED.search(style) is not None
-        if is_code and (self._counts(row, self.breaks) or gap_of(("", "", "", ""), style) >= LINE):
+        if is_code and (self._counts(row, self.breaks) or gap_of(self.signs[self.nodes.look.item(row)], style) >= LINE):
             return True
         space = _VERBATIM.search(style)
         if space is None or not (is_code or space[1]):
@@ -86,11 +77,11 @@ class CodeBlocks:
             return False
         nodes, lines, numbered, code = self.nodes, set[int](), set[int](), False
         for row in (np.flatnonzero(nodes.tag[table : nodes.end[table]] == TAG["td"]) + table).tolist():
-            traits, line = self.traits[nodes.look.item(row)], nodes.parent.item(row)
+            signs, line = self.signs[nodes.look.item(row)], nodes.parent.item(row)
             lines.add(line)
-            if traits & _NUMBERS:
+            if signs & NUMBERS:
                 numbered.add(line)
-            code |= traits & _CELL > 0
+            code |= signs & CODE_CELL > 0
         return code and lines == numbered
 
     def _counts(self, row: int, column: Bools) -> bool:
@@ -98,18 +89,11 @@ class CodeBlocks:
         return bool(column[row + 1 : self.nodes.end[row]].any())
 
     @cached_property
-    def traits(self) -> list[int]:
-        """(looks,) what the classes of each look say."""
-        return [_traits(look[2]) for look in self.nodes.looks]
-
-    @cached_property
     def may_be(self) -> list[bool]:
         """(looks,) whether an element with a look may be a block of code even without a style."""
-        numbers = any(traits & _NUMBERS for traits in self.traits)
-        return [
-            traits & _BLOCK > 0 or TAG.get(look[0], 0) in _CODE or (numbers and look[0] == "table")
-            for traits, look in zip(self.traits, self.nodes.looks, strict=True)
-        ]
+        tags = "code samp tt table" if (self.nodes.signs & NUMBERS).any() else "code samp tt"
+        found = [look[0] in tags.split() for look in self.nodes.looks]
+        return (np.array(found, np.bool_) | (self.nodes.signs & CODE > 0)).tolist()
 
     @cached_property
     def prose(self) -> Bools:
@@ -124,7 +108,7 @@ class CodeBlocks:
     @cached_property
     def breaks(self) -> Bools:
         """(n,) line breaks, and elements whose class says that they are a line of code."""
-        is_line = np.array([traits & _ONE_LINE > 0 for traits in self.traits])[self.nodes.look]
+        is_line = (self.nodes.signs & CODE_LINE > 0)[self.nodes.look]
         return is_line & (self.nodes.tag != TEXT) | (self.nodes.tag == TAG["br"])
 
     @cached_property
@@ -135,12 +119,6 @@ class CodeBlocks:
     @cached_property
     def blocks(self) -> Bools:
         """(n,) elements whose class says that they are a block of code."""
-        is_block = np.array([traits & _BLOCK > 0 for traits in self.traits])[self.nodes.look]
+        is_block = (self.nodes.signs & CODE > 0)[self.nodes.look]
         return is_block & (self.nodes.tag != TEXT)
 
-
-@cached
-def _traits(classes: str) -> int:
-    named = ((_BLOCK, _NAMED.search(classes)), (_CELL, _CELL_NAMED.search(classes)))
-    found = sum(trait for trait, match in named if match)
-    return found | _NUMBERS * names_gutter(classes) | _ONE_LINE * (LINE_NAMED.search(classes) is not None)

@@ -10,16 +10,9 @@ from lxml import etree
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE
+from scrapy_pagelets.page.placing import CODE_LINE, NUMBERS, placing
 
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
-_GUTTER: Final = re.compile(
-    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|lnt|hljs-ln-numbers|rouge-gutter|blob-num)"
-    r"(?:$|[\s_-])|(?:^|\s)ln(?:$|\s)"
-)
-#: Classes of an element that is one line of code: Shiki, Hexo, Prism, CodeMirror, Monaco, Ace and others.
-LINE_NAMED: Final = re.compile(
-    r"(?:^|\s)(?:(?:code|token|view|cm|CodeMirror|source|react-code)-?line|line|ace_line)(?:$|\s)", re.IGNORECASE
-)
 #: Elements that are a line, and those between which white space is no text.
 _ROWS: Final = ("li", "tr")
 _GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
@@ -30,9 +23,13 @@ _NUMBER: Final = "\0"
 
 
 @cached
-def names_gutter(classes: str) -> bool:
-    """Whether classes say that an element has the numbers of lines; `code_of` looks whether it has others, too."""
-    return _GUTTER.search(classes) is not None
+def _signs(classes: str) -> int:
+    return placing(classes, "")
+
+
+def _names_gutter(element: etree._Element) -> bool:
+    """Whether the class of an element says that it has the numbers of lines; it may have others, too."""
+    return bool((classes := element.get("class")) and _signs(classes) & NUMBERS)
 
 
 def is_gutter(element: etree._Element) -> bool:
@@ -42,7 +39,7 @@ def is_gutter(element: etree._Element) -> bool:
     >>> is_gutter(one), is_gutter(other)
     (True, False)
     """
-    named = names_gutter(element.get("class", ""))
+    named = _names_gutter(element)
     return named and not any(any(map(str.isalpha, text)) for text in element.itertext())
 
 
@@ -95,7 +92,7 @@ class _Lines:
 
     def begin(self, node: etree._Element) -> None:
         """Begin an element."""
-        if names_gutter(node.get("class", "")):
+        if _names_gutter(node):
             self.numbers.append((len(self.pieces), self.last, self.filled))
             self.letters.append(False)
         if node.tag == "br":
@@ -115,7 +112,7 @@ class _Lines:
             if is_row(node) and not self.filled:
                 self.write("\n")
             self.made = True
-        if names_gutter(node.get("class", "")):
+        if _names_gutter(node):
             before, letters = self.numbers.pop(), self.letters.pop()
             self.letters[-1] |= letters
             if not letters:
@@ -165,7 +162,7 @@ def _at_number(line: str) -> tuple[str, str, str]:
 
 def is_row(node: etree._Element) -> bool:
     """Whether an element of a block of code is a line of it by its tag or class, even if it is empty."""
-    return node.tag in _ROWS or LINE_NAMED.search(node.get("class", "")) is not None
+    return node.tag in _ROWS or bool((classes := node.get("class")) and _signs(classes) & CODE_LINE)
 
 
 def ends_line(node: etree._Element) -> bool:

@@ -9,37 +9,30 @@ from typing import Any, Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.page.code_lines import LINE_NAMED
 from scrapy_pagelets.page.looks import Look
 from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, SPACE, TAG, TEXT, NodeTable
+from scrapy_pagelets.page.placing import AS_CELL, AS_LINE, AS_SPACE, BLOCKS, CODE_LINE
 
-_ROLES: Final = {
-    **dict.fromkeys("row rowgroup listitem option menuitem treeitem heading tabpanel table grid treegrid".split(), LINE),
-    **dict.fromkeys("cell gridcell columnheader rowheader".split(), CELL),
-    **dict.fromkeys("tab button".split(), SPACE),
-}
 #: Roles of the cells that head a column or a line.
 HEADS: Final = ("columnheader", "rowheader")
-_BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
-_STYLED: Final = re.compile(rf"(?<![\w-])display\s*:\s*(?:(table-cell)|{_BLOCKS})(?![\w-])", re.IGNORECASE)
-#: Classes of Bootstrap, Tailwind, Bulma and others that do the same.
-_NAMED: Final = re.compile(rf"(?:^|\s)(?:(?:(?:d|display)(?:-\w\w)?|is)-(?:(table-cell)|{_BLOCKS})|block)(?:$|\s)")
+_STYLED: Final = re.compile(rf"(?<![\w-])display\s*:\s*(?:(table-cell)|{BLOCKS})(?![\w-])", re.IGNORECASE)
 _TABLES: Final = ("table", "grid", "treegrid")
 _TABLE_STYLED: Final = re.compile(r"(?<![\w-])display\s*:\s*table(?![\w-])", re.IGNORECASE)
 _CELLS: Final = (TAG["td"], TAG["th"])
+_PLACED: Final = AS_SPACE | AS_CELL | AS_LINE
 _PRE: Final = TAG["pre"]
 
 
-def gap_of(look: Look, style: str) -> int:
-    """The gap that role, class and inline style of an element make before and after it.
+def gap_of(signs: int, style: str) -> int:
+    """The gap that the signs of a look, see `placing`, and an inline style make before and after an element.
 
-    >>> gap_of(("span", "", "", "cell"), "") == CELL, gap_of(("a", "", "", ""), "display: block") == LINE
+    >>> gap_of(AS_CELL, "") == CELL, gap_of(0, "display: block") == LINE
     (True, True)
     """
     styled = _STYLED.search(style) if style else None
-    of_style = GLUED if styled is None else CELL if styled[1] else LINE
-    return max(of_style, _gap_of_look(look[2], look[3]))
+    if signs & AS_LINE or (styled is not None and not styled[1]):
+        return LINE
+    return CELL if styled is not None or signs & AS_CELL else SPACE if signs & AS_SPACE else GLUED
 
 
 def cells_of(nodes: NodeTable) -> Ints:
@@ -56,12 +49,6 @@ def is_table(look: Look, style: str) -> bool:
     (True, False)
     """
     return look[3] in _TABLES or _TABLE_STYLED.search(style) is not None
-
-
-@cached
-def _gap_of_look(classes: str, role: str) -> int:
-    named = _NAMED.search(classes)
-    return max(_ROLES.get(role, GLUED), GLUED if named is None else CELL if named[1] else LINE)
 
 
 def gaps_of(columns: Mapping[str, Any]) -> Ints:
@@ -85,20 +72,21 @@ def gaps_of(columns: Mapping[str, Any]) -> Ints:
 
 def _widened(columns: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     """Yield the rows of elements that make a gap by more than their tag, and the gap."""
-    looks, look = columns["looks"], columns["look"]
-    of_looks = [gap_of(one, "") for one in looks]
-    if any(of_looks):
-        rows = np.flatnonzero((np.array(of_looks)[look] > GLUED) & (columns["tag"] != TEXT)).tolist()
-        yield from ((row, of_looks[look.item(row)]) for row in rows)
-    yield from ((row, gap) for row, style in columns["styles"].items() if (gap := gap_of(looks[look.item(row)], style)))
+    look, signs = columns["look"], columns["signs"]
+    if (signs & _PLACED).any():
+        rows = np.flatnonzero((signs & _PLACED > 0)[look] & (columns["tag"] != TEXT)).tolist()
+        yield from ((row, gap_of(signs.item(look.item(row)), "")) for row in rows)
+    for row, style in columns["styles"].items():
+        if gap := gap_of(signs.item(look.item(row)), style):
+            yield row, gap
 
 
 def _gaps_in_code(columns: Mapping[str, Any], gap: Ints) -> Ints:
     """(m,) the gaps, which are changed: elements of ``pre`` are a line by their tag or class, and none a paragraph."""
     first, last, spaces, ended = columns["first_leaf"], columns["last_leaf"], columns["spaces"], 0
-    lines = [number for number, look in enumerate(columns["looks"]) if LINE_NAMED.search(look[2])]
-    if lines:
-        rows = np.flatnonzero(np.isin(columns["look"], lines) & (columns["tag"] != TEXT))
+    lines = columns["signs"] & CODE_LINE > 0
+    if lines.any():
+        rows = np.flatnonzero(lines[columns["look"]] & (columns["tag"] != TEXT))
         edges = {*first[rows].tolist(), *last[rows].tolist()}
         begins = [leaf for leaf in edges if "\n" not in spaces.get(leaf, "\n")]
         gap[begins] = np.maximum(gap[begins], LINE)
