@@ -119,7 +119,10 @@ def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     plain = nodes.words * ~nodes.anchor[nodes.leaves] if rows else nodes.words
     for row in nodes.outermost(rows) if rows and (plain * keep).sum() >= _ARTICLE else ():
         leaves = nodes.leaves_of(row)
-        if leaves.stop - leaves.start >= _LINKS_OF_MENU and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum():
+        if (
+            leaves.stop - leaves.start >= _LINKS_OF_MENU
+            and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum()
+        ):
             yield row
 
 

@@ -55,7 +55,7 @@ class Draft:
         else:
             self.runs.append(BREAK)
 
-    def check(self, checked: bool) -> None:  # noqa: FBT001
+    def check(self, checked: bool) -> None:
         """Write a box to check, as the state of an item or in a cell; elsewhere it is of a form."""
         within = self._inside[-1]
         if self.in_cell:

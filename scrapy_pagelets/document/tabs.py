@@ -28,7 +28,9 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     """
     if not (nodes.signs & TABS).any():
         return {}
-    kinds = [_kind(look[0], look[3]) if signs & TABS else "" for look, signs in zip(nodes.looks, nodes.signs, strict=True)]
+    kinds = [
+        _kind(look[0], look[3]) if signs & TABS else "" for look, signs in zip(nodes.looks, nodes.signs, strict=True)
+    ]
     by_kind: dict[str, list[int]] = {"tab": [], "tabpanel": [], "links": [], "labels": []}
     named = np.array([bool(kind) for kind in kinds])[nodes.look] & (nodes.tag != TEXT)
     for row in np.flatnonzero(named).tolist():

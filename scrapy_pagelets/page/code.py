@@ -26,7 +26,9 @@ _PREFIXED: Final = re.compile(
     re.IGNORECASE,
 )
 #: In these classes, a language stands beside one of these words: ``highlight js``, ``sourceCode python``.
-_BESIDE: Final = frozenset("mw-geshi syntaxhighlighter highlight sourcecode prettyprint codehilite hljs src code rouge literal-block".split())
+_BESIDE: Final = frozenset(
+    "mw-geshi syntaxhighlighter highlight sourcecode prettyprint codehilite hljs src code rouge literal-block".split()
+)
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "

@@ -10,7 +10,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.page.gaps import gap_of
-from scrapy_pagelets.page.nodes import LINE, TAG, TEXT, NodeTable, rows_tagged, tags_of
+from scrapy_pagelets.page.nodes import LINE, TAG, TEXT, NodeTable, tags_of
 from scrapy_pagelets.page.placing import CODE, CODE_CELL, CODE_LINE, NUMBERS
 
 _MONOSPACED: Final = re.compile(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
@@ -34,7 +34,7 @@ class CodeBlocks:
 
         >>> from scrapy_pagelets import Page
         >>> nodes = Page.parse(b"<p><code>a<br>b</code> or <code>c</code>", "http://a/").nodes
-        >>> [CodeBlocks(nodes).has(row) for row in rows_tagged(nodes, TAG["code"])]
+        >>> [CodeBlocks(nodes).has(row) for row in np.flatnonzero(nodes.tag == TAG["code"])]
         [True, False]
         """
         nodes, tag = self.nodes, self.nodes.tag.item(row)
@@ -62,7 +62,7 @@ class CodeBlocks:
         )
 
     def _is_set(self, row: int, tag: int, style: str) -> bool:
-        """Whether an element is set as code in lines: by its tag or font and line breaks in it, or by its white space."""
+        """Whether an element is set as code in lines: by its tag or font and line breaks, or by its white space."""
         is_code = tag in _CODE or _MONOSPACED.search(style) is not None
         if is_code and (self._counts(row, self.breaks) or gap_of(self.signs[self.nodes.look.item(row)], style) >= LINE):
             return True
@@ -121,4 +121,3 @@ class CodeBlocks:
         """(n,) elements whose class says that they are a block of code."""
         is_block = (self.nodes.signs & CODE > 0)[self.nodes.look]
         return is_block & (self.nodes.tag != TEXT)
-

@@ -173,7 +173,10 @@ def _placed(nodes: NodeTable, rows: Ints) -> list[_Cell]:
             column += 1
         element = nodes.elements[row]
         cells.append(_Cell(row, line, column, element.tag == "th" or element.get("role") in HEADS))
-        wide, high = _span(element, "colspan", _MOST_COLUMNS) or 1, _span(element, "rowspan", _MOST_LINES) or _MOST_LINES
+        wide, high = (
+            _span(element, "colspan", _MOST_COLUMNS) or 1,
+            _span(element, "rowspan", _MOST_LINES) or _MOST_LINES,
+        )
         if high > 1:
             taken |= dict.fromkeys(range(column, min(column + wide, _MOST_COLUMNS)), line + high - 1)
         column += wide

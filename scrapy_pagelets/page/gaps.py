@@ -1,4 +1,4 @@
-"""Gaps that roles, classes and inline styles make: elements that their tags leave in a line, and that readers see apart."""
+"""Gaps that roles, classes and inline styles make between elements that their tags leave in one line."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ _CLASSES: Final = {
     CODE_LINE: _CODE_LINE,
     NUMBERS: _NUMBERS,
     LINKS: r"(?:\S*[_-])?nav(?:bar|box|igation|menu)",
-    CONTROL: r"(?:\S*[_-])?(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|playground)"
-    r"(?:[_-]\S*)?",
+    CONTROL: r"(?:\S*[_-])?(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|"
+    r"playground)(?:[_-]\S*)?",
     TABS: r"(?:\S*[_-])?tab(?:s|bed|list|nav|content|pane|panel)?(?:[_-]\S*)?",
 }
 _TOKENS: Final = {sign: re.compile(rf"(?:{pattern})\Z", re.IGNORECASE) for sign, pattern in _CLASSES.items()}
