@@ -59,9 +59,9 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of the content that nobody reads as content.
 
     They are options to choose from, hints for screen readers, numbers of lines of code, bylines, related posts, links
-    that the page itself says lead to other posts or further pages, menus, buttons at code, and forms to log in. There are none if next to
-    nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
-    heading. Labels of prices beside a struck price are no hints.
+    that the page itself says lead to other posts or further pages, menus, buttons at code, and forms to log in. There
+    are none if next to nothing else of the page is content. A whole heading is no hint and no byline, since some pages
+    hide their own heading. Labels of prices beside a struck price are no hints.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     >>> from scrapy_pagelets import Page
     >>> html = b"<p role=tab>A<p role=tab>B<div role=tabpanel>a</div><div role=tabpanel>b</div>"
     >>> nodes = Page.parse(html, "http://a/").nodes
-    >>> {nodes.strings[nodes.first_leaf[tab]]: int(nodes.leaves[nodes.first_leaf[panel]]) for panel, tab in panels_of(nodes).items()}
-    {'A': 7, 'B': 9}
+    >>> {nodes.xpath(panel): nodes.xpath(tab) for panel, tab in panels_of(nodes).items()}
+    {'/html/body/div[1]': '/html/body/p[1]', '/html/body/div[2]': '/html/body/p[2]'}
     """
     if not (nodes.signs & TABS).any():
         return {}

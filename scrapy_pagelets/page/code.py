@@ -54,6 +54,7 @@ def line_numbers(nodes: NodeTable) -> Bools:
     [True, False, True, False]
     """
     found = np.zeros(len(nodes.leaves), np.bool_)
+    judged = set[int]()
     gutters = set(np.flatnonzero(nodes.signs & NUMBERS).tolist())
     for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
         row = -1 if found[leaf] else nodes.parent.item(nodes.leaves.item(leaf))
@@ -61,8 +62,10 @@ def line_numbers(nodes: NodeTable) -> Bools:
             if row < 0:
                 break
             if nodes.look.item(row) in gutters and (leaf in nodes.spaces or nodes.tag.item(row) == _CELL):
-                leaves = nodes.leaves_of(row)
-                found[leaves] = not any(map(str.isalpha, "".join(nodes.strings[leaves])))
+                if row not in judged:
+                    leaves = nodes.leaves_of(row)
+                    found[leaves] |= not any(map(str.isalpha, "".join(nodes.strings[leaves])))
+                judged.add(row)
                 break
             row = nodes.parent.item(row)
     return found

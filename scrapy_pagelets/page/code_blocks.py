@@ -1,4 +1,4 @@
-"""Blocks of code that are no ``pre``: by the classes of highlighters, by tables of lines, by styles, by breaks in code."""
+"""Blocks of code that are no ``pre``: by classes of highlighters, tables of lines, styles, or breaks in code."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CodeBlocks:
         """(looks,) whether an element with a look may be a block of code even without a style."""
         tags = "code samp tt table" if (self.nodes.signs & NUMBERS).any() else "code samp tt"
         found = [look[0] in tags.split() for look in self.nodes.looks]
-        return (np.array(found, np.bool_) | (self.nodes.signs & CODE > 0)).tolist()
+        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0)).tolist())
 
     @cached_property
     def prose(self) -> Bools:
@@ -109,7 +109,8 @@ class CodeBlocks:
     def breaks(self) -> Bools:
         """(n,) line breaks, and elements whose class says that they are a line of code."""
         is_line = (self.nodes.signs & CODE_LINE > 0)[self.nodes.look]
-        return is_line & (self.nodes.tag != TEXT) | (self.nodes.tag == TAG["br"])
+        found: Bools = is_line & (self.nodes.tag != TEXT) | (self.nodes.tag == TAG["br"])
+        return found
 
     @cached_property
     def lines(self) -> Bools:
@@ -120,4 +121,5 @@ class CodeBlocks:
     def blocks(self) -> Bools:
         """(n,) elements whose class says that they are a block of code."""
         is_block = (self.nodes.signs & CODE > 0)[self.nodes.look]
-        return is_block & (self.nodes.tag != TEXT)
+        found: Bools = is_block & (self.nodes.tag != TEXT)
+        return found

@@ -169,5 +169,7 @@ def ends_line(node: etree._Element) -> bool:
     """Whether an element of a block of code stands in lines of its own; its class may say so, and code beside code."""
     if GAPS.get(node.tag, GLUED) >= LINE or is_row(node):
         return True
-    before = node.getprevious() if node.tag == "code" and node.getparent().tag == "pre" else None
-    return before is not None and before.tag == "code" and not before.tail
+    before, above = (node.getprevious(), node.getparent()) if node.tag == "code" else (None, None)
+    if before is None or above is None:
+        return False
+    return above.tag == "pre" and before.tag == "code" and not before.tail

@@ -166,7 +166,7 @@ def test_the_names_of_icons_that_stand_alone_in_cells(cell, expected):
 @pytest.mark.parametrize(
     "html",
     [
-        "<ul role=tablist><li role=tab>A<li role=tab>B</ul><div><div role=tabpanel>one</div><div role=tabpanel>two</div>",
+        "<ul role=tablist><li role=tab>A<li role=tab>B</ul><div role=tabpanel>one</div><div role=tabpanel>two</div>",
         "<div class=tabbed-set><div class=tabbed-labels><label>A</label><label>B</label></div>"
         "<div><p>one</p><p>two</p></div></div>",
         "<ul class='nav nav-tabs'><li><a href=#b>B</a><li><a href=#a>A</a></ul><div id=a>one</div><div id=b>two</div>",
