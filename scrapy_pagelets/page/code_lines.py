@@ -101,7 +101,7 @@ class _Lines:
         elif ends_line(node):
             self.end_line()
             self.filled = self.filled and not is_row(node)
-        elif GAPS.get(node.tag) == CELL and self.last not in "\n\t":
+        elif GAPS.get(str(node.tag)) == CELL and self.last not in "\n\t":
             self.write("\t")
         self.made = False
 
@@ -119,9 +119,9 @@ class _Lines:
                 start, self.last, self.filled = before
                 self.pieces[start:] = [_NUMBER]
 
-    def add(self, text: str | None, within: etree._Element) -> None:
+    def add(self, text: str | None, within: etree._Element | None) -> None:
         """Add a run of text."""
-        if not text or (text.isspace() and within.tag in _GROUPS):
+        if not text or (within is not None and text.isspace() and within.tag in _GROUPS):
             return
         text = readable(text).replace("\r\n", "\n")
         if not self.verbatim:
@@ -167,7 +167,7 @@ def is_row(node: etree._Element) -> bool:
 
 def ends_line(node: etree._Element) -> bool:
     """Whether an element of a block of code stands in lines of its own; its class may say so, and code beside code."""
-    if GAPS.get(node.tag, GLUED) >= LINE or is_row(node):
+    if GAPS.get(str(node.tag), GLUED) >= LINE or is_row(node):
         return True
     before, above = (node.getprevious(), node.getparent()) if node.tag == "code" else (None, None)
     if before is None or above is None:
