@@ -84,6 +84,7 @@ cdef struct Kind:
 given = {}
 cdef bint is_set_up = False
 cdef object bounded, class_signature, fold, kind_of, readable, signs_of
+cdef vector[string] laying_out  # parts of styles that say how an element is laid out
 cdef object hides  # searches a style for what hides its element
 cdef dict tag_numbers
 cdef frozenset metadata
@@ -96,7 +97,7 @@ cdef size_t size_of_looks = 0, most_bytes = 0, BYTES_OF_ENTRY = 500
 
 
 cdef int set_up() except -1:
-    global is_set_up, bounded, class_signature, fold, kind_of, readable, signs_of, hides, tag_numbers, metadata
+    global laying_out, is_set_up, bounded, class_signature, fold, kind_of, readable, signs_of, hides, tag_numbers, metadata
     global most_bytes, room_of_looks
     cdef vector[Py_UCS4] found
     cdef str ranges
@@ -109,6 +110,7 @@ cdef int set_up() except -1:
     by_character.swap(found)
     bounded, class_signature, fold = given["bounded"], given["class_signature"], given["fold"]
     kind_of, readable, signs_of = given["kind"], given["readable"], given["signs"]
+    laying_out = [word.encode() for word in given["LAYING_OUT"]]
     hides, tag_numbers, metadata = given["HIDING_STYLE"].search, given["TAG"], given["METADATA"]
     most_bytes, room_of_looks = given["MOST_BYTES"], given["ROOM_OF_LOOKS"]
     is_set_up = True
@@ -298,7 +300,7 @@ cdef class Walk:
     cdef list looks, strings
     cdef vector[int64_t] link_rows
     cdef list hrefs, rels
-    cdef dict spaces, labels, relations
+    cdef dict spaces, labels, relations, styles
     cdef string name, classes, role, href, rel, key, joined
     cdef Run run_of_text
     cdef str white
@@ -309,7 +311,7 @@ cdef class Walk:
 
     def __cinit__(self, bint noscript):
         self.looks, self.strings, self.hrefs, self.rels, self.spaces, self.white = [], [], [], [], {}, ""
-        self.labels, self.relations = {}, {}
+        self.labels, self.relations, self.styles = {}, {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
         self.room = room_of_looks
 
@@ -467,6 +469,8 @@ cdef class Walk:
                 read(attribute, self.key)
                 if may_hide(self.key) and hides(decoded(self.key)):
                     hidden = HIDDEN
+                if lays_out(self.key):
+                    self.styles[self.parent.size()] = decoded(self.key)
             attribute = attribute.next
         return hidden
 
@@ -631,7 +635,17 @@ cdef class Walk:
             "strings": self.strings, "spaces": self.spaces, "text": column(self.keys), "words": column(self.words),
             "gap": column(self.gaps), "number": column(self.numbers), "anchor": mask(self.anchor),
             "hidden": mask(self.hidden), "labels": self.labels, "relations": self.relations,
+            "styles": self.styles,
         }  # fmt: skip
+
+
+cdef bint lays_out(const string &style):
+    """Whether an inline style has one of `scrapy_pagelets.page.flattening.LAYING_OUT`."""
+    cdef string word
+    for word in laying_out:
+        if style.find(word) < style.size():
+            return True
+    return False
 
 
 cdef int64_t key_of(const string &text) except -1:

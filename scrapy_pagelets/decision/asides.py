@@ -1,18 +1,20 @@
 """What stands in the content and is none, by its elements: choices, hints for screen readers, numbers of lines,
-bylines, what leads to other posts and further pages, forms to log in."""
+bylines, what leads to other posts and further pages, menus, buttons at code, forms to log in."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.page import looks
+from scrapy_pagelets.page import looks, placing
 from scrapy_pagelets.page.code import line_numbers
-from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with, tags_of
 from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
@@ -27,6 +29,14 @@ _BYLINE: Final = 20
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
 #: Words besides links in a line of such links: "Next:", "Previous:".
 _LABELS: Final = 4
+#: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
+#: its links; of its words, so many times less are in none.
+_AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
+_LINKS_OF_MENU: Final = 8
+_SHARE_OF_LINKS: Final = 5
+#: Runs of text beside a block of code that may be buttons, and the levels of their elements.
+_CONTROLS: Final = 6
+_LEVELS: Final = 4
 #: Words of a form to log in, or of links to further pages.
 _SHORT: Final = 40
 #: Words of content that the page must have besides, or they are what it is about.
@@ -51,9 +61,9 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of the content that nobody reads as content.
 
     They are options to choose from, hints for screen readers, numbers of lines of code, bylines, related posts, links
-    that the page itself says lead to other posts or further pages, and forms to log in. There are none if next to
-    nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
-    heading. Labels of prices beside a struck price are no hints.
+    that the page itself says lead to other posts or further pages, menus, buttons at code, and forms to log in. There
+    are none if next to nothing else of the page is content. A whole heading is no hint and no byline, since some pages
+    hide their own heading. Labels of prices beside a struck price are no hints.
 
     Parameters
     ----------
@@ -68,7 +78,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes)
-    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes)))
+    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep)))
+    found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
     return found
@@ -102,6 +113,53 @@ def _series(nodes: NodeTable) -> Bools:
         links = np.bincount(line, ~found & nodes.anchor[nodes.leaves])
         found |= ((np.bincount(line, found) > 0) & (links == 0) & (others <= _LABELS))[line]
     return found
+
+
+def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
+    """Rows of the elements that are named menus and have nothing but links, on a page with text besides."""
+    rows = [row for row in rows_with(nodes, placing.LINKS) if nodes.tag.item(row) in _AROUND_LINKS]
+    plain = nodes.words * ~nodes.anchor[nodes.leaves] if rows else nodes.words
+    for row in nodes.outermost(rows) if rows and (plain * keep).sum() >= _ARTICLE else ():
+        leaves = nodes.leaves_of(row)
+        if (
+            leaves.stop - leaves.start >= _LINKS_OF_MENU
+            and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum()
+        ):
+            yield row
+
+
+def controls_of_code(nodes: NodeTable) -> list[int]:
+    """Leaves of the buttons in blocks of code and right beside them: to copy it, to run it, to show all of it.
+
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<p>Tea:</p><button>Copy</button><pre>a = 1</pre><div class=run-button>Run</div><p>All"
+    >>> controls_of_code(Page.parse(html, "http://a/").nodes)
+    [1, 3]
+    """
+    found: list[int] = []
+    for row in nodes.outermost(rows_tagged(nodes, TAG["pre"])):
+        leaves = nodes.leaves_of(row)
+        before = range(leaves.start - 1, max(-1, leaves.start - _CONTROLS - 1), -1)
+        after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
+        for beside in (before, after):
+            found += takewhile(partial(_is_control, nodes), beside)
+    buttons = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
+    return sorted({*found, *np.flatnonzero(nodes.leaves_below(buttons)).tolist()})
+
+
+def _is_control(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a leaf is in a button, or in a few words that are named so; the labels of tabs are no buttons."""
+    row = nodes.parent.item(nodes.leaves.item(leaf))
+    for _ in range(_LEVELS):
+        if row < 0 or nodes.words[nodes.leaves_of(row)].sum() > _LABELS:
+            return False
+        look = nodes.look.item(row)
+        if nodes.looks[look][3] == "tab":
+            return False
+        if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & placing.CONTROL:
+            return True
+        row = nodes.parent.item(row)
+    return False
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:

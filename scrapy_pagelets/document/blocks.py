@@ -74,6 +74,7 @@ class Block:
     level: int = 0  # of a heading, 1 to 6
     ordered: bool = False  # whether the items of a list are numbered
     number: int = 1  # of an item of an ordered list; of a list that of its first item
+    checked: bool | None = None  # whether the box of an item is checked; None if it has no box
     step: int = 1  # from the number of an item to the next
     leaves: list[int] = field(default_factory=list)  # (k,) indices of the leaves that it shows itself, ascending
 

@@ -12,6 +12,7 @@ from scrapy_pagelets.page.text import LEFT_OVER
 #: Lists and quotes nested deeper than this are written at this depth.
 DEPTH: Final = 16
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
+_BOXES: Final = ("[ ]", "[x]")
 #: Ends what has begun.
 End = Callable[[], None]
 
@@ -25,16 +26,16 @@ class Draft:
     runs, leaves : text that belongs to no block yet, and the leaves that it is of
     style : of the text that comes next
     heading : the heading that is open
-    keeps_punctuation : whether a paragraph may consist of punctuation: in a cell, a dash says that there is no value
+    in_cell : whether it is of a cell, where a dash says that there is no value, and no block of code stands
     """
 
-    def __init__(self, *, keeps_punctuation: bool = False) -> None:
+    def __init__(self, *, in_cell: bool = False) -> None:
         self.root = Block("document")
         self.runs: list[Run] = []
         self.leaves: list[int] = []
         self.style = PLAIN
         self.heading: Block | None = None
-        self.keeps_punctuation = keeps_punctuation
+        self.in_cell = in_cell
         self._inside = [self.root]
 
     def write(self, text: str, style: Style | None = None, leaf: int = -1) -> None:
@@ -54,6 +55,14 @@ class Draft:
         else:
             self.runs.append(BREAK)
 
+    def check(self, checked: bool) -> None:
+        """Write a box to check, as the state of an item or in a cell; elsewhere it is of a form."""
+        within = self._inside[-1]
+        if self.in_cell:
+            self.write(_BOXES[checked])
+        elif within.kind == "item" and not within.children and within.checked is None:
+            within.checked = checked
+
     def rule(self) -> None:
         """Draw a line between blocks; one is as good as two."""
         self.end_paragraph()
@@ -65,7 +74,7 @@ class Draft:
         """Make a heading or a paragraph of the text that has been written."""
         runs, leaves, heading = tidy(self.runs), self.leaves, self.heading
         self.runs, self.leaves = [], []
-        if not runs or (not self.keeps_punctuation and is_left_over(runs)):
+        if not runs or (not self.in_cell and is_left_over(runs)):
             return
         if heading is not None and heading.runs:  # a heading in two parts
             heading.runs += [Run(" "), *runs]

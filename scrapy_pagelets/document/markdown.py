@@ -113,6 +113,8 @@ def _list(block: Block, alternate: int) -> Iterator[str]:
         lines = [line for child in item.children for line in _lines(child)] if tight else _blocks(item.children)
         if not lines:
             continue
+        if item.checked is not None and item.children[0].kind == "paragraph":  # a task of GitHub Flavored Markdown
+            lines[0] = f"[{' x'[item.checked]}] {lines[0]}"
         if not tight and not first:
             yield ""
         first = False

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import copy
+from itertools import islice
 from typing import Final
 
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
@@ -19,8 +20,12 @@ from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, 
 from scrapy_pagelets.document.draft import Draft, End, is_left_over, number_of
 from scrapy_pagelets.document.entries import inside_entries
 from scrapy_pagelets.document.sources import PICTURES, source_of, text_of
+from scrapy_pagelets.document.tabs import panels_of
 from scrapy_pagelets.page import code, data_tables, formulas
-from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TEXT
+from scrapy_pagelets.page.code_blocks import CodeBlocks
+from scrapy_pagelets.page.code_lines import code_of, is_gutter
+from scrapy_pagelets.page.gaps import cells_of, gap_of, is_table
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of, without_invisible
 
@@ -32,6 +37,12 @@ _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
+#: Elements of a cell without text that may name an icon, and the characters of its name.
+_ICONS: Final = 10
+_LONGEST_NAME: Final = 60
+#: Elements that may be a box to check.
+_BOXES: Final = frozenset("input span div i button".split())
+_CONTROLS: Final = frozenset("a button input select textarea form".split())
 _BULLET: Final = "\N{BULLET} "
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
@@ -57,6 +68,11 @@ class Walk:
         self.shown = nodes.total(nodes.spread(self.keep.astype(np.int64)) + images) > 0
         self.inside_entries = inside_entries(page, self.shown)
         self.tags = [look[0] for look in nodes.looks]
+        self.code, self.cells = CodeBlocks(nodes), cells_of(nodes)
+        of_signs = [gap_of(signs, "") for signs in nodes.signs.tolist()]
+        self.gaps = [max(GAPS.get(tag, GLUED), gap) for tag, gap in zip(self.tags, of_signs, strict=True)]
+        self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
+        self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
         self._begin_draft(Draft())
 
@@ -75,7 +91,7 @@ class Walk:
             if self.nodes.tag[row] == TEXT:
                 self.text(row)
                 row += 1
-            elif (self.shown[row] or self.parts_texts(row)) and (close := self.open(row)) is not None:
+            elif self.is_written(row) and (close := self.open(row)) is not None:
                 closing.append((int(self.nodes.end[row]), close))
                 row += 1
             else:
@@ -85,10 +101,23 @@ class Walk:
         self.draft.end_paragraph()
         return self.draft.root
 
+    def is_written(self, row: int) -> bool:
+        """Whether an element is written where it stands; labels of tabs are not, as they head their panels."""
+        if row in self.tabs:
+            self.write_label(row)
+        return (self.shown[row] and row not in self.elsewhere) or self.parts_texts(row)
+
+    def write_label(self, panel: int) -> None:
+        """Write the label of a panel, unless the panel begins with it."""
+        leaves = self.leaves_of(self.tabs[panel])
+        text = " ".join(self.nodes.strings[leaf] for leaf in leaves)
+        if text and not " ".join(self.nodes.strings[self.nodes.leaves_of(panel)]).startswith(text):
+            self.add(Block("paragraph", runs=tidy([Run(text, Style(strong=True), leaf=leaves[0])]), leaves=leaves))
+
     def part(self, row: int) -> Block:
         """The document of a subtree by itself."""
         walk = copy(self)
-        walk._begin_draft(Draft(keeps_punctuation=True))
+        walk._begin_draft(Draft(in_cell=True))
         return walk.document(row + 1, int(self.nodes.end[row]))
 
     def leaves_of(self, row: int) -> list[int]:
@@ -100,7 +129,15 @@ class Walk:
         tag = self.tags[self.nodes.look[row]]
         if tag in ("br", "hr"):
             return True
+        if self.is_box(row, tag):
+            return True
         return tag == "script" and self.is_beside_content(row) and formulas.is_formula(self.nodes.elements[row])
+
+    def is_box(self, row: int, tag: str) -> bool:
+        """Whether an element is a box to check, without text in it."""
+        if self.shown[row] or tag not in _BOXES:
+            return False
+        return "checkbox" in (self.nodes.elements[row].get("type"), self.nodes.elements[row].get("role"))
 
     def is_beside_content(self, row: int) -> bool:
         """Whether the text before or after a row is content."""
@@ -148,8 +185,9 @@ class Walk:
         if self.write_whole(row, tag, element):
             return None
         if (style := self.styled(row, tag, element)) is not None:
-            return self.draft.set_style(style)
-        return self.begin_block(row, tag, element) or self.separate(tag)
+            restore, end = self.draft.set_style(style), self.separate(row, tag)
+            return restore if end is _nothing else lambda: (end(), restore())[0]
+        return self.begin_block(row, tag, element) or self.separate(row, tag)
 
     def write_whole(self, row: int, tag: str, element: etree._Element) -> bool:
         """Write an element that is one thing with all that is in it; False if it is not."""
@@ -157,19 +195,33 @@ class Walk:
             self.tried = int(self.nodes.end[row])
             if self.write_formula(row, element):
                 return True
-        if tag == "table" and self.switches.tables and data_tables.is_data(self.nodes, row):
-            self.write_table(row)
-        elif tag in _VERBATIM:
+        if tag in _VERBATIM or self.is_code(row):
             self.write_code(row, element)
+        elif self.switches.tables and (cells := self.cells_of(row, tag)) is not None:
+            self.write_table(row, cells)
         elif tag == "br":
             self.draft.line_break()
         elif tag == "hr":
             self.draft.rule()
         elif tag in PICTURES or (tag == "noscript" and self.images[row]):
             self.write_picture(row, pictures.image_of(element))
+        elif tag in _BOXES and self.is_box(row, tag):
+            self.draft.check(_is_checked(element))
         else:
             return False
         return True
+
+    def cells_of(self, row: int, tag: str) -> Ints | None:
+        """The cells of an element that is a table of data, None if it is none."""
+        nodes = self.nodes
+        if tag == "table":
+            is_data = data_tables.is_data(nodes, row) and not self.code.in_table(row)
+            return data_tables.cells_of(nodes, row) if is_data else None
+        if not len(self.cells) or not is_table(nodes.looks[nodes.look[row]], nodes.styles.get(row, "")):
+            return None
+        cells = self.cells[slice(*np.searchsorted(self.cells, (row, nodes.end[row])))]
+        nested = (nodes.end[cells[:-1]] > cells[1:]).any()
+        return None if nested or not data_tables.holds_data(nodes, row, cells) else cells
 
     def begin_block(self, row: int, tag: str, element: etree._Element) -> End | None:
         """Begin the block of an element; None if it has no block of its own."""
@@ -196,16 +248,24 @@ class Walk:
         within = range(row + 1, int(self.nodes.end[row]))
         return not any(self.tags[self.nodes.look[i]] in _IN_ENTRIES for i in within)
 
-    def separate(self, tag: str) -> End:
-        """Part the text of an element from that around it, as far as its tag does."""
-        gap = GAPS.get(tag, GLUED)
+    def separate(self, row: int, tag: str) -> End:
+        """Part the text of an element from that around it, as far as its tag, role, class or style does."""
+        gap = self.gap_of(row)
+        if gap == GLUED:
+            return _nothing
         if gap >= SPACE and self.draft.heading is not None:
             self.draft.write(" ")
             return lambda: self.draft.write(" ", PLAIN)
-        if gap >= LINE or tag in ("td", "th"):
+        if gap >= CELL and tag != "mtd":
             self.draft.end_paragraph()
             return self.draft.end_paragraph
-        return lambda: None
+        return _nothing
+
+    def gap_of(self, row: int) -> int:
+        """The gap that an element makes before and after it."""
+        look = self.nodes.look.item(row)
+        gap = self.gaps[look]
+        return max(gap, gap_of(0, style)) if (style := self.nodes.styles.get(row)) else gap
 
     def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
         """The style inside an element that changes it."""
@@ -216,7 +276,7 @@ class Walk:
             return style._replace(strong=self.draft.heading is None)
         if tag in _EMPHASISED:
             return style._replace(emphasised=True)
-        if tag in _CODE:
+        if tag in _CODE or (tag == "span" and self.code.is_named(row)):
             return style._replace(code=style.code or row)
         if tag in ("sup", "sub"):
             return style._replace(script=tag)
@@ -284,10 +344,20 @@ class Walk:
         while above >= 0 and len(around) < _AROUND:
             around.append(self.nodes.elements[above])
             above = int(self.nodes.parent[above])
-        if not any(map(code.is_gutter, around)) and (text := code.code_of(element)):
+        if not any(map(is_gutter, around)) and (text := self.code_of(row, element)):
             leaves = list(range(self.nodes.first_leaf[row], self.nodes.last_leaf[row]))
             links, language = list(self.links_of_code(row)), code.language_of(element)
             self.draft.add(Block("code", text=text, runs=links, language=language, leaves=leaves))
+
+    def is_code(self, row: int) -> bool:
+        """Whether an element is a block of code, which neither headings nor cells have."""
+        if not self.code.may_be[self.nodes.look.item(row)] and row not in self.nodes.styles:
+            return False
+        return self.draft.heading is None and not self.draft.in_cell and self.code.has(row)
+
+    def code_of(self, row: int, element: etree._Element) -> str:
+        """The text of a block of code."""
+        return code_of(element, verbatim=element.tag in _VERBATIM or self.code.is_verbatim(row))
 
     def links_of_code(self, row: int) -> Iterator[Run]:
         """The names in a block of code that lead to other pages, as no fence has links; addresses in it need none."""
@@ -301,24 +371,24 @@ class Walk:
             if (style := self.linked(self.nodes.elements[link])) is not None:
                 yield Run(name, style._replace(strong=False, emphasised=False, script="", code=link))
 
-    def write_table(self, row: int) -> None:
+    def write_table(self, row: int, cells: Ints) -> None:
         """Write a table; a heading in a line of its own divides it."""
         self.draft.end_paragraph()
         for child in np.flatnonzero(self.nodes.parent[row : self.nodes.end[row]] == row).tolist():
             if self.tags[self.nodes.look[row + child]] == "caption":
                 self.add_part(row + child)
         lines: _Table = []
-        cells: list[int] = []
-        for line in data_tables.grid(self.nodes, row):
+        written: list[int] = []
+        for line in data_tables.grid(self.nodes, cells):
             filled = [cell for cell in line if cell >= 0 and self.shown[cell]]
             if len(filled) == 1 and data_tables.has_heading(self.nodes, filled[0]):
-                self.add_table(lines, cells)
-                lines, cells = [[[] for _ in line]], []
+                self.add_table(lines, written)
+                lines, written = [[[] for _ in line]], []
                 self.add_part(filled[0])
             elif filled or not lines:
                 lines.append([self.cell(cell) if cell >= 0 else [] for cell in line])
-                cells += filled
-        self.add_table(lines, cells)
+                written += filled
+        self.add_table(lines, written)
 
     def add_part(self, row: int) -> None:
         """Add the blocks of a caption, or of a cell with a heading."""
@@ -335,13 +405,37 @@ class Walk:
             self.draft.add(Block("table", rows=lines, leaves=leaves))
 
     def cell(self, row: int) -> list[Run]:
-        """The text of a cell; its paragraphs become one, and a bullet begins each item of a list."""
+        """The text of a cell; its paragraphs become one, and a bullet begins each item of a list.
+
+        Of one without text, the name of its icon.
+        """
         runs: list[Run] = []
         for block in self.part(row).walk():
             verbatim = f"${block.text}$" if block.kind == "math" else block.text
             own = [Run(verbatim, Style(code=row))] if verbatim else block.runs
             runs += [Run(_BULLET)] if block.kind == "item" else [*own, Run(" ")]
-        return tidy(runs)
+        return tidy(runs) or [Run(name) for name in islice(self.names_in(row), 1)]
+
+    def names_in(self, cell: int) -> Iterator[str]:
+        """The names of the icons in a cell without text; those of buttons and links are none."""
+        nodes = self.nodes
+        if nodes.first_leaf[cell] < nodes.last_leaf[cell]:
+            return
+        for row in range(cell + 1, min(cell + _ICONS, int(nodes.end[cell]))):
+            if self.tags[nodes.look[row]] in _CONTROLS:
+                return
+            element = nodes.elements[row]
+            name = element.get("aria-label") or element.get("title") or element.findtext("title") or ""
+            if 0 < len(name := " ".join(readable(name).split())) <= _LONGEST_NAME:
+                yield name
+
+
+def _nothing() -> None:
+    """End an element that has opened nothing."""
+
+
+def _is_checked(box: etree._Element) -> bool:
+    return box.get("checked") is not None or box.get("aria-checked") == "true"
 
 
 def _list_of(element: etree._Element) -> Block:

@@ -1,9 +1,10 @@
-"""Code blocks: their text as written, and their language."""
+"""Code blocks: their language, and the numbers of their lines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -11,24 +12,23 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.characters import readable
-from scrapy_pagelets.page.nodes import NodeTable, leaves_beginning
+from scrapy_pagelets.page.nodes import TAG, NodeTable, leaves_beginning
+from scrapy_pagelets.page.placing import NUMBERS
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
-_NOT_CODE: Final = frozenset("script style template noscript button".split())
-_GUTTER: Final = re.compile(
-    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?!-mode)|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
-    r"(?:^|\s)ln(?:$|\s)"
-)
+#: The first elements of code in it that may.
+_INSIDE: Final = 4
+_CELL: Final = TAG["td"]
 _DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
-    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
+    r"(?:^|\s)(?:language|lang|mw-highlight-lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
     re.IGNORECASE,
 )
 #: In these classes, a language stands beside one of these words: ``highlight js``, ``sourceCode python``.
-_BESIDE: Final = frozenset("highlight sourcecode prettyprint codehilite hljs src code rouge literal-block".split())
+_BESIDE: Final = frozenset(
+    "mw-geshi syntaxhighlighter highlight sourcecode prettyprint codehilite hljs src code rouge literal-block".split()
+)
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
@@ -45,19 +45,8 @@ _LANGUAGES: Final = frozenset(
 )
 
 
-def is_gutter(element: etree._Element) -> bool:
-    """Whether an element shows the numbers of lines: code stands in none, whatever its class says of them.
-
-    >>> one, other = etree.fromstring('<div><p class="line-numbers">1 2</p><pre class="line-numbers">a = 1</pre></div>')
-    >>> is_gutter(one), is_gutter(other)
-    (True, False)
-    """
-    named = _GUTTER.search(element.get("class", ""))
-    return named is not None and not any(any(map(str.isalpha, text)) for text in element.itertext())
-
-
 def line_numbers(nodes: NodeTable) -> Bools:
-    r"""(m,) leaves of code that number its lines, in elements named so.
+    r"""(m,) leaves of code that number its lines, in elements named so: in ``pre``, or in cells of their own.
 
     >>> from scrapy_pagelets import Page
     >>> html = b"<pre><i class=lineno>1</i>a = 1\n<i class=lineno>2</i>2 + 3</pre>"
@@ -65,41 +54,36 @@ def line_numbers(nodes: NodeTable) -> Bools:
     [True, False, True, False]
     """
     found = np.zeros(len(nodes.leaves), np.bool_)
-    gutters = {number for number, look in enumerate(nodes.looks) if _names_gutter(look[2])} if nodes.spaces else set()
+    judged = set[int]()
+    gutters = set(np.flatnonzero(nodes.signs & NUMBERS).tolist())
     for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
-        row = nodes.parent.item(nodes.leaves.item(leaf)) if leaf in nodes.spaces and not found[leaf] else -1
+        row = -1 if found[leaf] else nodes.parent.item(nodes.leaves.item(leaf))
         for _ in range(_ABOVE):
             if row < 0:
                 break
-            if nodes.look.item(row) in gutters:
-                leaves = nodes.leaves_of(row)
-                found[leaves] = not any(map(str.isalpha, "".join(nodes.strings[leaves])))
+            if nodes.look.item(row) in gutters and (leaf in nodes.spaces or nodes.tag.item(row) == _CELL):
+                if row not in judged:
+                    leaves = nodes.leaves_of(row)
+                    found[leaves] |= not any(map(str.isalpha, "".join(nodes.strings[leaves])))
+                judged.add(row)
                 break
             row = nodes.parent.item(row)
     return found
 
 
-@cached
-def _names_gutter(classes: str) -> bool:
-    return _GUTTER.search(classes) is not None
+def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
+    """The node table without the blank that parts code from numbers of its lines, see `code_lines.code_of`.
 
-
-def code_of(element: etree._Element) -> str:
-    """The text of a block of code, as written: white space is kept, line numbers are left out."""
-    pieces: list[str] = []
-    walk = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
-    for event, node in walk:
-        if event == "start":
-            if node.tag in _NOT_CODE or (node is not element and is_gutter(node)):
-                walk.skip_subtree()
-                continue
-            if node.tag == "br":
-                pieces.append("\n")
-            pieces.append(node.text or "")
-        elif node is not element:
-            pieces.append(node.tail or "")
-    lines = readable("".join(pieces)).replace("\r\n", "\n").split("\n")
-    return "\n".join(line.rstrip() for line in lines).strip("\n")
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves; only with the numbers that are not kept goes their blank
+    """
+    numbers = np.flatnonzero(line_numbers(nodes) & ~keep).tolist() if nodes.spaces else []
+    white = {leaf + 1: nodes.spaces[leaf + 1] for leaf in numbers if leaf + 1 in nodes.spaces}
+    behind = {leaf: space for leaf, space in white.items() if "\n" not in space}
+    if not min(map(len, behind.values()), default=0) % 2:
+        return nodes
+    return replace(nodes, spaces=nodes.spaces | {leaf: space[1:] for leaf, space in behind.items()})
 
 
 def language_of(element: etree._Element) -> str:
@@ -118,9 +102,7 @@ def language_of(element: etree._Element) -> str:
 
 def _near(element: etree._Element) -> Iterator[etree._Element]:
     yield element
-    inner = element.find("code")
-    if inner is not None:
-        yield inner
+    yield from islice(element.iterdescendants("pre", "code"), _INSIDE)
     yield from islice(element.iterancestors(), _ABOVE)
 
 

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
+from lxml import etree
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.page.code_blocks import CodeBlocks
+from scrapy_pagelets.page.gaps import HEADS
 from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, rows_tagged
 
 #: What never stands in a cell of data, and what seldom does.
@@ -51,12 +54,20 @@ def is_data(nodes: NodeTable, table: int) -> bool:
     ----------
     table : row of the element
     """
-    if nodes.looks[nodes.look.item(table)][3] in _NO_DATA:
-        return False
+    return nodes.looks[nodes.look.item(table)][3] not in _NO_DATA and holds_data(nodes, table, cells_of(nodes, table))
+
+
+def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
+    """Whether an element with some cells holds data, as `is_data`.
+
+    Parameters
+    ----------
+    table : row of the element
+    cells : rows of its cells, ascending
+    """
     within = slice(table + 1, int(nodes.end[table]))
     if np.isin(nodes.tag[within], _IN_LAYOUT).any():
         return False
-    cells = _cell_rows(nodes, table)
     lines = nodes.parent[cells]
     if not (np.diff(lines) == 0).any() or not (np.diff(lines) != 0).any():
         return False
@@ -87,9 +98,11 @@ def in_lines(nodes: NodeTable) -> NodeTable:
     inside = breaks[last] > breaks[first + 1]
     before = nodes.gap[first] > np.where(begins, LINE, CELL)
     starts, ends = np.searchsorted(cells, tables).tolist(), np.searchsorted(cells, nodes.end[tables]).tolist()
-    gap = nodes.gap
+    gap, code = nodes.gap, CodeBlocks(nodes)
     for table, start, end in zip(tables, starts, ends, strict=True):
-        if (inside[start:end].any() or before[start + 1 : end].any()) and is_data(nodes, table):
+        if not (inside[start:end].any() or before[start + 1 : end].any()) or not is_data(nodes, table):
+            continue
+        if not code.in_table(table):
             gap = nodes.gap.copy() if gap is nodes.gap else gap
             own = slice(first[start] + 1, last[end - 1])
             gap[own] = np.minimum(gap[own], SPACE)
@@ -114,24 +127,30 @@ def has_heading(nodes: NodeTable, cell: int) -> bool:
     return bool(np.isin(nodes.tag[cell : nodes.end[cell]], _HEADINGS).any())
 
 
-def grid(nodes: NodeTable, table: int) -> list[list[int]]:
+def grid(nodes: NodeTable, cells: Ints) -> list[list[int]]:
     """The cells of a table: for each line the row of the cell that begins in each column, -1 where none does.
 
     The first line is the head; it is empty if the table has none. A cell that spans others is written once.
 
     Parameters
     ----------
+    cells : rows of the cells, ascending
+    """
+    placed = _placed(nodes, cells)
+    columns = {column: i for i, column in enumerate(sorted({cell.column for cell in placed}))}
+    lines = [[-1] * len(columns) for _ in range(1 + max(cell.line for cell in placed))]
+    for cell in placed:
+        lines[cell.line][columns[cell.column]] = cell.row
+    return lines if _has_head(nodes, placed) else [[-1] * len(columns), *lines]
+
+
+def cells_of(nodes: NodeTable, table: int) -> Ints:
+    """Rows of the cells of a table, and of the tables in it.
+
+    Parameters
+    ----------
     table : row of the element
     """
-    cells = _placed(nodes, table)
-    columns = {column: i for i, column in enumerate(sorted({cell.column for cell in cells}))}
-    lines = [[-1] * len(columns) for _ in range(1 + max(cell.line for cell in cells))]
-    for cell in cells:
-        lines[cell.line][columns[cell.column]] = cell.row
-    return lines if _has_head(nodes, cells) else [[-1] * len(columns), *lines]
-
-
-def _cell_rows(nodes: NodeTable, table: int) -> Ints:
     within = slice(table + 1, int(nodes.end[table]))
     tags = nodes.tag[within]
     found = (tags == _CELLS[0]) | (tags == _CELLS[1])
@@ -139,29 +158,35 @@ def _cell_rows(nodes: NodeTable, table: int) -> Ints:
     return rows
 
 
-def _placed(nodes: NodeTable, table: int) -> list[_Cell]:
-    """The cells with their places; lines without a cell are left out."""
+def _placed(nodes: NodeTable, rows: Ints) -> list[_Cell]:
+    """The cells with their places; lines without a cell are left out, and no cell reaches out of its row group."""
     cells: list[_Cell] = []
     taken: dict[int, int] = {}  # by column, the last line that a cell above covers
-    line, column, above = -1, 0, -1
-    for row in _cell_rows(nodes, table).tolist():
+    line, column, above, group = -1, 0, -1, -1
+    for row in rows.tolist():
         parent = int(nodes.parent[row])
         if parent != above:
             above, line, column = parent, line + 1, 0
+            if group != nodes.parent[parent]:
+                group, taken = nodes.parent[parent], {}
         while taken.get(column, -1) >= line:
             column += 1
         element = nodes.elements[row]
-        cells.append(_Cell(row, line, column, element.tag == "th"))
-        wide, high = _span(element.get("colspan"), _MOST_COLUMNS), _span(element.get("rowspan"), _MOST_LINES)
+        cells.append(_Cell(row, line, column, element.tag == "th" or element.get("role") in HEADS))
+        wide, high = (
+            _span(element, "colspan", _MOST_COLUMNS) or 1,
+            _span(element, "rowspan", _MOST_LINES) or _MOST_LINES,
+        )
         if high > 1:
             taken |= dict.fromkeys(range(column, min(column + wide, _MOST_COLUMNS)), line + high - 1)
         column += wide
     return cells
 
 
-def _span(value: str | None, most: int) -> int:
-    value = (value or "").strip()
-    return min(most, max(1, int(value[:6]))) if value.isascii() and value.isdecimal() else 1
+def _span(element: etree._Element, name: str, most: int) -> int:
+    """How far a cell spans; 0 lines reach to the end of the row group."""
+    value = (element.get(name) or element.get(f"aria-{name}") or "").strip()
+    return min(most, int(value[:6])) if value.isascii() and value.isdecimal() else 1
 
 
 def _has_head(nodes: NodeTable, cells: Sequence[_Cell]) -> bool:

@@ -16,6 +16,7 @@ from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.base.characters import BY_CHARACTER, WORD, readable
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.adjoining import part_words
+from scrapy_pagelets.page.gaps import gaps_of
 from scrapy_pagelets.page.looks import ENCODED, READING, Look, class_signature, signature, signs
 from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, TEXT, Links, NodeTable, levels_of
 from scrapy_pagelets.page.obfuscation import decode_addresses, hides_address
@@ -39,6 +40,8 @@ _HIDING_STYLE: Final = re.compile(
 )
 #: Attributes of a `template` that is shown, because browsers make a shadow root of it.
 _SHADOW_ROOT: Final = ("shadowrootmode", "shadowroot")
+#: What an inline style has in it that says how an element is laid out.
+LAYING_OUT: Final = ("display", "white-space", "font-family")
 #: Elements by which a page tells of itself.
 DECLARING: Final = ("base", "link", "meta", "script", "title")
 _MICRODATA: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
@@ -73,6 +76,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
     columns, (row, href, rel) = flatten(root, noscript)
     if _decode(root, int(np.bitwise_or.reduce(columns["signs"])), href):
         columns, (row, href, rel) = flatten(root, noscript)
+    columns["gap"] = gaps_of(columns)
     target, key, beyond = targets_of(base, href)
     links = Links(row=row, href=href, target=target, key=key, rel=rel, beyond=beyond)
     nodes = NodeTable(root=root, links=links, **columns)
@@ -126,6 +130,7 @@ class _Table:
         self.hidden: list[int] = []
         self.labels: dict[int, str] = {}
         self.relations: dict[int, str] = {}
+        self.styles: dict[int, str] = {}
         self.link_rows, self.hrefs, self.rels = array("q"), list[str](), list[str]()
         self.open = [_Open(-1)]  # the first one stands for what is outside of the root
         self.pending = PARAGRAPH  # the widest gap since the last run of text
@@ -191,6 +196,8 @@ class _Table:
                 self.hidden.append(row)
             if name == "rel":
                 self.relations[row] = value
+            if name == "style" and any(word in value for word in LAYING_OUT):
+                self.styles[row] = value
         return (tag, found["id"], found["class"], found["role"]), found["href"], found["rel"]
 
     def kind(self, look: Look) -> _Kind:
@@ -291,6 +298,7 @@ class _Table:
             "hidden": _inside(self.hidden, end),
             "labels": self.labels,
             "relations": self.relations,
+            "styles": self.styles,
         }
 
 
@@ -366,7 +374,8 @@ def _inside(rows: list[int], end: Ints) -> Bools:
 
 
 give(
-    "table", BY_CHARACTER=BY_CHARACTER, DECLARING=DECLARING, HIDING_STYLE=_HIDING_STYLE, METADATA=_METADATA, TAG=TAG,
+    "table", BY_CHARACTER=BY_CHARACTER, DECLARING=DECLARING, HIDING_STYLE=_HIDING_STYLE, LAYING_OUT=LAYING_OUT,
+    METADATA=_METADATA, TAG=TAG,
     MOST_BYTES=MOST_BYTES, ROOM_OF_LOOKS=ROOM_OF_LOOKS, bounded=_bounded, class_signature=class_signature, fold=fold,
     kind=_kind, readable=readable, signs=signs,
 )  # fmt: skip

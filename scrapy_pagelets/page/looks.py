@@ -13,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.page.placing import placing
 
 #: The look of a node: tag, id, class, role.
 Look = tuple[str, str, str, str]
@@ -145,7 +146,7 @@ def class_signature(look: Look) -> int:
 
 @cached
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``ENCODED``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``ENCODED``, and those of `placing`.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -165,6 +166,7 @@ def signs(look: Look) -> int:
         | READING * (tag == "rt" or tag == "rtc")
         | ENCODED * (tag == "joomla-hidden-mail")
         | (_signs_of_names(tag, names, classes) if _NAMED.search(names) else 0)
+        | (placing(classes, role) if classes or role else 0)
     )
 
 

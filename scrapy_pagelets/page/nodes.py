@@ -118,6 +118,8 @@ class NodeTable:
     #: by row, ``aria-label`` and ``rel`` of the elements that have them
     labels: dict[int, str]
     relations: dict[int, str]
+    #: by row, the inline styles that say how an element is laid out: its ``display``, white space or font
+    styles: dict[int, str]
     links: Links  # the hyperlinks
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import normalised, quoted, readable
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.page import data_tables, formulas
+from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import absolute
@@ -47,7 +47,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     keep : (m,) a mask of the leaves
     """
     nodes, leaves = write_leaves(nodes, keep)
-    text = text_of(nodes, leaves, first_of_items(nodes, leaves))
+    text = text_of(nodes, leaves, first_of_items(nodes, leaves) - _lines_of_code(nodes))
     return text if text.isascii() else normalised("NFC", without_invisible(text))
 
 
@@ -58,7 +58,7 @@ def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     ----------
     keep : (m,) a mask of the leaves
     """
-    nodes = data_tables.in_lines(nodes)
+    nodes = code.without_blanks(data_tables.in_lines(nodes), keep)
     return _with_brackets(formulas.with_one_form(nodes, keep)), written_leaves(nodes, keep)
 
 
@@ -100,6 +100,14 @@ def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
     first = np.searchsorted(leaves, nodes.first_leaf[items])
     shown = first < np.searchsorted(leaves, nodes.last_leaf[items])
     return frozenset(leaves[first[shown]].tolist())
+
+
+def _lines_of_code(nodes: NodeTable) -> frozenset[int]:
+    """The leaves in items that are a line of code each."""
+    items = np.array(rows_tagged(nodes, _ITEMS) if nodes.spaces else [], np.int64)
+    blocks = nodes.outermost(rows_tagged(nodes, TAG["pre"])) if len(items) else []
+    within = [items[slice(*np.searchsorted(items, (block, nodes.end[block])))] for block in blocks]
+    return frozenset(np.flatnonzero(nodes.leaves_below(row for rows in within for row in rows.tolist())).tolist())
 
 
 @compiled("text")
