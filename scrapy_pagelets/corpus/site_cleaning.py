@@ -44,7 +44,7 @@ _BLOCK: Final = 50
 _SHOWN: Final = 200
 Rows = dict[str, list[dict[str, Any]]]
 #: Tables of a site, and those whose last columns count the pages of each class.
-_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
+_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape", "told")
 _BY_CLASS: Final = ("text", "path")
 
 

@@ -59,7 +59,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     """
     alike, others = site.pages_alike(page), site.pages - 1
     headline = headline_of(page, alike, others, named=page.marks.headline)
-    told = metadata_of(page, headline)
+    told = metadata_of(page, headline, site.habits(page))
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
         found = corrected(page.nodes, site.templateness(page), headline)

@@ -16,7 +16,8 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
-from scrapy_pagelets.metadata.byline import Byline
+from scrapy_pagelets.metadata.byline import Byline, is_name
+from scrapy_pagelets.metadata.habits import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Meta, Page
@@ -47,7 +48,6 @@ _MODIFIED: Final = (
     "dc.date.modified last-modified lastmod revised"
 ).split()
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
-_IMAGE: Final = "og:image og:image:url og:image:secure_url twitter:image twitter:image:src thumbnail image".split()
 _PRICE: Final = "product:price:amount og:price:amount".split()
 _MOST_OFFERS: Final = 20
 #: ``<meta>`` elements that are looked at, and characters of a value; longer ones are cut off.
@@ -73,7 +73,7 @@ class Metadata:
     prices: tuple[str, ...] = ()
 
 
-def metadata_of(page: Page, headline: Headline | None) -> Metadata:
+def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_KNOWN) -> Metadata:
     """Read the metadata of a page: its JSON-LD, ``<meta>`` elements, microdata, and the texts around its heading.
 
     What one of them says of the page's article or product precedes what is said of the page as such. Broken or hostile
@@ -82,6 +82,7 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
     Parameters
     ----------
     headline : the page's own heading; None if it has none, and with it no byline
+    habits : what the pages of its site tell alike
 
     Examples
     --------
@@ -94,8 +95,8 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
     objects = page.objects
     marked = page.microdata
     canonical = page.declared_canonical_url or ""
-    told = _Told(page, objects, marked, canonical)
-    byline = Byline(page, headline)
+    told = _Told(page, objects, marked, canonical, habits)
+    byline = Byline(page, headline, habits)
     names, trail = _trail(page, objects, marked)
     fields = {
         "author": told.author or _cleaned(byline.author or "") or None,
@@ -112,8 +113,16 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
 class _Told:
     """The values of a page's properties, best first."""
 
-    def __init__(self, page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], canonical: str) -> None:
+    def __init__(
+        self,
+        page: Page,
+        objects: Sequence[Object],
+        marked: Sequence[etree._Element],
+        canonical: str,
+        habits: Habits,
+    ) -> None:
         self._page = page
+        self._habits = habits
         self._ids = by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
@@ -148,8 +157,9 @@ class _Told:
 
     def image(self) -> str | None:
         """The first address of a picture."""
-        for value in self._meta_values(_IMAGE) + self._values("image", ()) + self._values("thumbnailUrl", ()):
-            if found := self._address(value):
+        for value in self._meta_values(PICTURES) + self._values("image", ()) + self._values("thumbnailUrl", ()):
+            address = self._address(value)
+            if address and not self._habits.is_default(address) and (found := _web_address(self._page, address)):
                 return found
         return None
 
@@ -185,13 +195,13 @@ class _Told:
             if isinstance(value, dict):
                 value = self._part(value, "name")
             name = _BY.sub("", _cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
-            if any(map(str.isalpha, name)) and "://" not in name and not name.startswith(("@", "www.")):
+            if is_name(name) and "://" not in name and not name.startswith(("@", "www.")):
                 yield name
 
     def _address(self, value: Any) -> str | None:
         if isinstance(value, dict):
             value = self._part(value, "url") or self._part(value, "contentUrl")
-        return _web_address(self._page, value) if isinstance(value, str) else None
+        return value if isinstance(value, str) else None
 
     def _part(self, value: Object, name: str) -> Any:
         """The first value of a property of an object, or of the one that it refers to; None without one."""
