@@ -212,7 +212,7 @@ def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
     ------
     TooLarge : if the page exceeds the limits
     """
-    page = Page.parse(row["body"], row["url"], row["content_type"], options.limits)
+    page = Page.parse(row["body"], row["url"], row["content_type"], options.limits, row.get("link") or "")
     return _rules(options.rules, options.started).mark(page)
 
 

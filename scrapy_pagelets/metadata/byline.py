@@ -51,8 +51,9 @@ _AROUND_DATE: Final = frozenset(
     "first originally initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert "
     "zuletzt letzte letzter aktualisierung änderung stand mis mise jour modifié créé dernière última actualización "
     "actualizado modificado em atualizado atualização il pubblicato aggiornato ultimo aggiornamento op gepubliceerd "
-    "bijgewerkt gewijzigd laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano zaktualizowano "
-    "publikováno aktualizováno опубликовано обновлено изменено 投稿日 公開日 更新日 発行日 发布于 发表于 更新于".split()
+    "bijgewerkt gewijzigd laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano "
+    "zaktualizowano publikováno aktualizováno опубликовано обновлено изменено "
+    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于".split()
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
 #: What software writes that knows no author.
