@@ -268,6 +268,17 @@ def _signed(text: str) -> re.Match[str] | None:
     return _BY_NAME.fullmatch(text) or _BY_NAME.fullmatch(_signature(text, dates.find_all(text, day_first=True)))
 
 
+def name_in(text: str) -> str | None:
+    """The name that a text is, with "by" before it or without; None if it is none.
+
+    >>> name_in("Posted by Ana Bo"), name_in("Ana Bo"), name_in("4 March 2025")
+    ('Ana Bo', 'Ana Bo', None)
+    """
+    text = text.strip(_MARKS)
+    match = _signed(text)
+    return _name((match["name"] or match["other"]) if match else text)
+
+
 def _is_inside(nodes: NodeTable, leaf: int, rows: set[int]) -> bool:
     """Whether one of the three elements around a leaf is among some rows, and has few other leaves."""
     row = nodes.leaves.item(leaf)

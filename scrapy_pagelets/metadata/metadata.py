@@ -17,6 +17,7 @@ from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
 from scrapy_pagelets.metadata.byline import Byline, is_name
+from scrapy_pagelets.metadata.entry import Entry
 from scrapy_pagelets.metadata.habits import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page import urls
@@ -96,12 +97,12 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     marked = page.microdata
     canonical = page.declared_canonical_url or ""
     told = _Told(page, objects, marked, canonical, habits)
-    byline = Byline(page, headline, habits)
+    entry, byline = Entry(page, headline, habits), Byline(page, headline, habits)
     names, trail = _trail(page, objects, marked)
     fields = {
-        "author": told.author or _cleaned(byline.author or "") or None,
-        "published": told.date("datePublished", _PUBLISHED) or byline.published,
-        "modified": told.date("dateModified", _MODIFIED) or byline.modified,
+        "author": told.author or _cleaned(entry.author or byline.author or "") or None,
+        "published": told.date("datePublished", _PUBLISHED) or entry.published or byline.published,
+        "modified": told.date("dateModified", _MODIFIED) or entry.modified or byline.modified,
         "canonical": _web_address(page, canonical),
         "description": told.text("description", _DESCRIPTION),
         "image": told.image(),
