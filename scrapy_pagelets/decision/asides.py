@@ -3,13 +3,13 @@ bylines, what leads to other posts and further pages, forms to log in."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.metadata.forums import is_forum
 from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import line_numbers
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with
@@ -31,16 +31,6 @@ _LABELS: Final = 4
 _SHORT: Final = 40
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 3
-# Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
-_FORUM: Final = re.compile(
-    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
-    re.IGNORECASE,
-)
-_COMMENTS_ALONE: Final = re.compile(r"/comments(?:/|$)", re.IGNORECASE)
-#: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
-_ENOUGH: Final = 2
-#: Elements of menus, which lead to the forum of a site from everywhere.
-_OF_MENUS: Final = ("a", "li", "ul", "nav", "span")
 #: Words of content that the page must have besides the comments, or they are what it is about.
 _ARTICLE: Final = 20
 
@@ -180,27 +170,3 @@ def _sections(nodes: NodeTable) -> list[int]:
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
     return [section for section, begin, end in zip(sections, begins, ends, strict=True) if begin < end]
-
-
-def is_forum(page: Page) -> bool:
-    """Return True if the address of a page, the look of its body or an element names a forum, or what forums have.
-
-    Of things that other pages have as well, as threads and topics, elements must name two.
-
-    >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
-    True
-    >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
-    [True, False]
-    """
-    address = page.url.partition("#")[0]
-    if _FORUM.search(address) or _COMMENTS_ALONE.search(address):
-        return True
-    nodes = page.nodes
-    top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())
-    weak: set[str] = set()
-    for number, (tag, name, classes, _) in enumerate(nodes.looks):
-        for found in _FORUM.finditer(f"{name} {classes}" if tag not in _OF_MENUS else ""):
-            if number in top or found[1] is None:
-                return True
-            weak.add(found[1].lower())
-    return len(weak) >= _ENOUGH

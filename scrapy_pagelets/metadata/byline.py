@@ -60,7 +60,10 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _NOBODY: Final = frozenset(
     "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody".split(",")
 )
-_NO_NAME: Final = frozenset("profile posts articles website homepage google facebook twitter linkedin view all".split())
+_NO_NAME: Final = frozenset(
+    "profile posts articles website homepage google facebook twitter linkedin view all online offline "
+    "log in login sign up register".split()
+)
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
@@ -238,12 +241,12 @@ def _changes_of(words: list[str]) -> list[bool]:
 
 def _author(page: Page, near: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
-    called = _called_author(page.nodes) if near else set()
+    called = called_author(page.nodes) if near else set()
     names = {name for leaf in near if (name := _named(page, leaf, near, called))}
     return names.pop() if len(names) == 1 else None
 
 
-def _called_author(nodes: NodeTable) -> set[int]:
+def called_author(nodes: NodeTable) -> set[int]:
     """The rows of the elements whose class or relation says author."""
     related = [(row, relation.lower()) for row, relation in nodes.relations.items()]
     named = [row for row, relation in related if "author" in relation and "author" in relation.split()]
@@ -274,9 +277,13 @@ def name_in(text: str) -> str | None:
     >>> name_in("Posted by Ana Bo"), name_in("Ana Bo"), name_in("4 March 2025")
     ('Ana Bo', 'Ana Bo', None)
     """
-    text = text.strip(_MARKS)
-    match = _signed(text)
-    return _name((match["name"] or match["other"]) if match else text)
+    return signed_name(text) or _name(text.strip(_MARKS))
+
+
+def signed_name(text: str) -> str | None:
+    """The name behind "by" in a text, with a date beside it or without one; None without it."""
+    match = _signed(text.strip(_MARKS))
+    return _name(match["name"] or match["other"]) if match else None
 
 
 def _is_inside(nodes: NodeTable, leaf: int, rows: set[int]) -> bool:
@@ -316,6 +323,11 @@ def _name(text: str) -> str | None:
     odd = "@" in cut or "://" in cut or _AROUND_DATE.issuperset(words) or _NO_NAME.issuperset(words)
     odd = odd or dates.find(cut, day_first=True) is not None or not is_name(cut)
     return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
+
+
+def is_between(text: str) -> bool:
+    """Return True for what stands between an author and a date: marks, and words as "by" and "on"."""
+    return _AROUND_DATE.issuperset(_WORD.findall(text.lower())) or _BY_ALONE.fullmatch(text.strip(_MARKS)) is not None
 
 
 def is_name(text: str) -> bool:

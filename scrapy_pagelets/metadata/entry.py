@@ -6,13 +6,11 @@ import re
 from functools import cached_property
 from typing import Final
 
-import numpy as np
-
 from scrapy_pagelets.metadata.byline import dates_told, machine_date, name_in
 from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.looks import COMMENT, COMMENTS, RELATED
-from scrapy_pagelets.page.nodes import TEXT, NodeTable, rows_with
+from scrapy_pagelets.page.looks import COMMENT, COMMENTS, ENTRY, RELATED
+from scrapy_pagelets.page.nodes import rows_named, rows_with
 from scrapy_pagelets.page.page import Page
 
 
@@ -20,7 +18,6 @@ def _class(names: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^|\s)(?:{names})(?:$|\s)", re.IGNORECASE)
 
 
-_ENTRY: Final = _class("hentry|h-entry")
 _PUBLISHED: Final = _class("published|dt-published")
 _UPDATED: Final = _class("updated|dt-updated")
 _AUTHOR: Final = _class("(?:(?:entry|post)-)?author|p-author")
@@ -65,7 +62,7 @@ class Entry:
     def _span(self) -> tuple[int, int] | None:
         """The first row of the entry, and the one behind it."""
         nodes = self._page.nodes
-        rows = _named(nodes, _ENTRY) if any("entry" in look[2] for look in nodes.looks) else []
+        rows = rows_with(nodes, ENTRY)
         spans = [(row, nodes.end.item(row)) for row in rows[: 2 * _MOST]]
         if self._headline is not None:  # the one entry of a tag, say, stands below the heading of the page
             spans = [(row, end) for row, end in spans if row < self._headline.row < end]
@@ -76,7 +73,7 @@ class Entry:
         if self._span is None:
             return []
         nodes, (first, end) = self._page.nodes, self._span
-        found = [row for row in _named(nodes, names) if first < row < end]
+        found = [row for row in rows_named(nodes, names) if first < row < end]
         others = [(row, nodes.end.item(row)) for row in rows_with(nodes, COMMENTS | COMMENT | RELATED) if row > first]
         return [row for row in found if not any(start <= row < stop for start, stop in others[:_MOST])][:_MOST]
 
@@ -93,12 +90,6 @@ class Entry:
     def _name(self, row: int) -> str | None:
         """The name in a mark: of hCard, or all that it has."""
         nodes = self._page.nodes
-        inner = next((each for each in _named(nodes, _NAME) if row <= each < nodes.end.item(row)), row)
+        inner = next((each for each in rows_named(nodes, _NAME) if row <= each < nodes.end.item(row)), row)
         leaves = nodes.leaves_of(inner)
         return name_in(" ".join(nodes.strings[leaves])) if leaves.stop - leaves.start <= _LEAVES else None
-
-
-def _named(nodes: NodeTable, names: re.Pattern[str]) -> list[int]:
-    """The rows of the elements whose class has one of some names, in document order."""
-    looks = [number for number, look in enumerate(nodes.looks) if look[2] and names.search(look[2])]
-    return list(np.flatnonzero(np.isin(nodes.look, looks) & (nodes.tag != TEXT)).tolist())

@@ -20,6 +20,7 @@ from scrapy_pagelets.metadata.byline import Byline, is_name
 from scrapy_pagelets.metadata.entry import Entry
 from scrapy_pagelets.metadata.habits import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Meta, Page
 from scrapy_pagelets.page.structured_data import (
@@ -72,6 +73,7 @@ class Metadata:
     #: of the article or product: its own name and those of its authors, and what it costs
     names: tuple[str, ...] = ()
     prices: tuple[str, ...] = ()
+    thread: Thread = NO_THREAD
 
 
 def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_KNOWN) -> Metadata:
@@ -97,18 +99,20 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     marked = page.microdata
     canonical = page.declared_canonical_url or ""
     told = _Told(page, objects, marked, canonical, habits)
-    entry, byline = Entry(page, headline, habits), Byline(page, headline, habits)
+    thread = thread_of(page, habits)
+    beside = Byline(page, None, habits) if thread.is_thread else Byline(page, headline, habits)
+    first, entry = thread.first or Post(), Entry(page, headline, habits)
     names, trail = _trail(page, objects, marked)
     fields = {
-        "author": told.author or _cleaned(entry.author or byline.author or "") or None,
-        "published": told.date("datePublished", _PUBLISHED) or entry.published or byline.published,
-        "modified": told.date("dateModified", _MODIFIED) or entry.modified or byline.modified,
+        "author": told.author or _cleaned(first.author or entry.author or beside.author or "") or None,
+        "published": told.date("datePublished", _PUBLISHED) or first.published or entry.published or beside.published,
+        "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
         "canonical": _web_address(page, canonical),
         "description": told.text("description", _DESCRIPTION),
         "image": told.image(),
         "breadcrumbs": names,
     }
-    return Metadata(fields, trail, tuple(told.names()), tuple(told.prices()))
+    return Metadata(fields, trail, tuple(told.names()), tuple(told.prices()), thread)
 
 
 class _Told:
