@@ -10,6 +10,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.metadata.forums import is_forum
+from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import line_numbers
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with
@@ -159,6 +160,25 @@ def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bo
     if found.any() and (nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page))):
         found[:] = False
     return found
+
+
+def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]:
+    """(m,) leaves of what a forum tells of the authors of the posts, and (m,) those with author and date of each post.
+
+    Only posts that are content by most of their words count. Author and date of a comment leave with it.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+    """
+    profiles, lines = np.zeros((2, len(keep)), np.bool_)
+    words = page.nodes.words
+    for post in thread.posts if thread.is_thread else ():
+        leaves = np.setdiff1d(post.leaves, post.profile + post.line)
+        if 2 * words[leaves[keep[leaves]]].sum() > words[leaves].sum():
+            profiles[[*post.profile]] = True
+            lines[[*post.line]] = True
+    return profiles & ~lines, lines
 
 
 def _sections(nodes: NodeTable) -> list[int]:

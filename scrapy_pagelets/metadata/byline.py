@@ -198,8 +198,10 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
         date, change = told
         return [(date, _BY_WORDS if _CHANGED.search(text) else change)]
     found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
+    if not found:
+        return []
     words = _words_around(text, found)
-    if not found or not _AROUND_DATE.issuperset(_WORD.findall(" ".join(words).lower())):
+    if not _AROUND_DATE.issuperset(_WORD.findall(" ".join(words).lower())):
         return []
     if len(found) == 1:
         return [(found[0][0], _BY_WORDS * any(map(_CHANGED.search, words)))]

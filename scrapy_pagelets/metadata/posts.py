@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice, pairwise
 from typing import Final
 
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
 from scrapy_pagelets.metadata.forums import is_discussion
 from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.page.looks import POST
-from scrapy_pagelets.page.nodes import rows_named, rows_with
+from scrapy_pagelets.page.nodes import TAG, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 
 #: Types of schema.org of posts and comments.
@@ -90,7 +91,8 @@ class Thread:
     @property
     def first(self) -> Post | None:
         """The post that began the thread; None without a thread, or if the page may have others before it."""
-        return self.posts[0] if self.is_thread and not self.posts[0].is_reply else None
+        first = self.posts[0] if self.is_thread else Post(is_reply=True)
+        return None if first.is_reply or not first.is_signed else first
 
 
 NO_THREAD: Final = Thread()
@@ -114,15 +116,14 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     [('Ana', '2024-05-01'), ('Ana', '2024-05-02')]
     """
     rows = _rows(page)
+    is_thread = bool(rows) and is_discussion(page)
+    looks = [page.nodes.looks[page.nodes.look.item(row)] for row in rows]
+    names = {row: f"{look[1]} {look[2]}" for row, look in zip(rows, looks, strict=True)}
+    rows = [row for row in rows if is_thread or _COMMENT.search(names[row])]
     if not rows:
-        return Thread()
-    is_thread = is_discussion(page)
-    names = [" ".join(page.nodes.looks[page.nodes.look.item(row)][1:3]) for row in rows]
-    if not is_thread:
-        rows = [row for row, name in zip(rows, names, strict=True) if _COMMENT.search(name)]
-        names = [name for name in names if _COMMENT.search(name)]
-    found = _Reader(page, habits).posts(rows, [bool(_IN_REPLY.search(name)) for name in names])
-    found = [post for post in found if post.author or post.published]
+        return NO_THREAD
+    in_reply = [bool(_IN_REPLY.search(names[row])) for row in rows]
+    found = [post for post in _Reader(page, habits).posts(rows, in_reply) if post.author or post.published]
     return Thread(tuple(_in_order(found) if is_thread else found), is_thread and bool(found))
 
 
@@ -149,13 +150,16 @@ class _Reader:
 
     def __init__(self, page: Page, habits: Habits) -> None:
         self._page, self._habits, nodes = page, habits, page.nodes
-        self._profiles = rows_named(nodes, _PROFILE)
-        self._in_profile = nodes.leaves_below(self._profiles)
-        links = (
-            row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if _OF_USER.search(href)
-        )
+        self._in_profile = nodes.leaves_below(rows_named(nodes, _PROFILE))
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
-        self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER), *links))
+        self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))
+        self._dated = dict(self._machine_dates())
+
+    @cached_property
+    def _linked(self) -> Bools:
+        """(m,) leaves of links to pages of users."""
+        links = zip(self._page.nodes.links.row.tolist(), self._page.nodes.links.href, strict=True)
+        return self._page.nodes.leaves_below(row for row, href in links if _OF_USER.search(href))
 
     def posts(self, rows: Sequence[int], in_reply: Sequence[bool]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
@@ -164,12 +168,15 @@ class _Reader:
         ends = np.searchsorted(owner[order], np.arange(-1, len(rows)), side="right").tolist()
         found = [self._read(Post(tuple(order[start:end].tolist()), is_reply=is_reply)) for (start, end), is_reply in
                  zip(pairwise(ends), in_reply, strict=True)]  # fmt: skip
-        parts = [[number for number in inner if not found[number].is_signed] for inner in _inner(above)]
+        inside = _inner(above)
+        parts = [[number for number in inner if not found[number].is_signed] for inner in inside]
         for number in range(len(rows) - 1, -1, -1):
             if not found[number].is_signed and len(parts[number]) == 1:
                 [part] = parts[number]
                 found[number] = self._joined(found[number], found[part])
                 found[part] = Post()
+            if not found[number].is_signed and sum(found[inner].is_signed for inner in inside[number]) > 1:
+                found[number] = Post()  # it holds posts, and is none
         for number, (one, other) in enumerate(pairwise([*found])):
             halves = (one.author is None) != (other.author is None) and (one.published is None) != (
                 other.published is None
@@ -215,27 +222,26 @@ class _Reader:
         marked = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._marked[leaf])
         called = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._names[leaf])
         signed = ((leaf, signed_name(strings[leaf])) for leaf in leaves)
-        named = ((leaf, name) for each in (marked, called, signed) for leaf, name in each)
+        linked = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._linked[leaf])
+        named = ((leaf, name) for each in (marked, called, linked, signed) for leaf, name in each)
         # A letter stands where others have a picture.
         return next(((leaf, name) for leaf, name in named if name and len(name) > 1), (-1, None))
 
     def _date(self, leaves: Sequence[int]) -> tuple[int, str | None]:
         """The first date that an attribute tells, else the first in words."""
         usable = [leaf for leaf in leaves if not self._is_of_author(leaf)]
-        machine = ((leaf, told) for leaf in usable if (told := self._machine_date(leaf)))
+        machine = ((leaf, self._dated[leaf]) for leaf in usable if leaf in self._dated)
         words = (
             (leaf, told) for leaf in usable for told, change in dates_told(self._page, leaf, self._habits) if not change
         )
         return next((found for each in (machine, words) for found in each), (-1, None))
 
-    def _machine_date(self, leaf: int) -> str | None:
+    def _machine_dates(self) -> Iterator[tuple[int, str]]:
+        """The dates of ``time`` and ``abbr`` elements, each with its first leaf, but for dates of a change."""
         nodes = self._page.nodes
-        row = nodes.leaves.item(leaf)
-        for _ in range(2):
-            row = nodes.parent.item(row)
-            if told := machine_date(self._page, row):
-                return told[0] if not told[1] else None
-        return None
+        for row in (*rows_tagged(nodes, TAG["time"]), *rows_tagged(nodes, TAG["abbr"])):
+            if (told := machine_date(self._page, row)) and not told[1]:
+                yield nodes.first_leaf.item(row), told[0]
 
     def _is_of_author(self, leaf: int) -> bool:
         """Whether a date is that of something else, as the label before it or its place says."""

@@ -312,8 +312,9 @@ def attributes_at(nodes: NodeTable, rows: Sequence[int], name: str) -> list[str]
 
 
 def rows_named(nodes: NodeTable, names: re.Pattern[str]) -> list[int]:
-    """Rows of the elements in whose id or classes a pattern is found, in document order."""
-    looks = [number for number, look in enumerate(nodes.looks) if names.search(f"{look[1]} {look[2]}")]
+    """Rows of the elements in whose classes a pattern is found, in document order."""
+    named = {classes for classes in {look[2] for look in nodes.looks} if names.search(classes)}
+    looks = [number for number, look in enumerate(nodes.looks) if look[2] in named] if named else []
     return list(np.flatnonzero(np.isin(nodes.look, looks) & (nodes.tag != TEXT)).tolist()) if looks else []
 
 
