@@ -39,9 +39,10 @@ class Decision:
 def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Collection[str] = (CONTENT,)) -> Decision:
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
-    What the page says of itself is content, author and date of each post of a thread among it; breadcrumbs that the page calls so, the comments of readers below an
-    article, the reviews of a product, signatures on forums, what the page says twice, and what `asides_of` and
-    `link_sections_of` find are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
+    What the page says of itself is content, author and date of each post of a thread among it; breadcrumbs that the
+    page calls so, the comments of readers below an article, the reviews of a product, signatures and profiles of
+    authors on forums, what the page says twice, and what `asides_of` and `link_sections_of` find are template.
+    ``benchmarks corrections`` tells what each is worth. Rules decide last.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from scrapy_pagelets.metadata.byline import called_author, dates_told, is_betwee
 from scrapy_pagelets.metadata.forums import is_discussion
 from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.page.looks import POST
-from scrapy_pagelets.page.nodes import TAG, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 
 #: Types of schema.org of posts and comments.
@@ -32,7 +32,7 @@ _USER: Final = re.compile(
     re.IGNORECASE,
 )
 _PROFILE: Final = re.compile(
-    r"(?:^|[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-user|postleft|"
+    r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-user|postleft|"
     r"c?author-?_?(?:pane|info|box|details))(?:$|[\s_-])",
     re.IGNORECASE,
 )
@@ -116,15 +116,23 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     [('Ana', '2024-05-01'), ('Ana', '2024-05-02')]
     """
     rows = _rows(page)
-    is_thread = bool(rows) and is_discussion(page)
     looks = [page.nodes.looks[page.nodes.look.item(row)] for row in rows]
     names = {row: f"{look[1]} {look[2]}" for row, look in zip(rows, looks, strict=True)}
-    rows = [row for row in rows if is_thread or _COMMENT.search(names[row])]
+    others = [row for row in rows if not _COMMENT.search(names[row])]
+    is_thread = bool(rows) and (is_discussion(page) or _have_profiles(page.nodes, others))
+    rows = rows if is_thread else [row for row in rows if _COMMENT.search(names[row])]
     if not rows:
         return NO_THREAD
     in_reply = [bool(_IN_REPLY.search(names[row])) for row in rows]
     found = [post for post in _Reader(page, habits).posts(rows, in_reply) if post.author or post.published]
     return Thread(tuple(_in_order(found) if is_thread else found), is_thread and bool(found))
+
+
+def _have_profiles(nodes: NodeTable, rows: Sequence[int]) -> bool:
+    """Whether two posts or more show the profile of their author, as on forums alone."""
+    profiles = rows_named(nodes, _PROFILE) if len(rows) > 1 else []
+    places = np.searchsorted(profiles, rows), np.searchsorted(profiles, nodes.end[list(rows)])
+    return int((places[0] < places[1]).sum()) > 1
 
 
 def _rows(page: Page) -> list[int]:
