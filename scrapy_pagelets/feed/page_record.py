@@ -117,6 +117,8 @@ class PageRecord:
     def chunks(self) -> list[dict[str, Any]]:
         """Pieces of the content for retrieval."""
         number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
+        for post, told in enumerate(self.decision.metadata.thread.posts):  # author and date stay with what they wrote
+            number |= dict.fromkeys(told.leaves, ~post)
         most, overlap = self.options.chunks, self.options.chunks_overlap
         return chunk_records(self.page, self._document, self.decision.templateness, most, overlap, number)
 

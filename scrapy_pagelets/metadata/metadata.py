@@ -102,7 +102,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     thread = thread_of(page, habits)
     beside = Byline(page, None, habits) if thread.is_thread else Byline(page, headline, habits)
     first, entry = thread.first or Post(), Entry(page, headline, habits)
-    names, trail = _trail(page, objects, marked)
+    names, trail = _trail(page, objects, marked, headline)
     fields = {
         "author": told.author or _cleaned(first.author or entry.author or beside.author or "") or None,
         "published": told.date("datePublished", _PUBLISHED) or first.published or entry.published or beside.published,
@@ -268,10 +268,12 @@ def _web_address(page: Page, address: str) -> str | None:
         return None
 
 
-def _trail(page: Page, objects: Sequence[Object], marked: Sequence[etree._Element]) -> tuple[list[str], Bools]:
+def _trail(
+    page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], headline: Headline | None
+) -> tuple[list[str], Bools]:
     """The breadcrumbs of JSON-LD, or those shown if they are more than one and JSON-LD tells less; and their leaves."""
     declared = breadcrumbs.declared_names(objects)
-    shown, leaves = breadcrumbs.shown(page, marked)
+    shown, leaves = breadcrumbs.shown(page, marked, headline)
     best = declared if len(declared) >= 2 or len(declared) >= len(shown) else shown
     names = [name for each in best if (name := _cleaned(each))]
     return names, leaves | breadcrumbs.leaves_of(page, declared) if declared else leaves
