@@ -27,8 +27,8 @@ _ICONS: Final = re.compile("[\ue000-\uf8ff]")
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
 #: Names of links that stand in a trail, or alone in its element, and are none of it.
 _NO_CRUMB: Final = re.compile(
-    r"(?:go )?back(?: to\b.*)?|search|menu|share|print|zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|volver"
-    r"(?: a\b.*)?|buscar|indietro|cerca|terug(?: naar\b.*)?|zoeken|wstecz|szukaj|назад|поиск",
+    r"(?:go )?back(?: to\b.*)?|search|menu|share|print|zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"
+    r"volver(?: a\b.*)?|buscar|indietro|cerca|terug(?: naar\b.*)?|zoeken|wstecz|szukaj|назад|поиск",
     re.IGNORECASE,
 )
 #: A trail has no more names and words than this; what has more is something else with the name of one.

@@ -13,6 +13,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
 from scrapy_pagelets.metadata.forums import is_discussion
 from scrapy_pagelets.metadata.habits import Habits
@@ -51,7 +52,7 @@ _NO_POST: Final = re.compile(
 _MOST: Final = 2000
 _DEEPEST: Final = 20
 #: Runs of text at the beginning and at the end of a post that may tell of it, and the words of a longer one.
-_FIRST, _LAST = 40, 10
+_FIRST, _LAST = 30, 6
 _LONG: Final = 15
 #: Elements from a name in microdata to that of the author whose it is.
 _ABOVE: Final = 3
@@ -92,7 +93,7 @@ class Thread:
     def first(self) -> Post | None:
         """The post that began the thread; None without a thread, or if the page may have others before it."""
         first = self.posts[0] if self.is_thread else Post(is_reply=True)
-        return None if first.is_reply or not first.is_signed else first
+        return None if first.is_reply else first
 
 
 NO_THREAD: Final = Thread()
@@ -237,12 +238,16 @@ class _Reader:
 
     def _date(self, leaves: Sequence[int]) -> tuple[int, str | None]:
         """The first date that an attribute tells, else the first in words."""
-        usable = [leaf for leaf in leaves if not self._is_of_author(leaf)]
-        machine = ((leaf, self._dated[leaf]) for leaf in usable if leaf in self._dated)
+        machine = ((leaf, self._dated[leaf]) for leaf in leaves if leaf in self._dated)
         words = (
-            (leaf, told) for leaf in usable for told, change in dates_told(self._page, leaf, self._habits) if not change
+            (leaf, told)
+            for leaf in leaves
+            if dates.has_year(self._page.nodes.strings[leaf])
+            for told, change in dates_told(self._page, leaf, self._habits)
+            if not change
         )
-        return next((found for each in (machine, words) for found in each), (-1, None))
+        found = (one for each in (machine, words) for one in each if not self._is_of_author(one[0]))
+        return next(found, (-1, None))
 
     def _machine_dates(self) -> Iterator[tuple[int, str]]:
         """The dates of ``time`` and ``abbr`` elements, each with its first leaf, but for dates of a change."""
