@@ -186,12 +186,10 @@ class _Reader:
                 found[part] = Post()
             if not found[number].is_signed and sum(found[inner].is_signed for inner in inside[number]) > 1:
                 found[number] = Post()  # it holds posts, and is none
-        for number, (one, other) in enumerate(pairwise([*found])):
-            halves = (one.author is None) != (other.author is None) and (one.published is None) != (
-                other.published is None
-            )
-            if halves and not (one.is_signed or other.is_signed) and above[number] == above[number + 1]:
-                found[number + 1], found[number] = self._joined(found[number], found[number + 1]), Post()
+        for number in range(1, len(rows)):
+            one, other = found[number - 1], found[number]
+            if _are_halves(one, other) and above[number - 1] == above[number]:
+                found[number], found[number - 1] = self._joined(one, other), Post()
         return found
 
     def _nested(self, rows: Sequence[int]) -> tuple[list[int], Ints]:
@@ -278,6 +276,12 @@ class _Reader:
         if 2 * words[inside].sum() > words[leaves].sum():
             return ()
         return tuple(leaf for leaf in inside.tolist() if leaf not in post.line)
+
+
+def _are_halves(one: Post, other: Post) -> bool:
+    """Whether one of two posts tells only an author and the other only a date."""
+    told = {(post.author is None, post.published is None) for post in (one, other)}
+    return told == {(True, False), (False, True)}
 
 
 def _inner(above: Sequence[int]) -> list[list[int]]:

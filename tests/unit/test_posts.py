@@ -10,6 +10,7 @@ from scrapy_pagelets.metadata.posts import thread_of
 from scrapy_pagelets.page.page import Page
 
 BODY = "<p>" + "Here somebody says what he thinks of green tea, and he goes on and on. " * 4
+OTHER = "<p>" + "Another one answers that he likes coffee better, which nobody here had asked him at all. " * 4
 FORUM, ARTICLE = "http://a.example/forum/tea", "http://a.example/tea"
 
 
@@ -32,12 +33,12 @@ XENFORO = (
     "<div class=message-main><time datetime=2018-11-1{0}>then</time><div class=message-userContent>{2}</div></div></article>"
 )
 BBPRESS = (
-    "<div id=post-{0}00 class=bbp-reply-header><span>November 1{0}, 2018 at 9:10 am</span></div><div class='post-{0}00'>"
-    "<div class=bbp-reply-author><a class=bbp-author-name>user{0}</a></div><div>{2}</div></div>"
+    "<div id=post-{0}00 class=bbp-reply-header><span>November 1{0}, 2018 at 9:10 am</span></div>"
+    "<div class='post-{0}00'><div class=bbp-reply-author><a class=bbp-author-name>user{0}</a></div><div>{2}</div></div>"
 )
 MICRODATA = (
-    "<div itemscope itemtype='http://schema.org/Answer'>{2}<div itemprop=author itemscope><span itemprop=name>user{0}</span>"
-    "</div><time itemprop=dateCreated datetime=2018-11-1{0}>then</time></div>"
+    "<div itemscope itemtype='http://schema.org/Answer'>{2}<div itemprop=author itemscope>"
+    "<span itemprop=name>user{0}</span></div><time itemprop=dateCreated datetime=2018-11-1{0}>then</time></div>"
 )
 TWO = [("user1", "2018-11-11"), ("user2", "2018-11-12")]
 
@@ -77,7 +78,7 @@ def record(html: str, url: str) -> PageRecord:
 
 
 def test_a_thread_keeps_author_and_date_of_each_post_and_no_profile():
-    html = "<title>Tea</title><h1>Tea</h1>" + PHPBB.format(1, 9, BODY) + PHPBB.format(2, 8, BODY)
+    html = "<title>Tea</title><h1>Tea</h1>" + PHPBB.format(1, 9, BODY) + PHPBB.format(2, 8, OTHER)
     found = record(html, FORUM)
     fields = found.decision.metadata.fields
     assert (fields["author"], fields["published"]) == TWO[0]
