@@ -15,6 +15,7 @@ from scrapy_pagelets.feed.feed_schema import (
     FEED,
     LINK,
     PAGELET,
+    POST,
     TEMPLATE,
     TEMPLATE_LINK,
     TEMPLATES,
@@ -30,7 +31,7 @@ HEAD = "| field | type | meaning |\n|---|---|---|\n"
 PAGE = Page.parse(b"<ul><li><a href=/>Home</a></ul><p>Some words with <a href=/b>a link</a>.", "http://h/a")
 
 
-TABLES = (FEED, PAGELET, LINK, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
+TABLES = (FEED, PAGELET, LINK, POST, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
 
 
 def rows(fields: tuple[FeedField, ...]) -> str:

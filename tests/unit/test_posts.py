@@ -21,16 +21,17 @@ def told(html: str, url: str = FORUM) -> list[tuple[str | None, str | None]]:
 
 PHPBB = (
     "<div id=p{0} class='post has-profile'><dl class=postprofile><dt><a class=username href=m{0}>user{0}</a>"
-    "<dd>Expert<dd><b>Joined:</b> 0{1} Oct 2010</dl><div class=postbody><p class=author>by <b><a class=username href=m{0}>"
-    "user{0}</a></b> » 1{0} Nov 2018 09:10</p>{2}</div></div>"
+    "<dd>Expert<dd><b>Joined:</b> 0{1} Oct 2010</dl><div class=postbody><p class=author>by <b>"
+    "<a class=username href=m{0}>user{0}</a></b> » 1{0} Nov 2018 09:10</p>{2}</div></div>"
 )
 FLUXBB = (
-    "<div id=p{0} class=blockpost><h2><a href=#p{0}>2018-11-1{0} 09:10</a></h2><div class=postleft><dl><dt><b>user{0}</b>"
-    "<dd>Registered: 2010-10-0{1}</dl></div><div class=postright>{2}</div></div>"
+    "<div id=p{0} class=blockpost><h2><a href=#p{0}>2018-11-1{0} 09:10</a></h2><div class=postleft><dl>"
+    "<dt><b>user{0}</b><dd>Registered: 2010-10-0{1}</dl></div><div class=postright>{2}</div></div>"
 )
 XENFORO = (
-    "<article id=js-post-{0} class='message message--post'><div class=message-user><b>U</b><a class=username>user{0}</a></div>"
-    "<div class=message-main><time datetime=2018-11-1{0}>then</time><div class=message-userContent>{2}</div></div></article>"
+    "<article id=js-post-{0} class='message message--post'><div class=message-user><b>U</b>"
+    "<a class=username>user{0}</a></div><div class=message-main><time datetime=2018-11-1{0}>then</time>"
+    "<div class=message-userContent>{2}</div></div></article>"
 )
 BBPRESS = (
     "<div id=post-{0}00 class=bbp-reply-header><span>November 1{0}, 2018 at 9:10 am</span></div>"
