@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 #: Field -> its alternative name, for items whose spider has set the field; for other fields it is ``page_<name>``.
 _ALTERNATIVES: Final = {"text": "content"}
 #: Fields that the types of items may lack without a warning.
-_OPTIONAL: Final = frozenset(("headline", "comments", "content_hash", "robots", *TOLD))
+_OPTIONAL: Final = frozenset(("headline", "comments", "posts", "content_hash", "robots", *TOLD))
 _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
 #: What a crawl has warned of.
 _warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()

@@ -35,7 +35,7 @@ SOURCES: Final = pa.schema({"source": _WHOLE, "path": _TEXT, "offsets": pa.list_
 #: A page as it was received; or, with ``skipped``, what was left out of a source, as JSON.
 RAW: Final = pa.schema(
     {"page": _WHOLE, "site": _TEXT, "bucket": pa.int32(), "key": _WHOLE, "url": _TEXT, "fetched_at": _TEXT,
-     "content_type": _TEXT, "robots": _TEXT, "body": pa.binary(), "skipped": _TEXT}
+     "content_type": _TEXT, "link": _TEXT, "robots": _TEXT, "body": pa.binary(), "skipped": _TEXT}
 )  # fmt: skip
 #: What was learnt of a site, or of a part of it.
 COUNTS: Final = pa.schema({"site": _TEXT, "part": _WHOLE, "counts": pa.binary()})

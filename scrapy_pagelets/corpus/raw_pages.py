@@ -85,6 +85,7 @@ def _row(page: int, record: Record, started: str) -> dict[str, Any]:
         "url": record.url,
         "fetched_at": record.fetched_at or _date(record) or started,
         "content_type": record.headers.get("Content-Type", [""])[0],
+        "link": ", ".join(record.headers.get("Link", [])),
         "robots": ", ".join(record.headers.get("X-Robots-Tag", ())),
         "body": record.body,
         "skipped": None,

@@ -47,7 +47,7 @@ _SHOWN: Final = 200
 _NOT_TO_BE_INDEXED: Final = "it asks not to be indexed, and PAGELETS_ROBOTS is obey"
 Rows = dict[str, list[dict[str, Any]]]
 #: Tables of a site, and those whose last columns count the pages of each class.
-_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
+_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape", "told")
 _BY_CLASS: Final = ("text", "path")
 
 
@@ -218,7 +218,8 @@ def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
     ------
     TooLarge : if the page exceeds the limits
     """
-    page = with_data(Page.parse(row["body"], row["url"], row["content_type"], options.limits))
+    content_type, link = row["content_type"], row["link"] or ""
+    page = with_data(Page.parse(row["body"], row["url"], content_type, options.limits, link))
     page = _rules(options.rules, options.started).mark(page)
     return marked(page, row["body"], row["robots"] or "", obey=options.robots == OBEY)
 

@@ -49,19 +49,19 @@ SAMPLE: Final = """
     ) ranked WHERE place <= {sample}
 """
 SAMPLED: Final = """
-    SELECT s.site, s.part, s.page, r.url, r.content_type, r.robots, r.body FROM sample s
+    SELECT s.site, s.part, s.page, r.url, r.content_type, r.link, r.robots, r.body FROM sample s
     JOIN raw r ON r.page = s.page AND r.site = s.site
 """
 #: Pages of small sites in some buckets, and those of some chunks of large sites; the first page of a chunk brings what
 #: was learnt of its site.
 SMALL: Final = """
-    SELECT r.site, CAST(0 AS BIGINT) AS chunk, r.page, r.url, r.fetched_at, r.content_type, r.robots, r.body,
+    SELECT r.site, CAST(0 AS BIGINT) AS chunk, r.page, r.url, r.fetched_at, r.content_type, r.link, r.robots, r.body,
            CAST(NULL AS {binary}) AS counts
     FROM raw r LEFT JOIN large_sites l ON l.site = r.site
     WHERE l.site IS NULL AND r.bucket BETWEEN {first} AND {last}
 """
 LARGE: Final = """
-    SELECT p.site, p.chunk, p.page, r.url, r.fetched_at, r.content_type, r.robots, r.body, c.counts
+    SELECT p.site, p.chunk, p.page, r.url, r.fetched_at, r.content_type, r.link, r.robots, r.body, c.counts
     FROM places p JOIN raw r ON r.page = p.page AND r.site = p.site
     LEFT JOIN site_counts c ON c.site = p.site AND p.nth = 0
     WHERE p.chunk BETWEEN {first} AND {last} AND r.bucket IN ({buckets})

@@ -3,7 +3,6 @@ bylines, what leads to other posts and further pages, menus, buttons at code, fo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import takewhile
@@ -12,6 +11,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.metadata.forums import is_forum
+from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page import looks, placing
 from scrapy_pagelets.page.code import line_numbers
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with, tags_of
@@ -41,18 +42,8 @@ _LEVELS: Final = 4
 _SHORT: Final = 40
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 3
-# Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
-_FORUM: Final = re.compile(
-    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
-    re.IGNORECASE,
-)
-_COMMENTS_ALONE: Final = re.compile(r"/comments(?:/|$)", re.IGNORECASE)
-#: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
-_ENOUGH: Final = 2
 #: Share of the words of the content in the element that has it.
 _MOST: Final = 0.8
-#: Elements of menus, which lead to the forum of a site from everywhere.
-_OF_MENUS: Final = ("a", "li", "ul", "nav", "span")
 #: Words of content that the page must have besides the comments, or they are what it is about.
 _ARTICLE: Final = 20
 
@@ -208,7 +199,9 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     """
     nodes = page.nodes
     found = nodes.leaves_below((*_sections(nodes), *(rows_with(nodes, looks.REVIEWS) if is_product else ())))
-    if found.any() and (is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page, keep, found)):
+    if found.any() and (
+        is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page, _near(nodes, keep, found))
+    ):
         found[:] = False
     return found
 
@@ -227,10 +220,29 @@ def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bo
     nodes = page.nodes
     found = nodes.leaves_below(rows_with(nodes, looks.SIGNATURE))
     if found.any() and (
-        nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page, keep, found))
+        nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page, _near(nodes, keep, found)))
     ):
         found[:] = False
     return found
+
+
+def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]:
+    """(m,) leaves of what a forum tells of the authors of the posts, and (m,) those with author and date of each post.
+
+    Only posts that are content by most of their words count. Author and date of a comment leave with it.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+    """
+    profiles, lines = np.zeros((2, len(keep)), np.bool_)
+    words = page.nodes.words
+    for post in thread.posts if thread.is_thread else ():
+        leaves = np.setdiff1d(post.leaves, post.profile + post.line)
+        if 2 * words[leaves[keep[leaves]]].sum() > words[leaves].sum():
+            profiles[[*post.profile]] = True
+            lines[[*post.line]] = True
+    return profiles & ~lines, lines
 
 
 def _sections(nodes: NodeTable) -> list[int]:
@@ -242,41 +254,6 @@ def _sections(nodes: NodeTable) -> list[int]:
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
     return [section for section, begin, end in zip(sections, begins, ends, strict=True) if begin < end]
-
-
-def is_forum(page: Page, keep: Bools, answers: Bools) -> bool:
-    """Return True if the address of a page, the look of its body or elements name a forum, or what forums have.
-
-    The elements must stand with the content: any page may show the latest topics of a forum beside its text. Of things
-    that other pages have as well, as threads and topics, they must name two.
-
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-    answers : (m,) the leaves of what may be posts of the forum, or comments
-
-    Examples
-    --------
-    >>> keep, answers = np.ones(1, np.bool_), np.zeros(1, np.bool_)
-    >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"), keep, answers)
-    True
-    >>> page = b"<body><p class=thread-odd>Hello"
-    >>> [is_forum(Page.parse(page, f"http://a/{name}"), keep, answers) for name in ("topics", "1")]
-    [True, False]
-    """
-    address = page.url.partition("#")[0]
-    if _FORUM.search(address) or _COMMENTS_ALONE.search(address):
-        return True
-    nodes = page.nodes
-    top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())
-    near = set(nodes.look[_near(nodes, keep, answers)].tolist())
-    weak: set[str] = set()
-    for number, (tag, name, classes, _) in enumerate(nodes.looks):
-        for found in _FORUM.finditer(f"{name} {classes}" if tag not in _OF_MENUS and number in near | top else ""):
-            if number in top or found[1] is None:
-                return True
-            weak.add(found[1].lower())
-    return len(weak) >= _ENOUGH
 
 
 def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of
+from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
 from scrapy_pagelets.decision.content import corrected, said_of_itself
 from scrapy_pagelets.decision.items import decided_together
 from scrapy_pagelets.decision.lone_headings import lone_headings_of
@@ -42,10 +42,10 @@ class Decision:
 def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Collection[str] = (CONTENT,)) -> Decision:
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
-    What the page says of itself is content; breadcrumbs that the page calls so, the comments of readers below an
-    article, the reviews of a product, signatures on forums, what the page says twice, and what `asides_of`,
-    `link_sections_of` and `lone_headings_of` find are template. ``benchmarks corrections`` tells what each is worth.
-    Rules decide last.
+    What the page says of itself is content, author and date of each post of a thread among it; breadcrumbs that the
+    page calls so, the comments of readers below an article, the reviews of a product, signatures and profiles of
+    authors on forums, what the page says twice, and what `asides_of`, `link_sections_of` and `lone_headings_of` find
+    are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     """
     alike, others = site.pages_alike(page), site.pages - 1
     headline = headline_of(page, alike, others, named=page.marks.headline)
-    told = metadata_of(page, headline)
+    told = metadata_of(page, headline, site.habits(page))
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
         found = corrected(page.nodes, decided_together(page.nodes, site.templateness(page)), headline)
@@ -73,12 +73,15 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         comments = comments_of(page, kept, is_product=kinds["product"], is_discussion=kinds["discussion"])
         sections, trails = link_sections_of(page, alike, others), rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
-        for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails), (METADATA, told.trail)):
+        profiles, lines = signed_posts(page, told.thread, kept)
+        for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails | told.trail | profiles)):
             named[leaves] = ROLES.index(role)
         found[
             comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         ] = 1
         found[page.nodes.leaves_below(headline.banners if headline else ())] = 1
+        found[profiles] = 1
+        found[lines] = 0
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
         own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
         found[lone_headings_of(page.nodes, ~is_template(found), alike, others) & ~own] = 1

@@ -18,6 +18,7 @@ from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
 from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of
 from scrapy_pagelets.evidence.picture_keys import pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
+from scrapy_pagelets.metadata.habits import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
 
 #: Other pages with a picture from which on it may be template.
@@ -196,6 +197,13 @@ class Site(Unsaved[Observation]):
         with self.lock:
             pages = self.counts.showing(pictures, self.learnt.knows(page))
             return pictures.rows[pages >= max(_ALIKE, (self.pages - 1) / 2)]
+
+    def habits(self, page: Page) -> Habits:
+        """What the pages of the site tell alike, of what a page asks for."""
+        keys = keys_asked(page)
+        with self.lock:
+            told = self.counts.tables["told"][np.array(keys, np.int64)][:, 0]
+            return Habits(self.pages, dict(zip(keys, told.tolist(), strict=True)))
 
     def in_subdigraph_template(self, page: Page) -> Bools:
         """(m,) whether each leaf is in the template of a complete subdigraph; no leaf if the site has none.

@@ -92,15 +92,15 @@ def _record(
         "url": places.url(chunk.first),
         "headings": list(chunk.headings),
         "markdown": markdown,
-        "xpaths": _xpaths(page, leaves),
+        "xpaths": xpaths_of(page, leaves),
         "words": chunk.words,
         "tokens": tokenizer(markdown),
         "templateness": round(float(mean), 3),
     }
 
 
-def _xpaths(page: Page, leaves: Ints) -> list[str]:
-    """Paths of the fewest nodes with exactly these leaves; of a rendered page, in the page as received."""
+def xpaths_of(page: Page, leaves: Ints) -> list[str]:
+    """Return the paths of the fewest nodes with exactly these leaves; of a rendered page, in the page as received."""
     if page.source is None:
         return paths_of(page.nodes, leaves)
     received = page.received[leaves]

@@ -203,6 +203,7 @@ class Counts:
             "links": 1,
             "target": 1,
             "shape": 1 + CLASSIFIERS,
+            "told": 1,
         }
     )
 

@@ -27,6 +27,7 @@ from scrapy_pagelets.evidence.class_template import (
 from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of
 from scrapy_pagelets.evidence.menu_links import link_targets
 from scrapy_pagelets.evidence.picture_keys import pictures_of
+from scrapy_pagelets.metadata.habits import keys_told
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
@@ -73,6 +74,7 @@ class Observation:
     outline : see the function ``outline``
     links : keys of the pages that it links to
     fragments : its contribution to the counts; None for a copy of a page that was counted
+    told : keys of what other pages may tell alike, see `habits.keys_told`
     source : the page, if it is kept for subdigraphs
     """
 
@@ -81,6 +83,7 @@ class Observation:
     outline: frozenset[int]
     links: frozenset[int]
     fragments: Fragments | None
+    told: list[int]
     source: KeptPage | None = None
 
     @classmethod
@@ -97,6 +100,7 @@ class Observation:
             outline=outline(page.nodes),
             links=link_targets(page),
             fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds, pictures_of(page).keys),
+            told=keys_told(page),
         )
 
 
@@ -188,6 +192,7 @@ class SiteCounts:
         if observation.fragments is not None and observation.body not in self.bodies:
             page_class.pages += 1
             self.counts.add(observation.fragments, page_class.number)
+            self.counts.tables["told"].add(np.array(observation.told, np.int64), np.ones(1))
         self.bodies.add(observation.body)
         self.seen.add(observation.key, page_class.number)
         self.links[observation.key] = observation.links

@@ -118,6 +118,13 @@ CHUNK: Final = (
     ),
     FeedField("templateness", "0 to 1, the mean over its words", "number"),
 )
+#: Made by ``PageRecord.posts``.
+POST: Final = (
+    FeedField("author", "who wrote it, as the page says", nullable=True),
+    FeedField("published", "when, as `published` of the page", nullable=True),
+    FeedField("role", "what it is: `content` or `comments`"),
+    FeedField("xpaths", "paths, as in pagelets, to its text", listed=True),
+)
 #: Made by ``PageRecord.template``.
 TEMPLATE: Final = (
     FeedField("id", "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl"),
@@ -222,6 +229,13 @@ _FORMS: Final = (
 _COMMENTS: Final = FeedField(
     "comments", "what readers say of the page, as text; null if they say nothing, or if it is content", nullable=True
 )
+_POSTS: Final = FeedField(
+    "posts",
+    "the posts of a thread, or the comments of readers, that tell their author or date, see below; `[]` without any",
+    "object",
+    listed=True,
+    parts=POST,
+)
 _REGIONS: Final = (FeedField("pagelets", "regions of the page, see below", "object", listed=True, parts=PAGELET),)
 _OF_CLASS: Final = FeedField(
     "template", "the template of the page, see below; null if none is known", "object", nullable=True, parts=TEMPLATE
@@ -257,7 +271,7 @@ _CHANGE: Final = (
 #: The fields of a line, in their order.
 FEED: Final = (
     *_set_by(PAGE, _OF_PAGE),
-    *_set_by(STRIP, (*_FORMS, _COMMENTS)),
+    *_set_by(STRIP, (*_FORMS, _COMMENTS, _POSTS)),
     *_set_by(SEGMENT, _REGIONS),
     *_set_by(STRIP, (_OF_CLASS,)),
     *_set_by(DUPLICATES, _NEAR),

@@ -8,11 +8,13 @@ from functools import cached_property
 from threading import RLock
 from typing import Any, Self
 
+import numpy as np
+
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.decision.decision import Decision
 from scrapy_pagelets.document.blocks import Block, Switches
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.chunking import chunk_records
+from scrapy_pagelets.document.chunking import chunk_records, xpaths_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.document.tokens import tokenizer_of
 from scrapy_pagelets.evidence.site_counts import PageClass
@@ -20,7 +22,7 @@ from scrapy_pagelets.feed.content_words import content_hash, content_of
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import COMMENTS, CONTENT, ROLES
+from scrapy_pagelets.page.roles import COMMENTS, CONTENT, ROLES, role_of
 from scrapy_pagelets.page.text import cleaned, plain
 from scrapy_pagelets.papers.methods import METHODS, labels_of
 
@@ -98,6 +100,19 @@ class PageRecord:
         return plain(self.page.nodes, self.decision.roles == ROLES.index(COMMENTS)) or None
 
     @property
+    def posts(self) -> list[dict[str, Any]]:
+        """The posts of a thread, or the comments of readers: who wrote each of them, and when."""
+        page, decision = self.page, self.decision
+        leaves = [np.array(post.leaves, np.int64) for post in decision.metadata.thread.posts]
+        means = [float(np.average(decision.templateness[own], weights=page.nodes.words[own] + 1)) for own in leaves]
+        roles = [role_of(page.nodes, own, mean, decision.roles) for own, mean in zip(leaves, means, strict=True)]
+        return [
+            {"author": post.author, "published": post.published, "role": role, "xpaths": xpaths_of(page, own)}
+            for post, role, own in zip(decision.metadata.thread.posts, roles, leaves, strict=True)
+            if role in (CONTENT, COMMENTS)
+        ]
+
+    @property
     def markdown(self) -> str:
         """The content as Markdown."""
         return markdown_of(self._document)
@@ -111,6 +126,8 @@ class PageRecord:
     def chunks(self) -> list[dict[str, Any]]:
         """Pieces of the content for retrieval."""
         number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
+        for post, told in enumerate(self.decision.metadata.thread.posts):  # author and date stay with what they wrote
+            number |= dict.fromkeys(told.leaves, ~post)
         options = self.options
         limits = options.chunks, options.chunks_overlap, number, options.chunks_tokens, tokenizer_of(options.tokenizer)
         records = chunk_records(self.page, self._document, self.decision.templateness, *limits)

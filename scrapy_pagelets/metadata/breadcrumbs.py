@@ -25,6 +25,12 @@ _MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶❯⟩∕::,"
 #: Characters of icon fonts.
 _ICONS: Final = re.compile("[\ue000-\uf8ff]")
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
+#: Names of links that stand in a trail, or alone in its element, and are none of it.
+_NO_CRUMB: Final = re.compile(
+    r"(?:go )?back(?: to\b.*)?|search|menu|share|print|zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"
+    r"volver(?: a\b.*)?|buscar|indietro|cerca|terug(?: naar\b.*)?|zoeken|wstecz|szukaj|назад|поиск",
+    re.IGNORECASE,
+)
 #: A trail has no more names and words than this; what has more is something else with the name of one.
 _MOST_NAMES: Final = 15
 _MOST_WORDS: Final = 80
@@ -56,16 +62,18 @@ def _name(item: Object) -> str:
     return next((each.strip()[:_LONGEST] for each in candidates if isinstance(each, str) and each.strip()), "")
 
 
-def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bools]:
+def shown(page: Page, marked: Iterable[etree._Element], headline: Headline | None) -> tuple[list[str], Bools]:
     """Return the names of the breadcrumbs that the page shows, [] without any, and the leaves of sure ones, (m,).
 
     An element is a trail if its class, id, label or type says so, and if it has links, few words and no heading. The
-    names are those of the longest. A label (``aria-label``) or type (``BreadcrumbList``) is sure. A class is not: on
-    some sites the last name is the only heading of the page.
+    names are those of the longest, without links such as "Back" and "Search". A label (``aria-label``) or type
+    (``BreadcrumbList``) is sure. So is a class if the page has its own heading elsewhere: on some sites the last name
+    is the only heading of the page.
 
     Parameters
     ----------
     marked : the elements with microdata
+    headline : the page's own heading
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
@@ -78,8 +86,9 @@ def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bool
         end = int(nodes.end[row])
         names = list(_shown_names(page, first, last))
         if 1 <= len(names) <= _MOST_NAMES:
-            mask[first:last] = any(row <= other < end for other in sure)
-            best = max(best, names, key=len)
+            has_heading = headline is None or row <= headline.row < end
+            mask[first:last] = any(row <= other < end for other in sure) or not has_heading
+            best = max(best, [name for name in names if not _NO_CRUMB.fullmatch(name)], key=len)
     return best, mask
 
 

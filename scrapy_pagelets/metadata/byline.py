@@ -9,12 +9,14 @@ from itertools import takewhile
 from typing import Final
 
 from scrapy_pagelets.metadata import dates
+from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import AUTHOR, HEADING
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, leaves_beginning, rows_with
 from scrapy_pagelets.page.page import Page
 
-_TIME: Final = TAG["time"]
+#: Attributes with the date of an element, by its tag.
+_ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title"}
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
@@ -30,21 +32,38 @@ _BY: Final = (
 _BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
 _BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 _CHANGED: Final = re.compile(
-    r"updat|modif|edited|revised|reviewed|changed|aktualisiert|geändert|mis à jour|actualizad|atualizad|aggiornat|"
-    r"bijgewerkt|обновлен|更新",
+    r"updat|modif|edited|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|actualiza|"
+    r"atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
     re.IGNORECASE,
 )
+#: Words that tell what a date is of.
+_SAYS: Final = re.compile(
+    rf"{_CHANGED.pattern}|publi|post|creat|written|released|veröffentlicht|erstellt|опублик|発行|公開|投稿|发布|发表",
+    re.IGNORECASE,
+)
+#: What says that a date is of a change: its class, or words.
+_BY_CLASS, _BY_WORDS = 1, 2
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
     "at am pm on the um uhr à le el il de date posted published publish written created released submitted last update "
     "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
     "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
-    "publicado publié veröffentlicht aktualisiert geändert stand mis mise jour actualizado atualizado pubblicato "
-    "aggiornato 投稿日 公開日 更新日 発行日 发布于 发表于 更新于".split()
+    "first originally initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert "
+    "zuletzt letzte letzter aktualisierung änderung stand mis mise jour modifié créé dernière última actualización "
+    "actualizado modificado em atualizado atualização il pubblicato aggiornato ultimo aggiornamento op gepubliceerd "
+    "bijgewerkt gewijzigd laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano "
+    "zaktualizowano publikováno aktualizováno опубликовано обновлено изменено "
+    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于".split()
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
-#: Words of links beside the name of an author. A text of these alone is not a name.
-_NO_NAME: Final = frozenset("profile posts articles website homepage google facebook twitter linkedin view all".split())
+#: What software writes that knows no author.
+_NOBODY: Final = frozenset(
+    "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody".split(",")
+)
+_NO_NAME: Final = frozenset(
+    "profile posts articles website homepage google facebook twitter linkedin view all online offline "
+    "log in login sign up register".split()
+)
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
@@ -67,10 +86,12 @@ class Byline:
     ----------
     page : the page
     headline : its own heading
+    habits : what the pages of its site tell alike
     """
 
-    def __init__(self, page: Page, headline: Headline | None) -> None:
+    def __init__(self, page: Page, headline: Headline | None, habits: Habits) -> None:
         self._page = page
+        self._habits = habits
         self._heading = page.nodes.leaves_of(headline.row) if headline else None
 
     @cached_property
@@ -89,7 +110,7 @@ class Byline:
     @cached_property
     def modified(self) -> str | None:
         """The first date of a change, or that of the last change, in ISO 8601."""
-        changes = set() if self._dates[1] else set(_changes(self._page))
+        changes = set() if self._dates[1] else set(_changes(self._page, self._habits))
         return changes.pop() if len(changes) == 1 else self._dates[1]
 
     @cached_property
@@ -98,7 +119,7 @@ class Byline:
 
     @cached_property
     def _dates(self) -> tuple[str | None, str | None, list[int]]:
-        return _dates(self._page, self._near)
+        return _dates(self._page, self._near, self._habits)
 
 
 def _near(page: Page, heading: slice) -> list[int]:
@@ -112,7 +133,7 @@ def _near(page: Page, heading: slice) -> list[int]:
             if nodes.anchor[nodes.leaves[leaf]] and len(found) <= _FEW:
                 return []
             break
-        if words[leaf] >= _LONG:
+        if words[leaf] >= _LONG and (words[leaf] >= 2 * _LONG or len(dates.find_all(nodes.strings[leaf], True)) < 2):
             break
         found.append(leaf)
     for leaf in range(start - 1, max(start - 1 - _BEFORE, -1), -1):
@@ -129,48 +150,105 @@ def _in_headings(nodes: NodeTable, start: int, stop: int) -> set[int]:
     return {leaf for span in near for leaf in range(span.start, min(span.stop, span.start + _LONG))}
 
 
-def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[int]]:
+def _dates(page: Page, near: list[int], habits: Habits) -> tuple[str | None, str | None, list[int]]:
     """The first dates of publication and of change, and their leaves."""
     published = modified = None
-    leaves = []
+    leaves, is_sure = [], False
     for leaf in near:
         text = page.nodes.strings[leaf]
-        date, label = _date(page, leaf, text)
-        if date is None:
-            continue
-        if not _BY_NAME.fullmatch(text.strip(_MARKS)):  # "By Ana Bo, 20 November 2026" tells both
+        told = dates_told(page, leaf, habits)
+        if told and not _signed(text.strip(_MARKS)):  # "By Ana Bo, 20 November 2026" tells both
             leaves.append(leaf)
-        before = page.nodes.strings[leaf - 1] if leaf and page.nodes.words[leaf - 1] <= 4 else ""
-        if _CHANGED.search(label) or (_CHANGED.search(before) and dates.find(before) is None):
-            modified = modified or date
-        else:
-            published = published or date
+        for date, change in told:
+            if change or _is_change(page, leaf, near):
+                is_sure |= change != _BY_CLASS
+                modified = modified or date
+            else:
+                published = published or date
+    if published is None and not is_sure:  # hAtom demands the class, even of what was never changed
+        return modified, None, leaves
     return published, modified, leaves
 
 
-def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
-    """The date that a leaf tells and the words around it; None if it has others than those and a name behind "by"."""
-    row = page.nodes.parent.item(page.nodes.leaves.item(leaf))
-    if page.nodes.tag.item(row) == _TIME and (told := dates.iso(attributes_at(page.nodes, [row], "datetime")[0])):
-        return told, text
-    found = dates.find(text, page.language) if dates.has_year(text) else None
-    if found is None:
-        return None, ""
-    before, signature = text[: found[1]], _before_date(text, found[1])
-    if _BY_NAME.fullmatch(signature) and "," not in signature:
-        before = ""
-    around = f"{before} {text[found[2] :]}"
-    return (found[0], around) if _AROUND_DATE.issuperset(_WORD.findall(around.lower())) else (None, "")
+def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
+    """Whether the label before a date is that of a change; of two labels before two dates, each has its own."""
+    last, other, third = (_label(page, leaf - place) for place in (1, 2, 3))
+    is_first = bool(last and other) and leaf + 1 in near and dates.has_year(page.nodes.strings[leaf + 1])
+    is_second = bool(not last and other and third)
+    return bool(_CHANGED.search(other if is_first or is_second or not _SAYS.search(last) else last))
+
+
+def _label(page: Page, leaf: int) -> str:
+    """A leaf that is the label of a date, as its few words say; "" for others."""
+    if leaf < 0 or page.nodes.words.item(leaf) > _FEW + 1:
+        return ""
+    text = page.nodes.strings[leaf]
+    is_label = _AROUND_DATE.issuperset(_WORD.findall(text.lower())) or _CHANGED.search(text)
+    return text if is_label and any(map(str.isalpha, text)) and dates.find(text) is None else ""
+
+
+def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
+    """The dates that a leaf tells, each with what says that it is of a change: nothing, ``_BY_CLASS``, ``_BY_WORDS``.
+
+    There are none if it has other words than those around dates and a name behind "by", or two dates that nothing tells
+    apart: these are often the first and the last day of something.
+    """
+    text = page.nodes.strings[leaf]
+    if told := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf))):
+        date, change = told
+        return [(date, _BY_WORDS if _CHANGED.search(text) else change)]
+    found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
+    if not found:
+        return []
+    words = _words_around(text, found)
+    if not _AROUND_DATE.issuperset(_WORD.findall(" ".join(words).lower())):
+        return []
+    if len(found) == 1:
+        return [(found[0][0], _BY_WORDS * any(map(_CHANGED.search, words)))]
+    changes = _changes_of(words)
+    told_apart = len({*changes}) == 2
+    return [(date, _BY_WORDS * change) for (date, *_), change in zip(found, changes, strict=True) if told_apart]
+
+
+def machine_date(page: Page, row: int) -> tuple[str, int] | None:
+    """The date of a ``time`` element, or of an ``abbr`` as in hAtom, and whether its class says that it is a change."""
+    nodes = page.nodes
+    if row < 0 or (name := _ATTRIBUTES.get(nodes.tag.item(row))) is None:
+        return None
+    told = dates.iso(attributes_at(nodes, [row], name)[0])
+    classes = nodes.looks[nodes.look.item(row)][2].lower()
+    return (told, _BY_CLASS * (bool(_CHANGED.search(classes)) and "publi" not in classes)) if told else None
+
+
+def _words_around(text: str, found: list[tuple[str, int, int]]) -> list[str]:
+    """What stands before, between and after the dates of a text, without a name behind "by"."""
+    ends, starts = [0, *(end for _, _, end in found)], [*(start for _, start, _ in found), len(text)]
+    words = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    signature = _signature(text, found)
+    return [each if signature not in each else "" for each in words] if signature else words
+
+
+def _signature(text: str, found: list[tuple[str, int, int]]) -> str:
+    """What stands before or behind the dates of a text, if it is "by" and a name: "4 March 2025 by Ana Bo"; else ""."""
+    around = (_before_date(text, found[0][1]), text[found[-1][2] :].strip(_MARKS)) if found else ()
+    short = (each for each in around if len(each.split()) <= _MOST_WORDS + 2 and "," not in each)
+    return next((each for each in short if _BY_NAME.fullmatch(each)), "")
+
+
+def _changes_of(words: list[str]) -> list[bool]:
+    """Whether each date is that of a change, by the words around them: before each one, or behind each one."""
+    behind = not any(map(str.isalpha, words[0])) and bool(_SAYS.search(words[-1]))
+    return [bool(_CHANGED.search(each)) for each in (words[1:] if behind else words[:-1])]
 
 
 def _author(page: Page, near: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
-    called = _called_author(page.nodes) if near else set()
+    called = called_author(page.nodes) if near else set()
     names = {name for leaf in near if (name := _named(page, leaf, near, called))}
     return names.pop() if len(names) == 1 else None
 
 
-def _called_author(nodes: NodeTable) -> set[int]:
+def called_author(nodes: NodeTable) -> set[int]:
     """The rows of the elements whose class or relation says author."""
     related = [(row, relation.lower()) for row, relation in nodes.relations.items()]
     named = [row for row, relation in related if "author" in relation and "author" in relation.split()]
@@ -181,13 +259,33 @@ def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | No
     """The name that a leaf tells, or the one before it announces."""
     strings = page.nodes.strings
     text = strings[leaf].strip(_MARKS)
-    if match := _BY_NAME.fullmatch(text):
-        name = _name(page, match["name"] or match["other"])
+    if match := _signed(text):
+        name = _name(match["name"] or match["other"])
         # "by default ..." begins a sentence, a link "by review score" sorts a list; names in lower case are short.
         most = 1 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
         return name if name and (not name[0].islower() or len(name.split()) <= most) else None
     announced = leaf - 1 in near and _BY_ALONE.fullmatch(strings[leaf - 1].strip(_MARKS))
-    return _name(page, text) if announced or (called and _is_inside(page.nodes, leaf, called)) else None
+    return _name(text) if announced or (called and _is_inside(page.nodes, leaf, called)) else None
+
+
+def _signed(text: str) -> re.Match[str] | None:
+    """A match of "by" and a name, with a date before or behind it or without one."""
+    return _BY_NAME.fullmatch(text) or _BY_NAME.fullmatch(_signature(text, dates.find_all(text, day_first=True)))
+
+
+def name_in(text: str) -> str | None:
+    """The name that a text is, with "by" before it or without; None if it is none.
+
+    >>> name_in("Posted by Ana Bo"), name_in("Ana Bo"), name_in("4 March 2025")
+    ('Ana Bo', 'Ana Bo', None)
+    """
+    return signed_name(text) or _name(text.strip(_MARKS))
+
+
+def signed_name(text: str) -> str | None:
+    """The name behind "by" in a text, with a date beside it or without one; None without it."""
+    match = _signed(text.strip(_MARKS))
+    return _name(match["name"] or match["other"]) if match else None
 
 
 def _is_inside(nodes: NodeTable, leaf: int, rows: set[int]) -> bool:
@@ -202,9 +300,9 @@ def _is_inside(nodes: NodeTable, leaf: int, rows: set[int]) -> bool:
     return False
 
 
-def _undated(page: Page, text: str) -> str:
+def _undated(text: str) -> str:
     """A name without the date behind it; the same text if there is none, or more than a name before it."""
-    found = dates.find(text, page.language)
+    found = dates.find(text, day_first=True)
     if found is None:
         return text
     name = _before_date(text, found[1])
@@ -219,17 +317,31 @@ def _before_date(text: str, start: int) -> str:
     return " ".join(words).strip(_MARKS)
 
 
-def _name(page: Page, text: str) -> str | None:
+def _name(text: str) -> str | None:
     """A text as a name; None if it is too long, has no letters, or is a date, an address or the label of a link."""
-    name = _undated(page, text.strip(_MARKS + ":"))
+    name = _undated(text.strip(_MARKS + ":"))
     cut = re.split(r"\s+[|·•]\s+|\s+on\s+(?=\w+ \d|\d)|\s+[–—]\s+|\s+\((?!.*\) \w)", name, maxsplit=1)[0].strip()
     words = _WORD.findall(cut.lower())
     odd = "@" in cut or "://" in cut or _AROUND_DATE.issuperset(words) or _NO_NAME.issuperset(words)
-    odd = odd or dates.find(cut, page.language) is not None
+    odd = odd or dates.find(cut, day_first=True) is not None or not is_name(cut)
     return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
 
 
-def _changes(page: Page) -> Iterator[str]:
+def is_between(text: str) -> bool:
+    """Return True for what stands between an author and a date: marks, and words as "by" and "on"."""
+    return _AROUND_DATE.issuperset(_WORD.findall(text.lower())) or _BY_ALONE.fullmatch(text.strip(_MARKS)) is not None
+
+
+def is_name(text: str) -> bool:
+    """Return False for what software writes that knows no author, and for texts without a letter.
+
+    >>> is_name("Ana Bo"), is_name("Unknown"), is_name("--")
+    (True, False, False)
+    """
+    return any(map(str.isalpha, text)) and text.casefold() not in _NOBODY
+
+
+def _changes(page: Page, habits: Habits) -> Iterator[str]:
     """The dates of the texts that begin as "Last updated on"."""
     strings = page.nodes.strings
     for leaf in leaves_beginning(page.nodes, _BEGINS_CHANGE):
@@ -238,6 +350,6 @@ def _changes(page: Page) -> Iterator[str]:
             rest = text[match.end() :]
             if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
                 rest = strings[leaf + 1][:_LONGEST]
-            told = dates.find(rest, page.language)
+            told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:
                 yield told[0]

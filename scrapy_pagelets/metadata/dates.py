@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import date, datetime
+from itertools import islice
 from typing import Final
 
 #: Names of the months, and their abbreviations, in the languages of many pages.
@@ -43,9 +44,15 @@ _FORMS: Final = tuple(
         rf"(?<!\d)(?P<first>\d\d?)(?P<mark>[./-])(?P<second>\d\d?)(?P=mark){_YEAR}(?!\d)",
     )
 )
+#: The last of these forms, where a dot does not mark it: with dots the day comes first everywhere.
+_FIGURES: Final = re.compile(rf"(?<![\d/-])(?P<first>\d\d?)(?P<mark>[/-])(?P<second>\d\d?)(?P=mark){_YEAR}(?![\d/-])")
 _UTC: Final = re.compile(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
 #: Longer texts are no dates.
 _LONGEST: Final = 100
+#: Characters in which dates are looked for, and dates of each form in them; dates that may prove an order.
+_LONGEST_TEXT: Final = 10_000
+_MOST: Final = 20
+_MOST_PROOFS: Final = 200
 #: Earlier years, and the epoch of Unix, are what software writes that knows no date.
 _FIRST_YEAR: Final = 1800
 _EPOCH: Final = date(1970, 1, 1)
@@ -74,29 +81,40 @@ def has_year(text: str) -> bool:
     return ("20" in text or "19" in text) and _A_YEAR.search(text) is not None
 
 
-def find(text: str, language: str | None = None) -> tuple[str, int, int] | None:
-    """Find the first date in a text, with a day, a month and a year of four digits: as ISO 8601, with start and end.
+def find(text: str, day_first: bool | None = None) -> tuple[str, int, int] | None:
+    """Find the first date in a text, see `find_all`; None without one.
+
+    >>> find("Posted on 5 de agosto de 2026 by Ana"), find("03/04/2024"), find("03/04/2024", True)
+    (('2026-08-05', 10, 29), None, ('2024-04-03', 0, 10))
+    """
+    return next(iter(find_all(text, day_first)), None)
+
+
+def find_all(text: str, day_first: bool | None = None) -> list[tuple[str, int, int]]:
+    """Find the dates in a text, with a day, a month and a year of four digits: as ISO 8601, with start and end.
 
     Parameters
     ----------
-    language : of the text; a day and a month in figures, such as ``03/04/2024``, are ambiguous in English and are no
-        date then
+    day_first : the order of a day and a month in figures, such as ``03/04/2024``; None if nobody knows, then they are
+        no date
 
-    >>> find("Posted on 5 de agosto de 2026 by Ana"), find("03/04/2024"), find("03/04/2024", "fr")
-    (('2026-08-05', 10, 29), None, ('2024-04-03', 0, 10))
+    >>> find_all("Posted 4 March 2025, updated 7 June 2025")
+    [('2025-03-04', 7, 19), ('2025-06-07', 29, 40)]
     """
     if not has_year(text):
-        return None
-    matches = (match for form in _FORMS if (match := form.search(text, 0, 10_000)))
-    for match in sorted(matches, key=lambda match: match.start()):
+        return []
+    text = text[:_LONGEST_TEXT]
+    found = [match for form in _FORMS for match in islice(form.finditer(text), _MOST)]
+    dates: list[tuple[str, int, int]] = []
+    for match in sorted(found, key=lambda match: match.start()):
         with suppress(ValueError):
-            day = _date(match, language)
-            if _is_plausible(day):
-                return day.isoformat(), match.start(), match.end()
-    return None
+            day = _date(match, day_first)
+            if _is_plausible(day) and (not dates or match.start() >= dates[-1][2]):
+                dates.append((day.isoformat(), match.start(), match.end()))
+    return dates
 
 
-def _date(match: re.Match[str], language: str | None) -> date:
+def _date(match: re.Match[str], day_first: bool | None) -> date:
     parts = match.groupdict()
     year = int(parts["year"])
     if "first" not in parts:
@@ -104,11 +122,23 @@ def _date(match: re.Match[str], language: str | None) -> date:
         month = _MONTHS.get(parts["name"].casefold(), 0) if "name" in parts else int(parts["month"])
         return date(year, month, int(parts["day"]))
     first, second = int(parts["first"]), int(parts["second"])
-    if second > 12:
+    if second > 12 or (day_first is False and first <= 12 and parts["mark"] != "."):
         first, second = second, first
-    elif first <= 12 and first != second and parts["mark"] != "." and language in (None, "en"):
+    elif first <= 12 and first != second and parts["mark"] != "." and day_first is None:
         raise ValueError("ambiguous")
     return date(year, second, first)
+
+
+def proven_orders(text: str) -> set[bool]:
+    """Return the orders that the dates of a text prove: True for the day before the month, False for the other one.
+
+    >>> proven_orders("25/04/2024, 03/04/2024"), proven_orders("4/25/2024"), proven_orders("03/04/2024")
+    ({True}, {False}, set())
+    """
+    if not any(mark + century in text for mark in "/-" for century in ("19", "20")):
+        return set()
+    pairs = ((int(match["first"]), int(match["second"])) for match in islice(_FIGURES.finditer(text), _MOST_PROOFS))
+    return {first > 12 for first, second in pairs if max(first, second) <= 31 and (first > 12) != (second > 12)}
 
 
 def _is_plausible(day: date) -> bool:

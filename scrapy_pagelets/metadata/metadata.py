@@ -16,8 +16,11 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
-from scrapy_pagelets.metadata.byline import Byline
+from scrapy_pagelets.metadata.byline import Byline, is_name
+from scrapy_pagelets.metadata.entry import Entry
+from scrapy_pagelets.metadata.habits import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
 from scrapy_pagelets.metadata.product import product_of
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Meta, Page
@@ -48,7 +51,6 @@ _MODIFIED: Final = (
     "dc.date.modified last-modified lastmod revised"
 ).split()
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
-_IMAGE: Final = "og:image og:image:url og:image:secure_url twitter:image twitter:image:src thumbnail image".split()
 _PRICE: Final = "product:price:amount og:price:amount".split()
 _MOST_OFFERS: Final = 20
 #: ``<meta>`` elements that are looked at, and characters of a value; longer ones are cut off.
@@ -72,9 +74,10 @@ class Metadata:
     #: of the article or product: its own name and those of its authors, and what it costs
     names: tuple[str, ...] = ()
     prices: tuple[str, ...] = ()
+    thread: Thread = NO_THREAD
 
 
-def metadata_of(page: Page, headline: Headline | None) -> Metadata:
+def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_KNOWN) -> Metadata:
     """Read the metadata of a page: its JSON-LD, ``<meta>`` elements, microdata, and the texts around its heading.
 
     What one of them says of the page's article or product precedes what is said of the page as such. Broken or hostile
@@ -83,6 +86,7 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
     Parameters
     ----------
     headline : the page's own heading; None if it has none, and with it no byline
+    habits : what the pages of its site tell alike
 
     Examples
     --------
@@ -95,29 +99,39 @@ def metadata_of(page: Page, headline: Headline | None) -> Metadata:
     objects = page.objects
     marked = page.microdata
     canonical = page.declared_canonical_url or ""
-    told = _Told(page, objects, marked, canonical)
-    byline = Byline(page, headline)
-    names, trail = _trail(page, objects, marked)
+    told = _Told(page, objects, marked, canonical, habits)
+    thread = thread_of(page, habits)
+    beside = Byline(page, None, habits) if thread.is_thread else Byline(page, headline, habits)
+    first, entry = thread.first or Post(), Entry(page, headline, habits)
+    names, trail = _trail(page, objects, marked, headline)
     product = product_of(page, headline, told.metas)
     costs = [str(product["price"])] if product and product["price"] else []
     fields = {
-        "author": told.author or _cleaned(byline.author or "") or None,
-        "published": told.date("datePublished", _PUBLISHED) or byline.published,
-        "modified": told.date("dateModified", _MODIFIED) or byline.modified,
+        "author": told.author or _cleaned(first.author or entry.author or beside.author or "") or None,
+        "published": told.date("datePublished", _PUBLISHED) or first.published or entry.published or beside.published,
+        "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
         "canonical": _web_address(page, canonical),
         "description": told.text("description", _DESCRIPTION),
         "image": told.image(),
         "breadcrumbs": names,
         "product": product,
     }
-    return Metadata(fields, trail, tuple(told.names()), (*told.prices(), *costs))
+    return Metadata(fields, trail, tuple(told.names()), (*told.prices(), *costs), thread)
 
 
 class _Told:
     """The values of a page's properties, best first."""
 
-    def __init__(self, page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], canonical: str) -> None:
+    def __init__(
+        self,
+        page: Page,
+        objects: Sequence[Object],
+        marked: Sequence[etree._Element],
+        canonical: str,
+        habits: Habits,
+    ) -> None:
         self._page = page
+        self._habits = habits
         self._ids = by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
@@ -152,8 +166,9 @@ class _Told:
 
     def image(self) -> str | None:
         """The first address of a picture."""
-        for value in self._meta_values(_IMAGE) + self._values("image", ()) + self._values("thumbnailUrl", ()):
-            if found := self._address(value):
+        for value in self._meta_values(PICTURES) + self._values("image", ()) + self._values("thumbnailUrl", ()):
+            address = self._address(value)
+            if address and not self._habits.is_default(address) and (found := _web_address(self._page, address)):
                 return found
         return None
 
@@ -189,13 +204,13 @@ class _Told:
             if isinstance(value, dict):
                 value = self._part(value, "name")
             name = _BY.sub("", _cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
-            if any(map(str.isalpha, name)) and "://" not in name and not name.startswith(("@", "www.")):
+            if is_name(name) and "://" not in name and not name.startswith(("@", "www.")):
                 yield name
 
     def _address(self, value: Any) -> str | None:
         if isinstance(value, dict):
             value = self._part(value, "url") or self._part(value, "contentUrl")
-        return _web_address(self._page, value) if isinstance(value, str) else None
+        return value if isinstance(value, str) else None
 
     def _part(self, value: Object, name: str) -> Any:
         """The first value of a property of an object, or of the one that it refers to; None without one."""
@@ -257,10 +272,12 @@ def _web_address(page: Page, address: str) -> str | None:
         return None
 
 
-def _trail(page: Page, objects: Sequence[Object], marked: Sequence[etree._Element]) -> tuple[list[str], Bools]:
+def _trail(
+    page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], headline: Headline | None
+) -> tuple[list[str], Bools]:
     """The breadcrumbs of JSON-LD, or those shown if they are more than one and JSON-LD tells less; and their leaves."""
     declared = breadcrumbs.declared_names(objects)
-    shown, leaves = breadcrumbs.shown(page, marked)
+    shown, leaves = breadcrumbs.shown(page, marked, headline)
     best = declared if len(declared) >= 2 or len(declared) >= len(shown) else shown
     names = [name for each in best if (name := _cleaned(each))]
     return names, leaves | breadcrumbs.leaves_of(page, declared) if declared else leaves

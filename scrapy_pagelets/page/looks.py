@@ -54,6 +54,8 @@ COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (1 << len(_LANDMAR
 BYLINE, ELSEWHERE, PAGER, SIGNATURE = (1 << len(_LANDMARKS) + i for i in range(13, 17))
 #: A reading of ruby, and what holds an address that a script decodes.
 READING, ENCODED = (1 << len(_LANDMARKS) + i for i in range(17, 19))
+#: The entry of a page, as in hAtom and h-entry, and a post of a thread.
+ENTRY, POST = (1 << len(_LANDMARKS) + i for i in range(19, 21))
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
@@ -112,10 +114,21 @@ _CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
 _SIGNATURE: Final = _names("signatures?")
 #: Classes and ids of addresses that a script decodes: Cloudflare, Joomla, SpamSpan, plug-ins of WordPress.
 _ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
+_ENTRY: Final = re.compile(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
+#: Classes and ids of posts and comments, as programs for forums and blogs name them. Names of their parts are longer.
+_POST: Final = re.compile(
+    r"(?:^|\s)(?:(?:topic-|forum-?)?(?:post|reply|message|answer|question)|comment|review|PostStream-item|cPost|"
+    r"post(?:-?container|-?bit|[-_]wrapper)|(?:js-|topic-|li-|div-)?(?:p|pid|post|msg|message|reply|answer|comment)[-_]?\d+)"
+    r"(?:$|\s)",
+    re.IGNORECASE,
+)
+#: Elements that hold more than a post, or less.
+_NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
     r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
-    r"meta|posted|nav|prev|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l",
+    r"meta|posted|nav|prev|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
+    r"post|reply|message|msg|answer|question|\bp(?:id)?[-_]?\d",
     re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
@@ -146,7 +159,7 @@ def class_signature(look: Look) -> int:
 
 @cached
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``ENCODED``, and those of `placing`.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``POST``, and those of `placing`.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -185,6 +198,8 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | SIGNATURE * (tag not in _NO_COMMENTS[:4] and bool(_SIGNATURE.search(names)))
         | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
         | ENCODED * bool(_ENCODED.search(names))
+        | ENTRY * bool(_ENTRY.search(classes))
+        | POST * (tag not in _NO_POST and bool(_POST.search(names)))
     )
 
 

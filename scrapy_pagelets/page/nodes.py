@@ -313,6 +313,13 @@ def attributes_at(nodes: NodeTable, rows: Sequence[int], name: str) -> list[str]
     return [str(nodes.elements[row].get(name) or "") for row in rows]
 
 
+def rows_named(nodes: NodeTable, names: re.Pattern[str]) -> list[int]:
+    """Rows of the elements in whose classes a pattern is found, in document order."""
+    named = {classes for classes in {look[2] for look in nodes.looks} if names.search(classes)}
+    looks = [number for number, look in enumerate(nodes.looks) if look[2] in named] if named else []
+    return list(np.flatnonzero(np.isin(nodes.look, looks) & (nodes.tag != TEXT)).tolist()) if looks else []
+
+
 @compiled("text")
 def rows_with(nodes: NodeTable, sign: int) -> list[int]:
     """Rows of the elements whose look has a sign, see `looks.signs`, in document order."""

@@ -101,6 +101,7 @@ class Page:
     layout : layout of a rendered page, with the rows of ``nodes``; None if the page was not rendered
     source : the page as it was received, if this one is the browser's tree after rendering; else None
     marks : what the rules of its host name on it (`rules.host_rules.Rules.mark`), and what it asks of robots
+    link_header : value of the HTTP header ``Link``, several separated by commas
     """
 
     url: str
@@ -110,9 +111,17 @@ class Page:
     layout: Layout | None = None
     source: Page | None = None
     marks: Marks = _NO_MARKS
+    link_header: str = ""
 
     @classmethod
-    def parse(cls, body: bytes, url: str, content_type: str | None = None, limits: Limits = _LIMITS) -> Page:
+    def parse(
+        cls,
+        body: bytes,
+        url: str,
+        content_type: str | None = None,
+        limits: Limits = _LIMITS,
+        link_header: str = "",
+    ) -> Page:
         """Parse the body of a response. Any body gives a page, an empty one in the worst case.
 
         Parameters
@@ -121,6 +130,7 @@ class Page:
         url : absolute URL
         content_type : value of the HTTP header, for the charset
         limits : limits on the size of the page
+        link_header : value of the HTTP header, for the canonical link
 
         Raises
         ------
@@ -129,10 +139,10 @@ class Page:
         limits.check_size(body)
         text = decode(body, content_type)
         limits.check(text)
-        return cls.from_root(parse(text), url)
+        return cls.from_root(parse(text), url, link_header)
 
     @classmethod
-    def from_root(cls, root: etree._Element, url: str) -> Page:
+    def from_root(cls, root: etree._Element, url: str, link_header: str = "") -> Page:
         """Make a page of a tree that lxml's HTML parser has built with ``huge_tree=True``."""
         declared = declarations(root)
         base = base_of(declared[0]["base"], url)
@@ -144,7 +154,7 @@ class Page:
             plain = build(root, base, noscript=True)
             if plain.words.sum() >= nodes.words.sum() + _BARE:
                 nodes = plain
-        page = cls(url, root, nodes, base)
+        page = cls(url, root, nodes, base, link_header=link_header)
         vars(page)["_declarations"] = declared
         return page
 
@@ -194,11 +204,16 @@ class Page:
 
     @property
     def declared_canonical_url(self) -> str | None:
-        """Absolute URL of the page's canonical link, None without one that can be parsed."""
-        for rel, href in values_at(self.declared["link"], ("rel", "href")):
+        """Absolute URL of the page's canonical link, in its head or its HTTP headers; None without one to be parsed."""
+        links = (*values_at(self.declared["link"], ("rel", "href")),)
+        header = (self.source or self).link_header
+        for base, rel, href in (
+            *((self.base, rel, href) for rel, href in links),
+            *((self.url, rel, href) for rel, href in urls.links_of_header(header)),
+        ):
             if "canonical" in rel.lower().split() and (href := href.strip()):
                 with suppress(ValueError):  # "http://[broken"
-                    return urljoin(self.base, href)
+                    return urljoin(base, href)
         return None
 
     @property

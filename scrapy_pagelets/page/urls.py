@@ -54,6 +54,10 @@ _AMBIGUOUS: Final = re.compile(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
 _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+#: A link of an HTTP header with its parameters, and one of these.
+_LINK: Final = re.compile(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")
+_PARAMETER: Final = re.compile(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")
+_LONGEST_HEADER: Final = 8192
 
 
 @cached
@@ -189,6 +193,20 @@ def absolute(base: str, href: str) -> str:
         return href
     join = _join if len(href) <= LONGEST else urljoin  # a cache of longer ones would take megabytes
     return join(_relevant_base(base, href), href)
+
+
+def links_of_header(header: str) -> list[tuple[str, str]]:
+    """Return relation and address of each link of an HTTP header ``Link`` (RFC 8288), but for links of other pages.
+
+    >>> links_of_header('</a.css>; rel=preload, <http://example.com/>; title="a, b"; rel="canonical"')
+    [('preload', '/a.css'), ('canonical', 'http://example.com/')]
+    """
+    found = []
+    for address, text in _LINK.findall(header[:_LONGEST_HEADER]):
+        parameters = {name.lower(): quoted_value or value for name, quoted_value, value in _PARAMETER.findall(text)}
+        if "anchor" not in parameters:
+            found.append((parameters.get("rel", "").strip(), address))
+    return found
 
 
 @compiled("urls")

@@ -28,7 +28,7 @@ EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
     *("url", "title", "headline", "language", "fetched_at"),
     *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "product", "robots"),
-    *("text", "comments", "pagelets", "template"),
+    *("text", "comments", "posts", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
     *("content_hash", "changed", "changed_share"),
 ]
@@ -74,6 +74,8 @@ def line(number: int, **other: Any) -> dict[str, Any]:
         "robots": ["noindex"] * (number % 2),
         "text": f"Straße {number} " * 20,
         "comments": None if number % 3 else "So schön 🕷",
+        "posts": [{"author": "Ana Bo", "published": None, "role": "comments", "xpaths": ["/html/body/p"]}]
+        * (number % 2),
         "pagelets": [pagelet] * (number % 4),
         "template": {"id": "example.com#1", "pages": 5, "share": 0.41} if number % 5 else None,
         "near_duplicate_of": None,

@@ -17,6 +17,7 @@ from scrapy_pagelets.feed.feed_schema import (
     FEED,
     LINK,
     PAGELET,
+    POST,
     PRODUCT,
     TEMPLATE,
     TEMPLATE_LINK,
@@ -33,7 +34,7 @@ HEAD = "| field | type | meaning |\n|---|---|---|\n"
 PAGE = Page.parse(b"<ul><li><a href=/>Home</a></ul><p>Some words with <a href=/b>a link</a>.", "http://h/a")
 
 
-TABLES = (FEED, PRODUCT, PAGELET, LINK, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
+TABLES = (FEED, PRODUCT, PAGELET, LINK, POST, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
 
 
 def rows(fields: tuple[FeedField, ...]) -> str:

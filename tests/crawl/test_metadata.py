@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.metadata import breadcrumbs, dates
 from scrapy_pagelets.metadata.headline import headline_of
@@ -238,10 +239,98 @@ def test_microdata_tells_of_the_one_work():
         (PARAGRAPH + "<p>By Ana Bo<p>20 November 2026", {}),
         ("<h2><a href=/1>First</a></h2><p>By Ana Bo<p>20 November 2026", {}),
         ("<p>20 November 2026<h2><a href=/1>First</a></h2>", {}),
+        ("<p>Posted on 20 November 2026 by Ana Bo", {"author": "Ana Bo", "published": "2026-11-20"}),
+        ("<p>By Unknown", {}),
+        ("<p>20 November 2026 - 21 November 2026", {}),
+        ("<p>Posted on <time class=updated datetime=2026-11-20>today</time>", {"published": "2026-11-20"}),
     ],
 )
 def test_bylines_near_the_heading_tell(byline, expected):
     assert told(article(byline)) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<p>Published on 2026-11-20 &mdash; Modified on 2026-11-25",
+        "<p>Updated 2026-11-25, first published 2026-11-20",
+        "<p>20 November 2026 published, 25 November 2026 updated",
+        "<p>20 November 2026 (updated 25 November 2026)",
+        "<p>Veröffentlicht am 20. November 2026, zuletzt aktualisiert am 25. November 2026",
+        "<p>Publié le 20 novembre 2026, mis à jour le 25 novembre 2026 à 10:00",
+        "<p>Published <time datetime=2026-11-20>x</time> · Updated <time datetime=2026-11-25>y</time>",
+        "<p><time class=updated datetime=2026-11-25>x</time> <time class=published datetime=2026-11-20>y</time>",
+        "<table><tr><th>Published<th>Updated<tr><td>20 November 2026<td>25 November 2026</table>",
+        "<table><tr><th>Updated<th>Published<tr><td>25 November 2026<td>20 November 2026</table>",
+    ],
+)
+def test_two_dates_in_a_line_are_told_apart(line):
+    assert told(article(line)) == {"published": "2026-11-20", "modified": "2026-11-25"}
+
+
+@pytest.mark.parametrize(
+    ("language", "others", "expected"),
+    [
+        ("en", "25/12/2025", "2026-04-03"),
+        ("en", "12/25/2025", "2026-03-04"),
+        ("fr", "12/25/2025", "2026-03-04"),
+        ("en", "12/25/2025 and 25/12/2025", None),
+        ("en-GB", "", "2026-04-03"),
+        ("en-US", "", None),
+        ("fr", "", "2026-04-03"),
+    ],
+)
+def test_other_dates_of_the_page_prove_the_order_of_day_and_month(language, others, expected):
+    text = f"<html lang={language}>" + article("<p>03/04/2026") + f"<footer>{others}</footer>"
+    assert told(text).get("published") == expected
+
+
+def test_the_pages_of_a_site_prove_the_order_of_dates_and_show_which_picture_is_of_all():
+    site = Site("shop.example")
+    head = '<meta property="og:image" content="/logo.png">'
+    pages = [page(head + article(f"<p>{day}/04/2026 {day}"), f"{URL}?{day}") for day in range(13, 21)]
+    own = page(head.replace("logo", "own") + article("<p>03/04/2026"), f"{URL}?own")
+    for one in (*pages, own):
+        site.learn(one)
+    fields = [metadata_of(one, headline_of(one), site.habits(one)).fields for one in (pages[0], own)]
+    assert [each["image"] for each in fields] == [None, "http://shop.example/own.png"]
+    assert fields[1]["published"] == "2026-04-03"
+    assert alone(own).fields["published"] is None
+
+
+FOOT = (
+    "<p>Posted by <span class='post-author vcard'><span class=fn>Ana Bo</span></span> at "
+    "<abbr class=published title='2026-11-20T10:00:00+01:00'>10:00</abbr>"
+)
+
+
+def test_an_entry_tells_below_its_content():
+    """Blogger ends a post with its author and time."""
+    entry = "<div class='post hentry'><h3 class=entry-title>On tea</h3>{}{}</div>"
+    one = "<title>On tea</title>" + entry.format(PARAGRAPH * 3, FOOT)
+    assert told(one) == {"author": "Ana Bo", "published": "2026-11-20T10:00:00+01:00"}
+    comment = (
+        "<div class=comments><div class=comment><b class=fn>Eve</b> <i class=published>21 May 2027</i></div></div>"
+    )
+    assert told(one.replace("<p>Posted", comment + "<p>Posted")) == told(one)
+    assert told("<title>Blog</title><h1>Blog</h1>" + entry.format(PARAGRAPH * 3, FOOT) * 2) == {}
+    assert told("<title>Tag | Blog</title><h1>Tag</h1>" + PARAGRAPH + entry.format(PARAGRAPH * 3, FOOT)) == {}
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ('<http://a.example/real>; rel="canonical"', "http://a.example/real"),
+        ('</style.css>; rel=preload, </real>; title="a, b"; rel=canonical', "http://shop.example/real"),
+        ('</real>; rel=canonical; anchor="/other"', None),
+        ("<" * 10_000 + ">" * 10_000, None),
+        ('<a>;"' * 5000, None),
+    ],
+)
+def test_the_http_header_tells_the_canonical_address(header, expected):
+    assert alone(Page.parse(b"<p>Tea", URL, link_header=header)).fields["canonical"] == expected
+    declared = Page.parse(b"<link rel=canonical href=/c><p>Tea", URL, link_header=header)
+    assert alone(declared).fields["canonical"] == "http://shop.example/c"
 
 
 def test_a_page_without_a_heading_of_its_own_has_no_byline():
@@ -295,23 +384,33 @@ LIST = {
 
 
 @pytest.mark.parametrize(
-    ("tag", "sure"),
+    "tag",
     [
-        ("nav aria-label=Breadcrumb", True),
-        ("div itemscope itemtype='https://schema.org/BreadcrumbList'", True),
-        ("ol aria-label='breadcrumbs'", True),
-        ("div class='page-breadcrumbs'", False),
-        ("p id=bread-crumb", False),
-        ("div class=crumbs", False),
+        "nav aria-label=Breadcrumb",
+        "div itemscope itemtype='https://schema.org/BreadcrumbList'",
+        "ol aria-label='breadcrumbs'",
+        "div class='page-breadcrumbs'",
+        "p id=bread-crumb",
+        "div class=crumbs",
     ],
 )
-def test_breadcrumbs_that_are_shown(tag, sure):
+def test_breadcrumbs_that_are_shown(tag):
     one = page(CRUMBS.format(tag, tag.split()[0]) + article(""))
     found = alone(one)
     assert found.fields["breadcrumbs"] == NAMES
-    assert [one.nodes.strings[leaf] for leaf in np.flatnonzero(found.trail)] == (
-        ["Home", "›", "Teas", "›", "On tea"] if sure else []
-    )
+    assert [one.nodes.strings[leaf] for leaf in np.flatnonzero(found.trail)] == ["Home", "›", "Teas", "›", "On tea"]
+
+
+def test_a_class_alone_does_not_take_out_the_only_heading_of_a_page():
+    one = page(CRUMBS.format("div class=crumbs", "div") + PARAGRAPH)
+    assert alone(one).fields["breadcrumbs"] == NAMES
+    assert not alone(one).trail.any()
+
+
+def test_back_and_search_are_no_breadcrumbs():
+    links = "<ul class=breadcrumbs><li><a href=/>Home</a><li><a href=/s>Search</a></ul>"
+    assert told(links + article(""))["breadcrumbs"] == ["Home"]
+    assert "breadcrumbs" not in told("<div class=breadcrumb><a href=/>« Back to our teas</a></div>" + article(""))
 
 
 def test_breadcrumbs_of_json_ld_are_found_in_the_text():

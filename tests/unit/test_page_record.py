@@ -41,7 +41,7 @@ def test_values_are_in_the_order_of_the_feed():
     [({}, ["text"]), ({"formats": ("html",)}, ["html"]), ({"formats": ("text",), "chunks": 9}, ["text", "chunks"])],
 )
 def test_options_choose_the_fields(options, names):
-    assert list(record(**options).values(STRIP)) == [*names, "comments", "template", "content_hash"]
+    assert list(record(**options).values(STRIP)) == [*names, "comments", "posts", "template", "content_hash"]
 
 
 def test_known_values_are_not_computed():

@@ -1,0 +1,304 @@
+"""Read the posts of a thread and the comments of readers: who wrote each of them, and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Final
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.metadata import dates
+from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
+from scrapy_pagelets.metadata.forums import is_discussion
+from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.page.looks import POST
+from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.page import Page
+
+#: Types of schema.org of posts and comments.
+_TYPES: Final = frozenset("Comment UserComments Review Answer Question DiscussionForumPosting".split())
+#: Names of what is no post of a thread, but said of something else, or in reply.
+_IN_REPLY: Final = re.compile(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
+_COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
+#: Classes of names of users, of what forums tell of the author of a post, and addresses of pages of users.
+_USER: Final = re.compile(
+    r"(?:^|[\s_-])(?:user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
+    r"postleft)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+_PROFILE: Final = re.compile(
+    r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-user|postleft|"
+    r"c?author-?_?(?:pane|info|box|details))(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+_OF_USER: Final = re.compile(
+    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
+    r"mode=viewprofile|action=profile",
+    re.IGNORECASE,
+)
+#: Labels of dates that are not those of a post.
+_NO_POST: Final = re.compile(
+    r"join|regist|member since|since|last (?:visit|seen|active)|birth|inscri|beigetreten|dabei|mitglied|angemeldet|"
+    r"dołączył|зарегистр|регистрац|注册|登録",
+    re.IGNORECASE,
+)
+#: Posts of a page, and levels of replies.
+_MOST: Final = 2000
+_DEEPEST: Final = 20
+#: Runs of text at the beginning and at the end of a post that may tell of it, and the words of a longer one.
+_FIRST, _LAST = 30, 6
+_LONG: Final = 15
+#: Elements from a name in microdata to that of the author whose it is.
+_ABOVE: Final = 3
+#: Runs of text between an author and a date in one line, and words of a label.
+_LINE: Final = 6
+_LABEL: Final = 3
+#: Dates that must be in order.
+_ENOUGH: Final = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Post:
+    """A post of a thread, or a comment."""
+
+    leaves: tuple[int, ...] = ()  # (k,) its leaves, without those of other posts in it, ascending
+    author: str | None = None
+    published: str | None = None  # in ISO 8601
+    said_by: int = -1  # the leaf with its author, -1 without one
+    said_at: int = -1  # the leaf with its date, -1 without one
+    line: tuple[int, ...] = ()  # the leaves with author and date, and the words between them
+    profile: tuple[int, ...] = ()  # the other leaves that tell of its author
+    is_reply: bool = False  # whether its names say that it is a comment, a reply or an answer
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether it tells both author and date."""
+        return self.author is not None and self.published is not None
+
+
+@dataclass(frozen=True)
+class Thread:
+    """The posts of a page in document order; ``is_thread`` if they are what it is about, else they are comments."""
+
+    posts: tuple[Post, ...] = ()
+    is_thread: bool = False
+
+    @property
+    def first(self) -> Post | None:
+        """The post that began the thread; None without a thread, or if the page may have others before it."""
+        first = self.posts[0] if self.is_thread else Post(is_reply=True)
+        return None if first.is_reply else first
+
+
+NO_THREAD: Final = Thread()
+
+
+def thread_of(page: Page, habits: Habits) -> Thread:
+    """Find the posts of a thread or the comments of a page, by their names, types and numbers.
+
+    A post counts if it tells its author or its date. Dates in words that are in no order are those of something else,
+    such as when the authors joined, and are left out.
+
+    Parameters
+    ----------
+    habits : what the pages of the site tell alike
+
+    Examples
+    --------
+    >>> post = "<div class=post id=p{0}><b class=username>Ana</b> <i>{0} May 2024</i><p>All about tea.</div>"
+    >>> page = Page.parse((post.format(1) + post.format(2)).encode(), "http://example.com/forum/tea")
+    >>> [(post.author, post.published) for post in thread_of(page, Habits()).posts]
+    [('Ana', '2024-05-01'), ('Ana', '2024-05-02')]
+    """
+    rows = _rows(page)
+    looks = [page.nodes.looks[page.nodes.look.item(row)] for row in rows]
+    names = {row: f"{look[1]} {look[2]}" for row, look in zip(rows, looks, strict=True)}
+    others = [row for row in rows if not _COMMENT.search(names[row])]
+    is_thread = bool(rows) and (is_discussion(page) or _have_profiles(page.nodes, others))
+    rows = rows if is_thread else [row for row in rows if _COMMENT.search(names[row])]
+    if not rows:
+        return NO_THREAD
+    in_reply = [bool(_IN_REPLY.search(names[row])) for row in rows]
+    found = [post for post in _Reader(page, habits).posts(rows, in_reply) if post.author or post.published]
+    return Thread(tuple(_in_order(found) if is_thread else found), is_thread and bool(found))
+
+
+def _have_profiles(nodes: NodeTable, rows: Sequence[int]) -> bool:
+    """Whether two posts or more show the profile of their author, as on forums alone."""
+    profiles = rows_named(nodes, _PROFILE) if len(rows) > 1 else []
+    places = np.searchsorted(profiles, rows), np.searchsorted(profiles, nodes.end[list(rows)])
+    return int((places[0] < places[1]).sum()) > 1
+
+
+def _rows(page: Page) -> list[int]:
+    nodes = page.nodes
+    typed = {each for each in page.microdata if (each.get("itemtype") or "").rpartition("/")[2] in _TYPES}
+    rows = {*rows_with(nodes, POST), *_rows_of(page, typed)}
+    return sorted(row for row in rows if nodes.first_leaf.item(row) < nodes.last_leaf.item(row))[:_MOST]
+
+
+def _authors(page: Page) -> set[etree._Element]:
+    """The elements with the names of authors in microdata."""
+    authors = {each for each in page.microdata if each.get("itemprop") == "author"}
+    names = (each for each in page.microdata if each.get("itemprop") == "name") if authors else ()
+    return {each for each in names if not authors.isdisjoint(islice(each.iterancestors(), _ABOVE))} or authors
+
+
+def _rows_of(page: Page, elements: set[etree._Element]) -> list[int]:
+    return [row for row, each in enumerate(page.nodes.elements) if each in elements] if elements else []
+
+
+class _Reader:
+    """Reads the posts of a page."""
+
+    def __init__(self, page: Page, habits: Habits) -> None:
+        self._page, self._habits, nodes = page, habits, page.nodes
+        self._in_profile = nodes.leaves_below(rows_named(nodes, _PROFILE))
+        self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
+        self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))
+        self._dated = dict(self._machine_dates())
+
+    @cached_property
+    def _linked(self) -> Bools:
+        """(m,) leaves of links to pages of users."""
+        links = zip(self._page.nodes.links.row.tolist(), self._page.nodes.links.href, strict=True)
+        return self._page.nodes.leaves_below(row for row, href in links if _OF_USER.search(href))
+
+    def posts(self, rows: Sequence[int], in_reply: Sequence[bool]) -> list[Post]:
+        """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
+        above, owner = self._nested(rows)
+        order = np.argsort(owner, kind="stable")
+        ends = np.searchsorted(owner[order], np.arange(-1, len(rows)), side="right").tolist()
+        found = [self._read(Post(tuple(order[start:end].tolist()), is_reply=is_reply)) for (start, end), is_reply in
+                 zip(pairwise(ends), in_reply, strict=True)]  # fmt: skip
+        inside = _inner(above)
+        parts = [[number for number in inner if not found[number].is_signed] for inner in inside]
+        for number in range(len(rows) - 1, -1, -1):
+            if not found[number].is_signed and len(parts[number]) == 1:
+                [part] = parts[number]
+                found[number] = self._joined(found[number], found[part])
+                found[part] = Post()
+            if not found[number].is_signed and sum(found[inner].is_signed for inner in inside[number]) > 1:
+                found[number] = Post()  # it holds posts, and is none
+        for number in range(1, len(rows)):
+            one, other = found[number - 1], found[number]
+            if _are_halves(one, other) and above[number - 1] == above[number]:
+                found[number], found[number - 1] = self._joined(one, other), Post()
+        return found
+
+    def _nested(self, rows: Sequence[int]) -> tuple[list[int], Ints]:
+        """For each row the number of the one around it, -1 without one; (m,) the number of the innermost row."""
+        nodes = self._page.nodes
+        owner = np.full(len(nodes.leaves), -1)
+        above: list[int] = []
+        stack: list[int] = []
+        for number, row in enumerate(rows):
+            while stack and nodes.end[rows[stack[-1]]] <= row:
+                stack.pop()
+            above.append(stack[-1] if stack else -1)
+            if len(stack) < _DEEPEST:
+                stack.append(number)
+                owner[nodes.leaves_of(row)] = number
+        return above, owner
+
+    def _joined(self, one: Post, other: Post) -> Post:
+        return self._read(Post(tuple(sorted(one.leaves + other.leaves)), is_reply=one.is_reply))
+
+    def _read(self, post: Post) -> Post:
+        """A post with what its first and last leaves tell."""
+        words = self._page.nodes.words
+        near = dict.fromkeys(post.leaves[:_FIRST] + post.leaves[-_LAST:])
+        short = [leaf for leaf in near if words.item(leaf) < _LONG]
+        said_at, published = self._date(short)
+        said_by, author = self._author(short)
+        if author and said_at >= 0:  # rather the name in the line of the date than that in the profile
+            beside = range(said_at - _LINE, said_at + _LINE + 1)
+            said_by = next((leaf for leaf in short if leaf in beside and self._says(leaf, author)), said_by)
+        told = replace(post, author=author, published=published, said_by=said_by, said_at=said_at)
+        told = replace(told, line=tuple(self._line(told)))
+        return replace(told, profile=self._profile(told))
+
+    def _author(self, leaves: Sequence[int]) -> tuple[int, str | None]:
+        strings = self._page.nodes.strings
+        marked = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._marked[leaf])
+        called = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._names[leaf])
+        signed = ((leaf, signed_name(strings[leaf])) for leaf in leaves)
+        linked = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._linked[leaf])
+        named = ((leaf, name) for each in (marked, called, linked, signed) for leaf, name in each)
+        # A letter stands where others have a picture.
+        return next(((leaf, name) for leaf, name in named if name and len(name) > 1), (-1, None))
+
+    def _date(self, leaves: Sequence[int]) -> tuple[int, str | None]:
+        """The first date that an attribute tells, else the first in words."""
+        machine = ((leaf, self._dated[leaf]) for leaf in leaves if leaf in self._dated)
+        words = (
+            (leaf, told)
+            for leaf in leaves
+            if dates.has_year(self._page.nodes.strings[leaf])
+            for told, change in dates_told(self._page, leaf, self._habits)
+            if not change
+        )
+        found = (one for each in (machine, words) for one in each if not self._is_of_author(one[0]))
+        return next(found, (-1, None))
+
+    def _machine_dates(self) -> Iterator[tuple[int, str]]:
+        """The dates of ``time`` and ``abbr`` elements, each with its first leaf, but for dates of a change."""
+        nodes = self._page.nodes
+        for row in (*rows_tagged(nodes, TAG["time"]), *rows_tagged(nodes, TAG["abbr"])):
+            if (told := machine_date(self._page, row)) and not told[1]:
+                yield nodes.first_leaf.item(row), told[0]
+
+    def _is_of_author(self, leaf: int) -> bool:
+        """Whether a date is that of something else, as the label before it or its place says."""
+        nodes = self._page.nodes
+        label = nodes.strings[leaf - 1] if leaf and nodes.words.item(leaf - 1) <= _LABEL else ""
+        return bool(self._in_profile[leaf]) or bool(_NO_POST.search(label))
+
+    def _says(self, leaf: int, author: str) -> bool:
+        return not self._in_profile[leaf] and author in self._page.nodes.strings[leaf]
+
+    def _line(self, post: Post) -> Iterator[int]:
+        first, last = sorted((post.said_by, post.said_at))
+        yield from {first, last} - {-1}
+        between = range(first + 1, last if first >= 0 and last - first <= _LINE else 0)
+        yield from (leaf for leaf in between if is_between(self._page.nodes.strings[leaf]))
+
+    def _profile(self, post: Post) -> tuple[int, ...]:
+        """What tells of the author, but for the name if it stands nowhere else; nothing if it is most of the post."""
+        words, leaves = self._page.nodes.words, np.array(post.leaves, np.int64)
+        inside = leaves[self._in_profile[leaves]]
+        if 2 * words[inside].sum() > words[leaves].sum():
+            return ()
+        return tuple(leaf for leaf in inside.tolist() if leaf not in post.line)
+
+
+def _are_halves(one: Post, other: Post) -> bool:
+    """Whether one of two posts tells only an author and the other only a date."""
+    told = {(post.author is None, post.published is None) for post in (one, other)}
+    return told == {(True, False), (False, True)}
+
+
+def _inner(above: Sequence[int]) -> list[list[int]]:
+    """The numbers of those right inside of each."""
+    found: list[list[int]] = [[] for _ in above]
+    for number, outer in enumerate(above):
+        if outer >= 0:
+            found[outer].append(number)
+    return found
+
+
+def _in_order(posts: list[Post]) -> list[Post]:
+    """The posts of a thread, without their dates if those in words neither rise nor fall."""
+    spoken = {post: post.published for post in posts if post.published and len(post.published) == len("2024-05-01")}
+    days = list(spoken.values())
+    if len(days) < _ENOUGH or days in (sorted(days), sorted(days, reverse=True)):
+        return posts
+    return [
+        replace(post, published=None, said_at=-1, line=(post.said_by,)) if post in spoken else post for post in posts
+    ]

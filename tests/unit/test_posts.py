@@ -1,0 +1,98 @@
+"""The posts of threads and the comments of readers: who wrote each, and when."""
+
+import pytest
+
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.metadata.posts import thread_of
+from scrapy_pagelets.page.page import Page
+
+BODY = "<p>" + "Here somebody says what he thinks of green tea, and he goes on and on. " * 4
+OTHER = "<p>" + "Another one answers that he likes coffee better, which nobody here had asked him at all. " * 4
+FORUM, ARTICLE = "http://a.example/forum/tea", "http://a.example/tea"
+
+
+def told(html: str, url: str = FORUM) -> list[tuple[str | None, str | None]]:
+    page = Page.parse(html.encode(), url)
+    return [(post.author, post.published) for post in thread_of(page, Habits()).posts]
+
+
+PHPBB = (
+    "<div id=p{0} class='post has-profile'><dl class=postprofile><dt><a class=username href=m{0}>user{0}</a>"
+    "<dd>Expert<dd><b>Joined:</b> 0{1} Oct 2010</dl><div class=postbody><p class=author>by <b>"
+    "<a class=username href=m{0}>user{0}</a></b> » 1{0} Nov 2018 09:10</p>{2}</div></div>"
+)
+FLUXBB = (
+    "<div id=p{0} class=blockpost><h2><a href=#p{0}>2018-11-1{0} 09:10</a></h2><div class=postleft><dl>"
+    "<dt><b>user{0}</b><dd>Registered: 2010-10-0{1}</dl></div><div class=postright>{2}</div></div>"
+)
+XENFORO = (
+    "<article id=js-post-{0} class='message message--post'><div class=message-user><b>U</b>"
+    "<a class=username>user{0}</a></div><div class=message-main><time datetime=2018-11-1{0}>then</time>"
+    "<div class=message-userContent>{2}</div></div></article>"
+)
+BBPRESS = (
+    "<div id=post-{0}00 class=bbp-reply-header><span>November 1{0}, 2018 at 9:10 am</span></div>"
+    "<div class='post-{0}00'><div class=bbp-reply-author><a class=bbp-author-name>user{0}</a></div><div>{2}</div></div>"
+)
+MICRODATA = (
+    "<div itemscope itemtype='http://schema.org/Answer'>{2}<div itemprop=author itemscope>"
+    "<span itemprop=name>user{0}</span></div><time itemprop=dateCreated datetime=2018-11-1{0}>then</time></div>"
+)
+TWO = [("user1", "2018-11-11"), ("user2", "2018-11-12")]
+
+
+@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, MICRODATA])
+def test_each_post_tells_its_author_and_its_date(form):
+    assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY)) == TWO
+
+
+def test_profiles_tell_a_thread_whatever_its_address():
+    html = PHPBB.format(1, 9, BODY) + PHPBB.format(2, 8, BODY)
+    assert told(html, ARTICLE) == TWO
+    assert told(PHPBB.format(1, 9, BODY).replace("profile", "body"), ARTICLE) == []
+
+
+def test_replies_are_comments_of_their_own():
+    inner = "<ol><li id=li-comment-2 class=comment><cite class=fn>Cy</cite> <i>3 May 2024</i>{0}</ol>"
+    outer = "<li id=li-comment-1 class=comment><div id=comment-1><cite class=fn>Bo</cite> <i>2 May 2024</i>{0}</div>{1}"
+    html = f"<h1>Tea</h1>{BODY}<ol class=commentlist>{outer.format(BODY, inner.format(BODY))}</ol>"
+    assert told(html, ARTICLE) == [("Bo", "2024-05-02"), ("Cy", "2024-05-03")]
+
+
+def test_dates_in_no_order_are_not_those_of_posts():
+    post = "<div class=post><b class=username>Ana</b> <i>{} May 2024</i>{}</div>"
+    assert told("".join(post.format(day, BODY) for day in (5, 2, 9))) == [("Ana", None)] * 3
+    assert told("".join(post.format(day, BODY) for day in (9, 5, 2)))[0] == ("Ana", "2024-05-09")
+
+
+def test_the_posts_of_a_blog_are_no_thread():
+    assert told(f"<div class=post><h2>Tea</h2><b class=author>Ana</b> 2 May 2024{BODY}</div>" * 3, ARTICLE) == []
+
+
+def record(html: str, url: str) -> PageRecord:
+    page, site = Page.parse(html.encode(), url), Site("a.example")
+    site.learn(page)
+    return PageRecord(page, decided(page, site))
+
+
+def test_a_thread_keeps_author_and_date_of_each_post_and_no_profile():
+    html = "<title>Tea</title><h1>Tea</h1>" + PHPBB.format(1, 9, BODY) + PHPBB.format(2, 8, OTHER)
+    found = record(html, FORUM)
+    fields = found.decision.metadata.fields
+    assert (fields["author"], fields["published"]) == TWO[0]
+    assert [(post["author"], post["published"], post["role"]) for post in found.posts] == [
+        (*one, "content") for one in TWO
+    ]
+    assert found.posts[0]["xpaths"] == ["/html/body/div[1]"]
+    assert "2010" not in found.text
+    assert "Expert" not in found.text
+    assert [word in found.text for word in ("user1", "11 Nov 2018", "user2", "12 Nov 2018")] == [True] * 4
+
+
+def test_hostile_posts_take_no_time():
+    assert told("<div class=post>" * 1500 + "<b class=username>Ana</b> 2 May 2024") == [("Ana", "2024-05-02")]
+    assert len(told(f"<div class=post><b class=username>Ana</b>{'x ' * 9}</div>" * 5000)) == 2000
+    assert told("<div class=post>" + "<b>x</b> " * 50_000) == []
