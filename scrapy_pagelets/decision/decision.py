@@ -10,7 +10,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
 from scrapy_pagelets.decision.content import corrected, said_of_itself
-from scrapy_pagelets.decision.items import decided_together
+from scrapy_pagelets.decision.list_items import decided_together
 from scrapy_pagelets.decision.lone_headings import lone_headings_of
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of

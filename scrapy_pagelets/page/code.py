@@ -61,7 +61,7 @@ def line_numbers(nodes: NodeTable) -> Bools:
         for _ in range(_ABOVE):
             if row < 0:
                 break
-            if nodes.look.item(row) in gutters and (leaf in nodes.spaces or nodes.tag.item(row) == _CELL):
+            if nodes.look.item(row) in gutters and (leaf in nodes.spaces or _is_beside_text(nodes, row)):
                 if row not in judged:
                     leaves = nodes.leaves_of(row)
                     found[leaves] |= not any(map(str.isalpha, "".join(nodes.strings[leaves])))
@@ -69,6 +69,12 @@ def line_numbers(nodes: NodeTable) -> Bools:
                 break
             row = nodes.parent.item(row)
     return found
+
+
+def _is_beside_text(nodes: NodeTable, row: int) -> bool:
+    """Whether a row is a cell, and its line of the table has another one with text."""
+    cells = nodes.leaves_of(nodes.parent.item(row))
+    return nodes.tag.item(row) == _CELL and cells != nodes.leaves_of(row)
 
 
 def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
