@@ -7,7 +7,7 @@
 set -eu
 data=${1:-.data}
 out=scrapy_pagelets/decision
-python -m benchmarks train_roles --data "$data" --trees 200 --out "$out/labelled.npz" --folds "$data/models"
+python -m benchmarks train_roles --data "$data" --trees 400 --out "$out/labelled.npz" --folds "$data/models"
 scrapy pagelets train "$data/sites" "$data/sites2" "$data/content/wcxb-dev.warc" --base http:// --trees 150 \
     --families benchmarks/families.json --out "$out/automatic.npz"
 scrapy pagelets train "$data/sites" "$data/sites2" --page-level --out scrapy_pagelets/papers/page_level.npz

@@ -100,7 +100,7 @@ def test_one_site_is_not_enough():
 def test_the_shipped_model_says_how_it_was_made():
     about = load(LABELLED).about
     out = "scrapy_pagelets/decision/labelled.npz"
-    assert about["command"] == f"python -m benchmarks train_roles --trees 200 --out {out} --folds .data/models"
+    assert about["command"] == f"python -m benchmarks train_roles --trees 400 --out {out} --folds .data/models"
     assert 0.8 < about["figures"]["words, page alone"] <= 1
 
 
