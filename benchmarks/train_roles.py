@@ -84,7 +84,7 @@ def main(argv: Sequence[str]) -> None:
     paths = [*(args.folds / f"fold-{number}.npz" for number in range(FOLDS)), args.out]
     for model, path in zip(models, paths, strict=True):
         model.save(path)
-    rate_roles(paths, [e for e in examples if isinstance(e, WithRoles)], args.trees // 2)
+    rate_roles(paths, [e for e in examples if isinstance(e, WithRoles)], args.trees // 4)
     for name, figure in trained.figures.items():
         print(f"F1 on unseen sites, {name}: {figure:.4f}")
 

@@ -127,6 +127,9 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     >>> controls_of_code(Page.parse(html, "http://a/").nodes)
     [1, 3]
     """
+    buttons = rows_tagged(nodes, TAG["button"])
+    if not buttons and not (nodes.signs & placing.CONTROL).any():
+        return []
     found: list[int] = []
     for row in nodes.outermost(rows_tagged(nodes, TAG["pre"])):
         leaves = nodes.leaves_of(row)
@@ -134,8 +137,8 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
         after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
         for beside in (before, after):
             found += takewhile(partial(_is_control, nodes), beside)
-    buttons = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
-    return sorted({*found, *np.flatnonzero(nodes.leaves_below(buttons)).tolist()})
+    in_code = [row for row in buttons if nodes.first_leaf.item(row) in nodes.spaces]
+    return sorted({*found, *np.flatnonzero(nodes.leaves_below(in_code)).tolist()})
 
 
 def _is_control(nodes: NodeTable, leaf: int) -> bool:

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable
+from scrapy_pagelets.base.arrays import Floats, up_to
+from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below
 from scrapy_pagelets.page.roles import THRESHOLD
 
 #: Elements of text. Those of layout stand beside each other and have nothing in common: a text, and what is beside it.
@@ -39,6 +39,8 @@ def decided_together(nodes: NodeTable, templateness: Floats) -> Floats:
     if not in_doubt.any():
         return templateness
     rows = np.flatnonzero(_IS_ITEM[nodes.tag] & (nodes.first_leaf < nodes.last_leaf))
+    doubts = below(nodes, up_to(in_doubt), nodes.parent[rows])
+    rows = rows[doubts > 0]
     weight = nodes.words + _NO_WORD
     words, of_template = (nodes.sum_below(column)[rows] for column in (weight, weight * templateness))
     _, group = np.unique(nodes.parent[rows] * len(nodes.looks) + nodes.look[rows], return_inverse=True)

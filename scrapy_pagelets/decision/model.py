@@ -31,7 +31,7 @@ from scrapy_pagelets.decision.page_features import (
 from scrapy_pagelets.decision.site_features import SITE_FEATURES
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import ROLES
+from scrapy_pagelets.page.roles import ROLES, is_template
 
 #: The models in the package: trained on pages labelled by people, or on labels derived from what pages of sites share.
 LABELLED: Final = "labelled"
@@ -108,17 +108,18 @@ class Model:
         return evidence
 
     def roles_of(self, page: Page, templateness: Floats) -> Ints:
-        """(m,) the most likely role of each leaf if it is template, as index of ``ROLES``; 0 without ratings.
+        """(m,) the likely role of each leaf that is template, as index of ``ROLES``; 0 of others, or without ratings.
 
         Parameters
         ----------
         templateness : (m,) of the leaves
         """
-        if not self.roles:
-            return np.zeros(len(templateness), np.int64)
-        parts = role_parts(self.page_evidence(page), templateness)
-        best: Ints = np.argmax([rating(*parts) for rating in self.roles], axis=0)
-        return best + 1
+        found = np.zeros(len(templateness), np.int64)
+        leaves = np.flatnonzero(is_template(templateness))
+        if self.roles and len(leaves):
+            parts = [part[leaves] for part in role_parts(self.page_evidence(page), templateness)]
+            found[leaves] = np.argmax([rating(*parts) for rating in self.roles], axis=0) + 1
+        return found
 
     def save(self, path: str | Path) -> None:
         """Write the model file."""

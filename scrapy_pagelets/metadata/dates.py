@@ -46,6 +46,9 @@ _FORMS: Final = tuple(
 )
 #: The last of these forms, where a dot does not mark it: with dots the day comes first everywhere.
 _FIGURES: Final = re.compile(rf"(?<![\d/-])(?P<first>\d\d?)(?P<mark>[/-])(?P<second>\d\d?)(?P=mark){_YEAR}(?![\d/-])")
+#: Where they end: most texts have few such places. And characters ahead of it that such a date has.
+_YEAR_BEHIND: Final = re.compile(r"[/-](?:19|20)\d\d")
+_AHEAD: Final = 5
 _UTC: Final = re.compile(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
 #: Longer texts are no dates.
 _LONGEST: Final = 100
@@ -135,9 +138,9 @@ def proven_orders(text: str) -> set[bool]:
     >>> proven_orders("25/04/2024, 03/04/2024"), proven_orders("4/25/2024"), proven_orders("03/04/2024")
     ({True}, {False}, set())
     """
-    if not any(mark + century in text for mark in "/-" for century in ("19", "20")):
-        return set()
-    pairs = ((int(match["first"]), int(match["second"])) for match in islice(_FIGURES.finditer(text), _MOST_PROOFS))
+    years = islice(_YEAR_BEHIND.finditer(text), _MOST_PROOFS)
+    found = (_FIGURES.search(text, max(0, year.start() - _AHEAD), year.end() + 1) for year in years)
+    pairs = ((int(match["first"]), int(match["second"])) for match in found if match)
     return {first > 12 for first, second in pairs if max(first, second) <= 31 and (first > 12) != (second > 12)}
 
 
