@@ -68,18 +68,17 @@ class Corrections {
         return inside;
     }
 
-    bool has_own_text(std::size_t row) const {
-        for (std::size_t i = first(row); i < last(row); i++)
-            if (!nodes.linked(i)) return true;
-        return false;
-    }
-
-    // Whether most words around a title are content, and what follows it, but nothing of itself.
-    bool is_lost_title(std::size_t row, const Counts &kept) const {
+    // Whether most words around a title are content, and what follows it, but nothing of itself. Titles begin at `starts`.
+    bool is_lost_title(std::size_t row, const Counts &kept, const Counts &starts) const {
         const std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
         const std::int64_t others = below(words, above) - below(words, row);
         if (others <= 0 || double(below(kept, above)) < limits.most * double(others) || below(kept, row) != 0) return false;
-        return first(row) < last(row) && last(row) < nodes.m && is_kept(last(row)) && has_own_text(row);
+        if (last(row) < nodes.m && is_kept(last(row))) return true;
+        const auto next = std::lower_bound(starts.begin(), starts.end(), std::int64_t(last(row)));
+        const std::size_t until = std::min(last(above), next == starts.end() ? nodes.m : std::size_t(*next));
+        if (until <= last(row)) return false;
+        const std::int64_t follows = kept[until] - kept[last(row)];
+        return follows > 0 && double(follows) >= limits.most * double(words[until] - words[last(row)]);
     }
 
     bool is_hole(std::size_t row, const Counts &kept) const {
@@ -178,11 +177,16 @@ public:
     // As `_headings_of_content`; labels are looks.
     void keep_headings(const Mask &is_label, const std::uint8_t *marks) {
         const Counts kept = kept_words();
-        std::vector<std::size_t> lost;
+        std::vector<std::size_t> titles, lost;
+        Counts starts;
         for (std::size_t row = 0; row < nodes.n; row++) {
             if (!is(limits.is_heading, row) && (nodes.tag[row] == limits.text || !is_label[nodes.look[row]])) continue;
-            if (is_lost_title(row, kept)) lost.push_back(row);
+            if (first(row) == last(row)) continue;
+            titles.push_back(row);
+            starts.push_back(nodes.first_leaf[row]);
         }
+        for (const std::size_t row : titles)
+            if (is_lost_title(row, kept, starts)) lost.push_back(row);
         keep_unmarked(lost, marks);
     }
 

@@ -123,8 +123,10 @@ def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
 
 
 def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of headings ("Returns") and labels ("Note") before content, in elements most of which is content."""
-    mask = np.zeros(len(keep), np.bool_)
+    """(m,) leaves of headings ("Returns") and labels ("Note") before content, in elements most of which is content.
+
+    Content follows if the next text is content, or most words up to the next title: a date may stand between.
+    """
     words = up_to(nodes.words)
     kept = up_to(nodes.words * keep)
     is_title = _IS_HEADING[nodes.tag]
@@ -135,11 +137,11 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     start, end = nodes.first_leaf[above], nodes.last_leaf[above]
     others = words[end] - words[start] - (words[last] - words[first])
     inside = (others > 0) & (kept[end] - kept[start] >= _MOST * others) & (kept[last] == kept[first])
-    for heading in np.flatnonzero(inside & (first < last) & (last < len(keep))).tolist():
-        leaves = slice(int(first[heading]), int(last[heading]))
-        if keep[leaves.stop] and not nodes.anchor[nodes.leaves[leaves]].all():
-            mask[leaves] = True
-    return mask
+    until = np.append(first[first < last], len(keep))  # rows are in document order: the next title ends a section
+    until = np.maximum(last, np.minimum(end, until[np.searchsorted(until, last)]))
+    below_it = kept[until] - kept[last]
+    followed = np.append(keep, False)[last] | ((below_it > 0) & (below_it >= _MOST * (words[until] - words[last])))
+    return nodes.leaves_below(rows[inside & followed & (first < last)].tolist())
 
 
 @cached
