@@ -261,8 +261,8 @@ def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | No
     text = strings[leaf].strip(_MARKS)
     if match := _signed(text):
         name = _name(match["name"] or match["other"])
-        # "by default ..." begins a sentence, a link "by review score" sorts a list; names in lower case are short.
-        most = 1 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
+        # "by default ..." begins a sentence, a link "by topic" sorts a list; names in lower case are short.
+        most = 0 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
         return name if name and (not name[0].islower() or len(name.split()) <= most) else None
     announced = leaf - 1 in near and _BY_ALONE.fullmatch(strings[leaf - 1].strip(_MARKS))
     return _name(text) if announced or (called and _is_inside(page.nodes, leaf, called)) else None

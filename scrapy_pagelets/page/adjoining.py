@@ -30,6 +30,8 @@ _STYLE: Final = re.compile(
     re.IGNORECASE,
 )
 _ICON: Final = re.compile(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi)(?:$|[\s_-])", re.IGNORECASE)
+#: Classes of elements whose children are lines.
+_LINES: Final = re.compile(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)
 #: Characters of scripts that put no spaces between words.
 _UNSPACED: Final = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
@@ -60,10 +62,11 @@ def part_words(nodes: NodeTable) -> None:
     for i in found:
         if exact[i - 1] or exact[i] or (border := _border(nodes, i)) is None:
             continue
-        ended, begun, between = border
+        ended, begun, between, around = border
         if blocks is None:
             blocks = _shown_as_blocks(nodes)
-        if _differ(strings[i - 1], strings[i], ended, begun, between) or _has_class((*ended, *begun), blocks):
+        lines = bool(ended and begun) and any(_LINES.search(look[2]) for look in around)
+        if lines or _differ(strings[i - 1], strings[i], ended, begun, between) or _has_class((*ended, *begun), blocks):
             nodes.gap[i] = SPACE
 
 
@@ -73,8 +76,11 @@ def _adjoin(before: str, behind: str) -> bool:
     return (before + behind).isascii() or not _UNSPACED.search(before + behind)
 
 
-def _border(nodes: NodeTable, leaf: int) -> tuple[list[Look], list[Look], list[Look]] | None:
-    """The looks of the elements that end before a leaf, that begin, and that have no text; None if these are many."""
+def _border(nodes: NodeTable, leaf: int) -> tuple[list[Look], ...] | None:
+    """The looks of the elements that end before a leaf, that begin, that have no text, and of the one around; or None.
+
+    There are none if they are many.
+    """
     first, second = nodes.leaves.item(leaf - 1), nodes.leaves.item(leaf)
     if second - first > _FAR:
         return None
@@ -87,7 +93,7 @@ def _border(nodes: NodeTable, leaf: int) -> tuple[list[Look], list[Look], list[L
         ended.append(row)
         row = nodes.parent.item(row)
     empty = [row for row in range(first + 1, second) if row not in begun]
-    return tuple([nodes.looks[nodes.look[row]] for row in rows] for rows in (ended, begun, empty))  # type: ignore[return-value]
+    return tuple([nodes.looks[nodes.look[row]] for row in rows] for rows in (ended, begun, empty, [row]))
 
 
 def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between: list[Look]) -> bool:

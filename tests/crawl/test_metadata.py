@@ -217,6 +217,7 @@ def test_microdata_tells_of_the_one_work():
         ("<p>Submitted by ana on Fri, 20/11/2026 - 11:37", {"author": "ana", "published": "2026-11-20"}),
         ("<p>By Ana Bo, born 20 November 1926", {}),
         ("<p>By 20 November 2026", {}),
+        ("<p><a href=/topics>By topic</a> <a href=/n>By name</a>", {}),
         ("<p>By Ana Bo (reprinted from the Post)", {"author": "Ana Bo"}),
         ("<p>By Ana (Cy) Bo", {"author": "Ana (Cy) Bo"}),
         ("<p class=vcard><a class='fn n' rel=me href=/ana>View Profile</a>", {}),

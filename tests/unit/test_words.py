@@ -19,6 +19,7 @@ def text(html):
     [
         # a date and a count, fields, icons
         ("<span>12.04.2021</span><span class=replies-count>7</span>", "12.04.2021 7"),
+        ("<a href=x class=t-lines><b>start</b><b>cstart</b></a> <p class=lines>a<b>b</b>", "start cstart\n\nab"),
         ("<span class=day>3</span><span class=amount>14</span>", "3 14"),
         ("Seen<i class='fa fa-eye'></i>31", "Seen 31"),
         ("<span>Ina</span><span class=icon-clock></span><span>noon</span>", "Ina noon"),
