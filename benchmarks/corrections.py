@@ -37,7 +37,7 @@ from scrapy_pagelets.training.model_training import f1
 #: Functions of `decision` that find leaves, and of `content` those that `corrected` calls.
 OF_DECISION = (
     *"decided_together comments_of signatures_of asides_of repeats_of link_sections_of".split(),
-    *"rest_of_trails said_of_itself".split(),
+    *"rest_of_trails lone_headings_of said_of_itself".split(),
 )
 OF_CONTENT = (
     *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),
