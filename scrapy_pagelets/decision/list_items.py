@@ -1,4 +1,4 @@
-"""Items of one list, cells of one row and paragraphs of one text are decided together where the passes are in doubt."""
+"""Items of one list and cells of one row are decided together where the passes are in doubt."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below
 from scrapy_pagelets.page.roles import THRESHOLD
 
 #: Elements of text. Those of layout stand beside each other and have nothing in common: a text, and what is beside it.
-_NAMES: Final = "li tr td th dt dd p a span h2 h3 h4 h5 h6 b i em strong code label small option time".split()
+_NAMES: Final = "li tr td th dt dd a span b i em strong code label small option time".split()
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _NAMES if name in TAG])
 #: Words of such an element, on average; paragraphs have more to say, each of its own.
 _SHORT: Final = 20
 #: What a text without words weighs, such as a bullet.
 _NO_WORD: Final = 0.01
-#: How far from the threshold the templateness of a text in doubt is, at most.
-_DOUBT: Final = 0.4
+#: Templateness between which a text is in doubt. What is lost weighs more than what is kept.
+_DOUBT: Final = (0.3, 0.9)
 
 
 def decided_together(nodes: NodeTable, templateness: Floats) -> Floats:
@@ -32,10 +32,10 @@ def decided_together(nodes: NodeTable, templateness: Floats) -> Floats:
     --------
     >>> from scrapy_pagelets import Page
     >>> nodes = Page.parse(b"<ul><li>Handlers<li>Parser<li>Registry</ul><p>Tags", "http://a/").nodes
-    >>> decided_together(nodes, np.array([0.3, 0.6, 0.3, 0.7])).round(2).tolist()
-    [0.4, 0.4, 0.4, 0.7]
+    >>> decided_together(nodes, np.array([0.4, 0.7, 0.4, 0.7])).round(2).tolist()
+    [0.5, 0.5, 0.5, 0.7]
     """
-    in_doubt = np.abs(templateness - THRESHOLD) < _DOUBT
+    in_doubt = (templateness > _DOUBT[0]) & (templateness < _DOUBT[1])
     if not in_doubt.any():
         return templateness
     rows = np.flatnonzero(_IS_ITEM[nodes.tag] & (nodes.first_leaf < nodes.last_leaf))

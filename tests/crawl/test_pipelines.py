@@ -198,7 +198,7 @@ def test_fields_get_other_names_or_are_left_out(tmp_path):
         found = run_spider(tmp_path, source, base=server.url(""), settings=settings)
     [item] = found.lines
     duplicates = {"near_duplicate_of", "similarity", "sketch"}
-    ours = {"title", "headline", "url", "language", "clean", "html", "comments", "posts", "content_hash"}
+    ours = {"title", "headline", "url", "language", "clean", "html", "comments", "posts", "robots", "content_hash"}
     ours |= {*TOLD, *duplicates}
     assert item.keys() == {"text"} | ours
     assert item["text"] == "mine"
