@@ -22,7 +22,7 @@ from tests.server import SiteServer
 CONTENT_FLOOR = 0.998
 TEMPLATE_FLOOR = 0.985
 #: Least share of what stands in the content of the pages that the Markdown has, as a CommonMark parser reads it.
-PART_FLOORS = {"headings": 0.99, "code": 0.99, "links": 0.99, "cells": 0.99, "items": 0.98}
+PART_FLOORS = {"headings": 0.99, "code": 0.99, "links": 0.985, "cells": 0.99, "items": 0.98}
 CONTENT = "//div[@id='content']"
 
 
