@@ -19,7 +19,7 @@ from tests.trees import page, soups
         ("<ul><li class=a>One<li class=b>Two</ul>", [0.3, 0.6], [0.3, 0.6]),  # of two looks
         ("<ul><li>One</ul><ul><li>Two</ul>", [0.3, 0.6], [0.3, 0.6]),  # of two lists
         ("<div>One</div><div>Two</div>", [0.3, 0.6], [0.3, 0.6]),  # a text, and what is beside it
-        (f"<p>{'One word or two. ' * 6}<p>{'And more of it. ' * 6}", [0.3, 0.6], [0.3, 0.6]),  # long texts
+        (f"<ul><li>{'One word or two. ' * 6}<li>{'And more of it. ' * 6}", [0.4, 0.7], [0.4, 0.7]),  # long texts
         ("<ul><li>One and two<li>Three</ul>", [0.4, 0.8], [0.5, 0.5]),  # words count
         (
             "<ul><li><b>One</b> <b>Two</b><li>Three</ul>",
