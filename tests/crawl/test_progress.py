@@ -166,8 +166,9 @@ def test_a_report_is_written_when_the_crawl_ends(tmp_path):
     rules.write_text("[[rule]]\nhosts = ['*']\nstrip = ['.gone', 'h1']\n")
     report = tmp_path / "report.html"
     with SiteServer(routes=menu_site("home", *"abcdefg")) as server:
-        url = server.url()
-        crawl(tmp_path, "site", url=url, settings={"PAGELETS_REPORT": str(report), "PAGELETS_RULES": str(rules)})
+        settings = options({"PAGELETS_REPORT": str(report), "PAGELETS_RULES": str(rules)}, {"url": server.url()})
+        # A fork would have loaded the model before, and a process with variables of the interpreter is none.
+        scrapy("crawl", "site", "-o", str(tmp_path / "feed.jsonl"), *settings, PYTHONHASHSEED="7")
     html = report.read_text()
     crawled = html[html.index("<h2>The crawl</h2>") :]
     assert re.search(r"\d+ responses, [\d.]+ a second; pages loaded for templates: \d+\.", crawled)

@@ -314,7 +314,7 @@ def test_the_feed_goes_before_the_store_which_is_kept_all_the_same(tmp_path):
     assert {line["changed"] for line in stored.lines} == {"same"}
 
 
-DOUBTFUL = "<ul class=tags><li><a href=/tags/{0}>On {0}s and cups</a><li>Share {0} with friends</ul>"
+DOUBTFUL = "<ul class=tags><li><a href=/tags/{0}>On {0}s and cups</a><li>Share {0} now</ul>"
 
 
 def test_a_content_that_has_only_become_doubtful_is_the_same(tmp_path):

@@ -291,7 +291,7 @@ def test_pages_that_are_parsed_twice_give_the_same_rows(monkeypatch):
     """Those of a site that fit stay in memory between learning and cleaning."""
     rows: list[dict[str, Any]] = [
         {"site": "h.example", "chunk": 0, "page": number, "url": url, "fetched_at": DATE, "content_type": "text/html",
-         "robots": "", "body": body, "counts": None}
+         "link": "", "robots": "", "body": body, "counts": None}
         for number, (url, body) in enumerate(site("h.example", (f"name{letter}" for letter in "abcdefgh")))
     ]  # fmt: skip
     parsed: list[str] = []
