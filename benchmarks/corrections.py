@@ -3,7 +3,8 @@
 A row is the decision without one of the corrections of ``decided``; the first has all of them, the last one none. Runs
 of text are judged by their roles (see ``roles.py``): F1 of content, mean over pages, then over sites; the share of the
 words of each other role that is kept; and of ``books`` and ``products``, the share of the labelled facts. Single pages
-(``wcxb-dev``) are judged by their gold content.
+(``wcxb-dev``) are judged by their gold content. A list is torn if people have labelled all of its items alike, and some
+are kept and some not.
 
     python -m benchmarks corrections --held-out .data/models
     python -m benchmarks corrections --held-out .data/models --every 4              # a quick look
@@ -27,11 +28,11 @@ from benchmarks.roles import COMMENTED, FACTS, gold_by_role, gold_of, model_of, 
 from benchmarks.tools import option_parser, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import records
-from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision import content, decision
-from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.training.labels import CONTENT, Example
+from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below
+from scrapy_pagelets.training.labels import CONTENT, UNKNOWN, Example
 from scrapy_pagelets.training.model_training import f1
 
 #: Functions of `decision` that find leaves, and of `content` those that `corrected` calls.
@@ -45,6 +46,8 @@ OF_CONTENT = (
 #: Corrections each of which gains less than 0.001 by itself.
 _SMALL = ("_items_of_content", "holes_of", "_lists_of_headings", "signatures_of")
 ROLES = ("comments", "navigation", "forms", "template", "metadata", "contents")
+TORN = "torn lists"
+_IS_ITEM = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "tr", "dt", "dd")])
 Method = Callable[[Any, Page], Any]
 #: A labelled page of a site, the roles of its leaves, and whether comments are what it is for.
 Judged = tuple[Example, list[str], bool]
@@ -72,7 +75,7 @@ def main(argv: Sequence[str]) -> None:
     for row, without in names.items():
         rows.append([row, *figures(sites, shops, without)])
         print(*rows[-1], flush=True)
-    table(["without", *SETS, *ROLES, *FACTS], rows)
+    table(["without", *SETS, *ROLES, *FACTS, TORN], rows)
 
 
 def once_for_each_page(method: Method) -> Method:
@@ -178,7 +181,7 @@ def figures(
     shops: Sequence[tuple[str, Site, list[Example]]],
     names: Sequence[str],
 ) -> list[float]:
-    """F1 of each set of sites, shares of roles that are kept, shares of facts that are kept."""
+    """F1 of each set of sites, shares of roles and of facts that are kept, and of lists that are torn."""
     scores: dict[str, list[float]] = defaultdict(list)
     kept: Counter[str] = Counter()
     words: Counter[str] = Counter()
@@ -188,6 +191,10 @@ def figures(
             for example, roles, commented in pages:
                 keep = decision.decided(example.page, site).content
                 found.append(f1(example, np.where(keep, -1.0, 1.0)))
+                if name in SITES:
+                    torn = torn_lists(example, keep)
+                    kept[TORN] += int(torn.sum())
+                    words[TORN] += len(torn)
                 for role, number, kept_leaf in zip(
                     roles, example.page.nodes.words.tolist(), keep.tolist(), strict=True
                 ):
@@ -201,4 +208,19 @@ def figures(
                 words[name] += int(facts.sum())
                 kept[name] += int((facts & keep).sum())
     means = [float(np.mean(scores[name])) for name in SETS if name in scores]
-    return [round(x, 4) for x in (*means, *(kept[key] / max(1, words[key]) for key in (*ROLES, *FACTS)))]
+    return [round(x, 4) for x in (*means, *(kept[key] / max(1, words[key]) for key in (*ROLES, *FACTS, TORN)))]
+
+
+def torn_lists(example: Example, keep: Bools) -> Bools:
+    """(lists,) of the lists that people have labelled as a whole, whether some of their items are kept and some not."""
+    nodes, known = example.page.nodes, (example.labels != UNKNOWN) & (example.page.nodes.words > 0)
+    rows = np.flatnonzero(_IS_ITEM[nodes.tag])
+    rows = rows[below(nodes, up_to(known), rows) > 0]
+    _, group = np.unique(nodes.parent[rows] * len(nodes.looks) + nodes.look[rows], return_inverse=True)
+    every, content, kept = (
+        np.bincount(group, below(nodes, up_to(leaves), rows))
+        for leaves in (known, known & (example.labels == CONTENT), known & keep)
+    )
+    whole = (np.bincount(group) > 1) & ((content == 0) | (content == every))
+    torn: Bools = ((kept > 0) & (kept < every))[whole]
+    return torn
