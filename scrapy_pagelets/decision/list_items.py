@@ -13,7 +13,7 @@ from scrapy_pagelets.page.roles import THRESHOLD
 #: Elements of text. Those of layout stand beside each other and have nothing in common: a text, and what is beside it.
 _NAMES: Final = "li tr td th dt dd a span b i em strong code label small option time".split()
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _NAMES if name in TAG])
-#: Words of such an element, on average; paragraphs have more to say, each of its own.
+#: Words of such an element, on average; longer ones have something to say of their own.
 _SHORT: Final = 20
 #: What a text without words weighs, such as a bullet.
 _NO_WORD: Final = 0.01
