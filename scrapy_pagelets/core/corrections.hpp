@@ -68,9 +68,17 @@ class Corrections {
         return inside;
     }
 
+    // The smallest element around a title that has content or begins before it: a date may stand with it in a header.
+    std::size_t around_title(std::size_t row, const Counts &kept) const {
+        std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
+        while (nodes.parent[above] >= 0 && first(above) == first(row) && below(kept, above) == 0)
+            above = std::size_t(nodes.parent[above]);
+        return above;
+    }
+
     // Whether most words around a title are content, and what follows it, but nothing of itself. Titles begin at `starts`.
     bool is_lost_title(std::size_t row, const Counts &kept, const Counts &starts) const {
-        const std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
+        const std::size_t above = around_title(row, kept);
         const std::int64_t others = below(words, above) - below(words, row);
         if (others <= 0 || double(below(kept, above)) < limits.most * double(others) || below(kept, row) != 0) return false;
         if (last(row) < nodes.m && is_kept(last(row))) return true;
