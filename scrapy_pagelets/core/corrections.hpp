@@ -100,6 +100,16 @@ class Corrections {
         return double(linked) <= limits.linked * double(below(words, row));
     }
 
+    // Whether a block without links stands right below a heading of content that is not the first text of its element.
+    bool ends_section(std::size_t row, std::int64_t first_text) const {
+        std::size_t before = row - 1;  // the last row of what stands before the block
+        while (nodes.parent[before] >= 0 && nodes.parent[before] != nodes.parent[row]) before = std::size_t(nodes.parent[before]);
+        if (nodes.parent[before] != nodes.parent[row] || !is(limits.is_heading, before) || std::int64_t(before) <= first_text) return false;
+        for (std::size_t i = first(row); i < last(row); i++)
+            if (nodes.linked(i)) return false;
+        return first(before) < last(before) && is_kept(first(before));
+    }
+
     bool is_in_doubt(std::size_t row) const {
         const auto begin = found.begin() + first(row), end = found.begin() + last(row);
         if (std::any_of(begin, end, [&](double value) { return value < limits.threshold; }))
@@ -174,7 +184,7 @@ public:
         for (const std::size_t row : blocks) {
             const std::size_t above = std::size_t(nodes.parent[row]);
             const bool between = first_text[above] >= 0 && first_text[above] < std::int64_t(row) &&
-                                 std::int64_t(row) < last_text[above];
+                                 (std::int64_t(row) < last_text[above] || ends_section(row, first_text[above]));
             if (between && is_hole(row, kept) && double(kept_of_above[above]) >= limits.least &&
                 double(kept_of_above[above]) >= limits.of_blocks * double(of_above[above]) && is_no_menu(row))
                 filled.push_back(row);
