@@ -10,7 +10,7 @@
 // The numbers and tags of `scrapy_pagelets.decision.content`.
 struct Limits {
     std::int64_t cell, line, text, heading;          // gaps, the tag of runs of text, the sign of headings
-    double threshold, prose, nearly, whole, announcing, most, in_doubt;
+    double threshold, prose, nearly, whole, announcing, most, certain, in_doubt;
     double of_blocks, least, half, linked;  // of `scrapy_pagelets.decision.content`
     std::vector<std::uint8_t> is_list, is_item, is_heading, is_block;  // by tag
 };
@@ -68,9 +68,12 @@ class Corrections {
         return inside;
     }
 
-    // The smallest element around a title that has content or begins before it: a date may stand with it in a header.
+    // The element that a title belongs to. In that of a linked one, as of a post, a header may hold only a date besides:
+    // then it is the smallest element that has content or begins before it. What is template for certain names the site.
     std::size_t around_title(std::size_t row, const Counts &kept) const {
         std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
+        const double least = *std::min_element(found.begin() + first(row), found.begin() + last(row));
+        if (least > limits.certain || !nodes.linked(first(row))) return above;
         while (nodes.parent[above] >= 0 && first(above) == first(row) && below(kept, above) == 0)
             above = std::size_t(nodes.parent[above]);
         return above;
