@@ -10,7 +10,7 @@
 // The numbers and tags of `scrapy_pagelets.decision.content`.
 struct Limits {
     std::int64_t cell, line, text, heading;          // gaps, the tag of runs of text, the sign of headings
-    double threshold, prose, nearly, whole, announcing, most, certain, in_doubt;
+    double threshold, prose, nearly, whole, announcing, most, certain, byline, in_doubt;
     double of_blocks, least, half, linked;  // of `scrapy_pagelets.decision.content`
     std::vector<std::uint8_t> is_list, is_item, is_heading, is_block;  // by tag
 };
@@ -74,7 +74,8 @@ class Corrections {
         std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
         const double least = *std::min_element(found.begin() + first(row), found.begin() + last(row));
         if (least > limits.certain || !nodes.linked(first(row))) return above;
-        while (nodes.parent[above] >= 0 && first(above) == first(row) && below(kept, above) == 0)
+        while (nodes.parent[above] >= 0 && first(above) == first(row) && below(kept, above) == 0 &&
+               double(below(words, above) - below(words, row)) <= limits.byline)
             above = std::size_t(nodes.parent[above]);
         return above;
     }

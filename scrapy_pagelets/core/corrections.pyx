@@ -14,7 +14,7 @@ from scrapy_pagelets.core.columns cimport Nodes, columns_of
 cdef extern from "corrections.hpp" nogil:
     cppclass Limits:
         int64_t cell, line, text, heading
-        double threshold, prose, nearly, whole, announcing, most, certain, in_doubt
+        double threshold, prose, nearly, whole, announcing, most, certain, byline, in_doubt
         double of_blocks, least, half, linked
         vector[uint8_t] is_list, is_item, is_heading, is_block
     cppclass Corrections:
@@ -43,6 +43,7 @@ cdef int set_up() except -1:
     limits.threshold, limits.prose, limits.nearly = given["THRESHOLD"], given["PROSE"], given["NEARLY"]
     limits.whole, limits.announcing, limits.most = given["WHOLE"], given["ANNOUNCING"], given["MOST"]
     limits.certain = given["CERTAIN"]
+    limits.byline = given["BYLINE"]
     limits.in_doubt = given["IN_DOUBT"]
     limits.is_list, limits.is_item, limits.is_heading = given["IS_LIST"], given["IS_ITEM"], given["IS_HEADING"]
     limits.of_blocks, limits.least = given["SHARE"], given["LEAST"]

@@ -28,6 +28,8 @@ _LABEL: Final = re.compile(
 _MOST: Final = 0.5
 #: From this templateness on, a linked heading is the name of the site or the like, not the title of a post.
 _CERTAIN: Final = 0.95
+#: Words of the date, the author and the tags that a header may have beside such a title.
+_BYLINE: Final = 20
 #: Words of content without links that make a line prose, and the share of its words that are content.
 _PROSE, _NEARLY = 8, 0.7
 _IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
@@ -264,7 +266,7 @@ def _between(blocks: Ints, above: Ints, is_text: Bools) -> Bools:
 give("text", RUNS_OF_PERMALINK=_RUNS)
 give(
     "corrections", CELL=CELL, LINE=LINE, TEXT=TEXT, HEADING=HEADING, THRESHOLD=THRESHOLD, PROSE=_PROSE, NEARLY=_NEARLY,
-    WHOLE=_WHOLE, ANNOUNCING=_ANNOUNCING, MOST=_MOST, CERTAIN=_CERTAIN, IN_DOUBT=_IN_DOUBT, IS_LIST=_IS_LIST, IS_ITEM=_IS_ITEM,
+    WHOLE=_WHOLE, ANNOUNCING=_ANNOUNCING, MOST=_MOST, CERTAIN=_CERTAIN, BYLINE=_BYLINE, IN_DOUBT=_IN_DOUBT, IS_LIST=_IS_LIST, IS_ITEM=_IS_ITEM,
     IS_HEADING=_IS_HEADING, COLONS=_COLONS, permalinks=permalinks, is_label=_is_label,
 )  # fmt: skip
 give("corrections", SHARE=_SHARE, LEAST=_LEAST, HALF=_HALF, LINKS=_LINKS, IS_BLOCK=_IS_BLOCK)
