@@ -19,8 +19,8 @@ _OFTEN: Final = 0.2
 def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints, pages: int) -> Bools:
     """(m,) leaves of headings that are content while all of their section is template.
 
-    They are those that many other pages have at the same place, or anywhere if they are no links, as those to posts are.
-    For the last one of the page, one other page with it at its place is enough, unless it is a link or a picture
+    They are those that many other pages have at the same place, or anywhere if they are no links, as titles of posts
+    are. For the last one of the page, one other page with it at its place is enough, unless it is a link or a picture
     follows. Headings of sections without text stay.
 
     Parameters

@@ -10,8 +10,8 @@ from tests.trees import page
 def lone(html, alike=(), anywhere=()):
     """The headings that go, where texts in small letters are template.
 
-    All other pages have the texts ``alike`` at their places, and those ``anywhere`` at others; one has those that end in
-    an exclamation mark.
+    All other pages have the texts ``alike`` at their places, and those ``anywhere`` at others; one has those that end
+    in an exclamation mark.
     """
     nodes = page(html).nodes
     keep = np.array([not text.islower() for text in nodes.strings], np.bool_)
