@@ -147,7 +147,14 @@ cdef int set_up() except -1:
 
 
 def page_features(page, lexicon, own_tokens=()):
-    """As `scrapy_pagelets.decision.page_features.page_features`."""
+    """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone.
+
+    Parameters
+    ----------
+    lexicon : log odds by hash of a token
+    own_tokens : hashes of at most ``OWN_TOKENS`` class, id and role tokens whose meaning depends on the kind of page:
+        each gives a feature, whether the leaf is inside such an element
+    """
     set_up()
     table = page.nodes
     cdef Nodes nodes = columns_of(table).nodes
@@ -172,7 +179,14 @@ def page_features(page, lexicon, own_tokens=()):
 
 
 def node_odds(page, columns, first, classifier):
-    """As `scrapy_pagelets.decision.classifiers.node_odds`."""
+    """(n, 2) log odds that each node of a page is template: mean of those of its leaves, and by the classifier.
+
+    Parameters
+    ----------
+    columns : (m, len(PAGE_FEATURES)) `page_features` of the page
+    first : (m,) log odds of the leaves
+    classifier : over ``NODE_FEATURES``
+    """
     set_up()
     cdef Nodes nodes = columns_of(page.nodes).nodes
     transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)
@@ -194,7 +208,14 @@ def node_odds(page, columns, first, classifier):
 
 
 def site_features(page, evidence, odds, of_class):
-    """As `scrapy_pagelets.decision.page_features.site_features`."""
+    """(m, len(SITE_FEATURES)) features of each leaf from the evidence of the other pages of the site.
+
+    Parameters
+    ----------
+    evidence : the evidence, see `Counts.evidence`
+    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
+    of_class : number of other pages of the page's class
+    """
     cdef Nodes nodes = columns_of(page.nodes).nodes
     cdef Evidence site
     site.pages, site.of_class = evidence.pages, of_class
@@ -223,7 +244,12 @@ def site_features(page, evidence, odds, of_class):
 
 
 def context_features(table, odds):
-    """As `scrapy_pagelets.decision.context.context_features`."""
+    """(m, len(CONTEXT_FEATURES)) features of each leaf.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of template by the decision before
+    """
     set_up()
     cdef Nodes nodes = columns_of(table).nodes
     cdef Matrix matrix = Matrix(given["CONTEXT"], nodes.m)
@@ -245,7 +271,13 @@ def context_features(table, odds):
 
 
 def cut_features(table, odds, others):
-    """As `scrapy_pagelets.decision.cut.cut_features`."""
+    """(len(CUTS), len(CUT_FEATURES)) features of each cut of a page.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of template
+    others : number of other pages of the site that are known
+    """
     cdef Nodes nodes = columns_of(table).nodes
     if nodes.m == 0:
         raise ValueError("a page without leaves has no cut")

@@ -92,7 +92,12 @@ cdef array_of(const vector[int64_t] &values):
 
 
 def word_tokens(list strings):
-    """As `scrapy_pagelets.papers.shared_pagelets.pagelet_shingles.word_tokens`."""
+    """(t,) number of the text, and (t,) hash, of each word of some texts, in their order; hashes as in `token_hashes`.
+
+    >>> texts, hashes = word_tokens(["two words", "", "words"])
+    >>> texts.tolist(), bool(hashes[1] == hashes[2])
+    ([0, 0, 2], True)
+    """
     set_up()
     cdef Words words = Words()
     cdef list others = []

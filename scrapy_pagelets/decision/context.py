@@ -11,10 +11,10 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, in_order
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.features import context_features as context_features
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.page_features import PROSE, headings, regions
@@ -173,19 +173,6 @@ CONTEXT: Final = FeatureTable(ContextMeasures, (
     *(_of_record(name, k) for k in range(1, _LEVELS) for name in _RECORD),
 ))  # fmt: skip
 CONTEXT_FEATURES: Final = CONTEXT.names
-
-
-@compiled("features")
-def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
-    """(m, len(CONTEXT_FEATURES)) features of each leaf.
-
-    Parameters
-    ----------
-    odds : (m,) log odds of template by the decision before
-    """
-    if not len(odds):
-        return np.zeros((0, len(CONTEXT.rows)), np.float32)
-    return CONTEXT.columns(nodes, odds)
 
 
 def _run(words: Floats, mass: Floats, bar: float) -> dict[str, Floats | Bools | float]:

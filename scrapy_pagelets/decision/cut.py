@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, in_order
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.features import cut_features as cut_features
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.page_features import PROSE
@@ -199,18 +200,6 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
         return odds
     cut = best_cut(rating, cut_features(nodes, odds, others)) - _LEAN * strict
     return odds - max(cut, min(float(odds.min()) + _MARGIN, _HIGHEST))
-
-
-@compiled("features")
-def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.float32]:
-    """(len(CUTS), len(CUT_FEATURES)) features of each cut of a page.
-
-    Parameters
-    ----------
-    odds : (m,) log odds of template
-    others : number of other pages of the site that are known
-    """
-    return CUT.columns(nodes, odds, others)
 
 
 give("features", CUT=CUT, CUTS=CUTS, CONTENT_AT=CONTENT_AT)

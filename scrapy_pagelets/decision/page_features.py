@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats, Ints, of_window
 from scrapy_pagelets.base.caches import once
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.features import page_features as page_features
 from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.lexicon import Lexicon, heading_odds, look_odds, own_tokens_of
 from scrapy_pagelets.page.looks import LANDMARKS
@@ -312,19 +313,6 @@ OWN_FEATURES: Final = (
     slice(len(PAGE_FEATURES) - OWN_TOKENS - len(_KIND), len(PAGE_FEATURES)),
 )
 SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - OWN_TOKENS)
-
-
-@compiled("features")
-def page_features(page: Page, lexicon: Lexicon, own_tokens: Sequence[int] = ()) -> NDArray[np.float32]:
-    """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone.
-
-    Parameters
-    ----------
-    lexicon : log odds by hash of a token
-    own_tokens : hashes of at most ``OWN_TOKENS`` class, id and role tokens whose meaning depends on the kind of page:
-        each gives a feature, whether the leaf is inside such an element
-    """
-    return PAGE.columns(page, lexicon, own_tokens)
 
 
 def node_features(page: Page, columns: NDArray[np.float32]) -> Floats:

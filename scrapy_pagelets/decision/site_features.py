@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, in_order, of_window
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.features import site_features as site_features
 from scrapy_pagelets.decision.features import Feature, FeatureTable, stacked
 from scrapy_pagelets.decision.page_features import LEVELS, REACH, after, before, regions
 from scrapy_pagelets.evidence.evidence import SiteEvidence
@@ -167,19 +168,6 @@ SITE: Final = FeatureTable(
     ),
 )
 SITE_FEATURES: Final = SITE.names
-
-
-@compiled("features")
-def site_features(page: Page, evidence: SiteEvidence, odds: Floats, of_class: int) -> NDArray[np.float32]:
-    """(m, len(SITE_FEATURES)) features of each leaf from the evidence of the other pages of the site.
-
-    Parameters
-    ----------
-    evidence : the evidence, see `Counts.evidence`
-    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-    of_class : number of other pages of the page's class
-    """
-    return SITE.columns(page, evidence, odds, of_class)
 
 
 def _around(odds: Floats) -> dict[str, ArrayLike]:
