@@ -36,7 +36,7 @@ def _load() -> dict[str, Any]:
         loaded: dict[str, Any] = {name: import_module(f"{__name__}.{name}") for name in MODULES}
     except (ImportError, TypeError, ValueError, AttributeError) as error:  # what Cython raises for another interface
         raise ImportError(
-            f"The compiled core does not fit to the lxml that is installed: pip install '{LXML}' ({error})."
+            f"The compiled core does not fit the lxml that is installed: pip install '{LXML}' ({error})."
         ) from error
     for module in loaded.values():
         module.given = Given()

@@ -30,6 +30,7 @@ cdef extern from "nodes.hpp" nogil:
     cppclass Written "Columns":
         Written()
         Written(float *matrix, size_t count, const vector[string] &names) except +
+        void add_equal(const string &name, double value)
         vector[size_t] absent() except +
     vector[int64_t] inherited_by_look(const Nodes &nodes, const int64_t *of_look) except +
     vector[int64_t] inherited_by_tag(const Nodes &nodes, const int64_t *of_tag) except +
@@ -175,7 +176,14 @@ def page_features(page, lexicon, own_tokens=()):
     cdef Matrix matrix = Matrix(given["PAGE"], nodes.m)
     with nogil:
         features.write(nodes, matrix.written)
-    return matrix.completed(page, lexicon, own_tokens)
+    for kind, is_declared in given["declared"](page).items():
+        matrix.written.add_equal(f"declared_{kind}".encode(), is_declared)
+    return matrix.completed()
+
+
+def region_features(nodes):
+    """(n, len(REGION.rows)) features of the subtree of each row of a page."""
+    return regions_of(nodes, columns_of(nodes).nodes).array.T
 
 
 def node_odds(page, columns, first, classifier):
@@ -240,7 +248,7 @@ def site_features(page, evidence, odds, of_class):
     cdef Matrix matrix = Matrix(given["SITE"], nodes.m)
     with nogil:
         features.write(nodes, matrix.written)
-    return matrix.completed(page, evidence, odds, of_class)
+    return matrix.completed()
 
 
 def context_features(table, odds):
@@ -267,7 +275,7 @@ def context_features(table, odds):
     take_logarithms(dereference(arguments))
     with nogil:
         features.write(nodes, levels, matrix.written)
-    return matrix.completed(table, odds)
+    return matrix.completed()
 
 
 def cut_features(table, odds, others):
@@ -296,7 +304,7 @@ def cut_features(table, odds, others):
     cdef Matrix matrix = Matrix(given["CUT"], count)
     with nogil:
         features.write(nodes, cut, content, matrix.written)
-    return matrix.completed(table, odds, others)
+    return matrix.completed()
 
 
 cdef class Names:
@@ -306,7 +314,7 @@ cdef class Names:
 
 
 cdef class Matrix:
-    """The columns of a table of features: those that C++ has not written are computed in Python."""
+    """The columns of a table of features."""
 
     cdef Written written
     cdef Names names
@@ -321,11 +329,11 @@ cdef class Matrix:
                 self.names.names.push_back(name.encode())
         self.written = Written(<float*>pointer(self.array), count, self.names.names)
 
-    def completed(self, *measured):
-        """(count, columns) the matrix, see `features.FeatureTable.complete`."""
+    def completed(self):
+        """(count, columns) the matrix, when C++ has written all of its columns."""
         cdef vector[size_t] absent = self.written.absent()
         if absent.size():
-            self.table.complete(self.array.T, absent, *measured)
+            raise LookupError(f"the compiled core does not compute the feature {self.table.names[absent[0]]}")
         return self.array.T
 
     cdef Regions columns(self):
@@ -352,7 +360,7 @@ cdef Matrix regions_of(table, const Nodes &nodes):
         take_logarithms(dereference(arguments))
         with nogil:
             features.write(nodes, found.written)
-        found.completed(table)
+        found.completed()
         namespace[KEPT] = found
     return found
 

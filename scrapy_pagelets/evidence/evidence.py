@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
-from scrapy_pagelets.core import give
+from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.core import counter, give
 from scrapy_pagelets.core.counter import count_page as count_page
 from scrapy_pagelets.core.counter import countable_parts as countable_parts
 from scrapy_pagelets.core.counter import evidence_of as evidence_of
-from scrapy_pagelets.core.counter import keys_of as keys_of
 from scrapy_pagelets.core.counter import link_sets as link_sets
 from scrapy_pagelets.core.counter import mostly_links as mostly_links
 from scrapy_pagelets.evidence.class_template import VOTE
@@ -70,6 +70,10 @@ class Keys:
     exact: Ints
     links: Ints
     target: Ints
+
+
+#: See `counter.keys_of`; the hashes stay with the page.
+keys_of = once(counter.keys_of)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

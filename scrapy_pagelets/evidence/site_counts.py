@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.caches import RecentKeys, once
-from scrapy_pagelets.core.counter import outline as outline
+from scrapy_pagelets.core import counter
 from scrapy_pagelets.evidence.class_template import (
     ClassTemplate,
     KeptPage,
@@ -293,7 +293,10 @@ def body_of(page: Page) -> int:
     return xxh3_64_intdigest("\0".join(page.nodes.strings).encode("utf-8", "replace")) >> 1
 
 
-@once
+#: See `counter.outline`; each page is asked for it many times.
+outline = once(counter.outline)
+
+
 def same_class(one: frozenset[int], other: frozenset[int]) -> bool:
     """Return True if pages with these outlines belong to one class."""
     return _jaccard(one, other) >= _SAME_CLASS

@@ -33,7 +33,7 @@ TAGS: Final = (
     "svg map area frameset frame iframe legend ins del bdo bdi wbr nobr data dfn output progress meter object param "
     "embed search slot ruby rt rp rb"
 ).split()
-TAG: Final = {name: number for number, name in enumerate(TAGS)}
+TAG: Final[dict[str, int]] = {name: number for number, name in enumerate(TAGS)}
 TEXT: Final = TAG["#text"]
 
 

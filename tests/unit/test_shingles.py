@@ -20,12 +20,17 @@ from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
     resemblance,
     shingles,
     super_shingles,
-    token_hashes,
+    word_tokens,
 )
 from tests.oracles.near_groups import group_near
 
 SITE = Path(__file__).parents[1] / "site"
 words = st.lists(st.sampled_from([*"abcdefghij", "12", "7th", "größe", "ストロー", "link"]), min_size=1, max_size=40)
+
+
+def token_hashes(text: str) -> list[int]:
+    found: list[int] = word_tokens([text])[1].tolist()
+    return found
 
 
 def whole(html: str, url: str = "http://example.com/page") -> Shingles:
