@@ -115,7 +115,7 @@ def word_tokens(list strings):
     texts, tokens = array_of(words.texts), array_of(words.hashes)
     if not others:
         return texts, tokens
-    among, more = word_tokens.in_python([strings[number] for number in others])
-    texts = np.concatenate((texts, np.array(others, np.int64)[among]))
+    more = [given["token_hashes"](strings[number]) for number in others]
+    texts = np.concatenate((texts, np.repeat(others, list(map(len, more)))))
     order = np.argsort(texts, kind="stable")
-    return texts[order], np.concatenate((tokens, more))[order]
+    return texts[order], np.concatenate((tokens, *more))[order]

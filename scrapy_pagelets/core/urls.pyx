@@ -155,7 +155,7 @@ def absolute(base, href):
             return PyUnicode_DecodeASCII(out.data(), out.size(), NULL)
     finally:
         del from_base
-    return absolute.in_python(base, href)
+    return given["joined"](base, href)
 
 
 def written_addresses(base, hrefs):
@@ -178,7 +178,7 @@ def written_addresses(base, hrefs):
             elif cpp_absolute(from_base[0], link, out) == PLAIN:
                 found.append(PyUnicode_DecodeASCII(out.data(), out.size(), NULL))
             else:
-                found.append(quoted(absolute.in_python(base, href)))
+                found.append(quoted(given["joined"](base, href)))
     finally:
         del from_base
     return found

@@ -316,8 +316,21 @@ def is_page(url: str) -> bool:
     return not _NOT_A_PAGE.search(urlsplit(url).path)
 
 
+def _written(base: str, href: str) -> str:
+    """A link made absolute, as `absolute`, which asks for those that are not plain."""
+    href = href.strip()
+    if _ABSOLUTE.match(href):
+        return href
+    join = _join if len(href) <= LONGEST else urljoin  # a cache of longer ones would take megabytes
+    return join(_relevant_base(base, href), href)
+
+
+_join = cached(urljoin)
+
+
 give(
-    "urls", TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,
+    "urls", joined=_written,
+    TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,
     host_of=host_of, is_page_of_host=is_page_of_host,
 )  # fmt: skip
 

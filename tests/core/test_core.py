@@ -21,6 +21,13 @@ from tests.crawling import ROOT
 FOLDER = ROOT / "scrapy_pagelets" / "core"
 
 
+def givers() -> list[Path]:
+    """The modules that hand something to the core."""
+    given = re.compile(r"^from scrapy_pagelets.core import .*\bgive$", re.MULTILINE)
+    sources = (ROOT / "scrapy_pagelets").rglob("*.py")
+    return [path for path in sources if given.search(path.read_text(encoding="utf-8"))]
+
+
 def test_the_core_is_built():
     assert set(core.MODULES) == {path.stem for path in FOLDER.glob("*.pyx")}
 
@@ -40,7 +47,7 @@ table.flatten(etree.fromstring("<p>One</p>"), False)
 
 def test_the_core_is_given_what_it_asks_for_each_name_once():
     given: Counter[tuple[str, str]] = Counter()
-    for path in (ROOT / "scrapy_pagelets").rglob("*.py"):
+    for path in givers():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "give":
                 given.update((ast.literal_eval(node.args[0]), str(keyword.arg)) for keyword in node.keywords)
@@ -55,6 +62,8 @@ def test_the_core_is_given_what_it_asks_for_each_name_once():
 
 @pytest.mark.parametrize("module", core.MODULES)
 def test_the_examples_in_docstrings_run(module):
+    for path in givers():
+        import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     found = doctest.testmod(import_module(f"scrapy_pagelets.core.{module}"))
     assert found.failed == 0
 
@@ -67,27 +76,20 @@ def test_the_stubs_name_what_there_is_with_a_docstring():
                 assert getattr(module, node.name).__doc__, f"{node.name} in {path.name}"
 
 
-def run(code: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run code with the modules of a folder before all others."""
-    path = os.pathsep.join((str(folder), str(ROOT)))
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+def error_of(code: str, folder: Path) -> str:
+    """The last line of what code says that runs with the modules of a folder before all others."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    return done.stderr.splitlines()[-1]
 
 
 def test_an_lxml_of_another_interface_is_refused_with_the_versions_that_fit(tmp_path):
+    (tmp_path / "lxml").mkdir()
     for name in ("__init__", "etree"):
-        (tmp_path / "lxml").mkdir(exist_ok=True)
         (tmp_path / "lxml" / f"{name}.py").touch()
-    done = run("import scrapy_pagelets.core", tmp_path)
-    *_, last = done.stderr.splitlines()
-    assert last.startswith(
-        f"ImportError: The compiled core does not fit the lxml that is installed: pip install '{LXML}'"
-    )
+    error = error_of("import scrapy_pagelets.core", tmp_path)
+    assert error.startswith("ImportError: The compiled core does not fit the lxml that is installed: ")
+    assert f"pip install '{LXML}'" in error
 
 
 def test_the_versions_of_lxml_are_those_of_the_project():
@@ -99,5 +101,5 @@ def test_the_versions_of_lxml_are_those_of_the_project():
 def test_a_package_without_its_core_says_what_to_do(tmp_path):
     (tmp_path / "core").mkdir()
     shutil.copy(FOLDER / "__init__.py", tmp_path / "core")
-    done = run("import core", tmp_path)
-    assert "ImportError: The compiled core was not built for this Python: install a C++ compiler" in done.stderr
+    error = error_of("import core", tmp_path)
+    assert error.startswith("ImportError: The compiled core was not built for this Python: install a C++ compiler")

@@ -54,7 +54,7 @@ def test_the_weighted_shingles_are_equal(text, size, random):
 @example([list(range(0, 2**32, 2**32 // 2000)), []])
 def test_sketches_are_the_same_one_by_one_and_together(lists):
     columns = [np.array(values, np.uint32) for values in lists]
-    assert_equal(minhashes(columns), np.array([minhash(column) for column in columns]).reshape(-1, 128))
+    assert_equal(minhashes(columns), np.array([minhash(column) for column in columns], np.uint32).reshape(-1, 128))
 
 
 def test_columns_that_are_not_contiguous():

@@ -136,9 +136,9 @@ def test_tables(batches, capacity, asked):
     keys = np.array(asked, np.int64)
     assert found[keys].tolist() == expected[keys].tolist()
     assert found.has(keys).tolist() == expected.has(keys).tolist()
-    assert pickle.dumps(found) == pickle.dumps(expected)
     again = pickle.loads(pickle.dumps(found))
     assert pickle.dumps(again) == pickle.dumps(found)
+    assert again[keys].tolist() == found[keys].tolist()
 
 
 def test_a_table_grows_and_shrinks():

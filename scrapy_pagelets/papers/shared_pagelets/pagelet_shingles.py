@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, band_hashes, mix
 from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import UNSPACED, caseless
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.shingles import word_tokens as word_tokens
 from scrapy_pagelets.page.nodes import TAGS, TEXT, NodeTable
@@ -32,11 +34,16 @@ NEAR: Final = 0.8
 #: A pagelet needs this many words or link targets, so that "Read more" is not a template.
 LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
+# Words are not those of `scrapy_pagelets.base.characters`: a single character of a script without spaces says too
+# little, so such scripts give runs of three characters.
+# Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
+_MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+_WORD: Final = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
+_UNSPACED_WORD: Final = re.compile(f"[{UNSPACED}]")
 _NUMBER: Final = re.compile(r"\d+")
 #: A longer word is a text without spaces in another script, or not a word.
 _LONGEST_WORD: Final = 15
 _GRAM: Final = 3
-give("shingles", LONGEST_WORD=_LONGEST_WORD, GRAM=_GRAM)
 
 _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for tag in TAGS], np.int64)
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
@@ -115,6 +122,27 @@ def exact_shingles(page: Page, pagelet: Ints) -> Ints:
     """
     found = shingles(page, pagelet, sketch=False)
     return np.where(found.candidates, found.exact, 0)
+
+
+def token_hashes(text: str) -> Ints:
+    """Hashes of the words of a text, normalised (NFKC) and case-folded, with each number replaced by 0.
+
+    Text in scripts without spaces gives its runs of three characters. This is decided for each run of characters
+    separately, so that an edit changes no other tokens. The core asks for those of texts that are not ASCII.
+
+    >>> token_hashes("Page 12").tolist() == token_hashes("PAGE 7").tolist(), len(token_hashes("テンプレート"))
+    (True, 4)
+    """
+    words = chain.from_iterable(map(_grams, _WORD.findall(caseless(text))))
+    return np.fromiter(map(_token, words), np.int64)
+
+
+def _grams(word: str) -> list[str]:
+    """Return the word, or its runs of three characters if it is a text without spaces."""
+    if len(word) <= _GRAM or (len(word) <= _LONGEST_WORD and not _UNSPACED_WORD.match(word)):
+        return [word]
+    word = _NUMBER.sub("0", word)
+    return [word[i : i + _GRAM] for i in range(max(1, len(word) - _GRAM + 1))]
 
 
 @cached
@@ -221,3 +249,6 @@ def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:
     np.minimum.at(table.reshape(-1), pagelet[kept] * VALUES + bins, hashes & (_EMPTY - 1))
     lender = _PROBES[np.arange(VALUES), (table != _EMPTY)[:, _PROBES].argmax(2)]
     return np.take_along_axis(table, lender, 1) % _EMPTY
+
+
+give("shingles", LONGEST_WORD=_LONGEST_WORD, GRAM=_GRAM, token_hashes=token_hashes)
