@@ -4,8 +4,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.caches import Numbers
-from scrapy_pagelets.evidence.evidence import Fragments, Keys, SiteEvidence, Tables
-from scrapy_pagelets.evidence.lossy_counter import Sums
+from scrapy_pagelets.evidence.evidence import Fragments, Keys, SiteEvidence, Sums, Tables
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 

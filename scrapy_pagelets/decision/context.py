@@ -13,7 +13,7 @@ import numpy as np
 
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.features import context_features as context_features
-from scrapy_pagelets.decision.features import Feature, FeatureTable
+from scrapy_pagelets.decision.page_features import Feature, FeatureTable
 from scrapy_pagelets.page.nodes import TAG
 
 #: Numbers of leaves before and after a leaf over which log odds are averaged.

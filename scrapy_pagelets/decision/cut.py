@@ -17,7 +17,7 @@ from scrapy_pagelets.base.arrays import Floats, in_order
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.features import cut_features as cut_features
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
-from scrapy_pagelets.decision.features import Feature, FeatureTable
+from scrapy_pagelets.decision.page_features import Feature, FeatureTable
 from scrapy_pagelets.page.nodes import NodeTable
 
 #: The cuts compared, in log odds of template.

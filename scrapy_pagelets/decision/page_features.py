@@ -1,4 +1,6 @@
-"""Features of the leaves of a page by the page alone, and of the regions around them.
+"""Features of the leaves of a page by the page alone, and of the regions around them; what a table of features is.
+
+A table says what a classifier is told of each leaf, region or cut, by name; the compiled core computes the columns.
 
 Source of the cues: Chakrabarti, Kumar, Punera 2007 (slides), "Cues used Implicitly by Humans": link density, sentence
 size, text outside anchors. The cues that need a browser (placement on screen, background colour, aspect ratio) are not
@@ -8,6 +10,8 @@ used: ``docs/algorithms/isotonic-2007.md``.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,7 +22,6 @@ from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.features import page_features as page_features
 from scrapy_pagelets.core.features import region_features
-from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.page.looks import LANDMARKS
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -41,65 +44,72 @@ _KINDS: Final = {
 _SCHEMA_TYPE: Final = re.compile(r'"@type"\s*:\s*"(\w+)"')
 
 
+@dataclass(frozen=True)
+class Feature:
+    """A row of a table."""
+
+    name: str  # its name in model files, and in the core
+    about: str  # what it says
+    #: what the inspector says of a node whose value is below or above the mean of its page
+    less: str = ""
+    more: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """An ordered table of features."""
+
+    rows: tuple[Feature, ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(row.name for row in self.rows)
+
+
 #: The features of a region. Each leaf has those of the `LEVELS` regions around it, each node those of its own subtree.
 REGION: Final = FeatureTable((
     Feature("words", "Words, log.", "few words", "many words"),
-    Feature("link_density", "Share of the words in links.",
-            "little text in links", "much text in links"),
+    Feature("link_density", "Share of the words in links.", "little text in links", "much text in links"),
     Feature("leaves", "Runs of text, log.", "few runs of text", "many runs of text"),
     Feature("words_per_leaf", "Words of a run of text, log.", "short runs of text", "long runs of text"),
     Feature("share_of_page", "Share of the words of the page.",
             "a small share of the page", "a large share of the page"),
     Feature("headings", "Share of the runs of text in headings.", "few headings", "many headings"),
-    Feature("prose", "Share of the words in prose.",
-            "few sentences", "many sentences"),
+    Feature("prose", "Share of the words in prose.", "few sentences", "many sentences"),
     Feature("first", "Place of its first leaf on the page, 0 to 1.",
             "it begins early on the page", "it begins late on the page"),
 ))  # fmt: skip
-
-
 #: Features of the leaf itself.
 _LEAF: Final = (
     Feature("words", "Words, log.", "short runs of text", "long runs of text"),
     Feature("chars_per_word", "Characters by word.", "short words", "long words"),
-    Feature("ends_sentence", "It ends like a sentence.",
-            "few ends of sentences", "it ends like a sentence"),
-    Feature("starts_upper", "It begins with a capital.",
-            "small letters at the start", "capital letters at the start"),
+    Feature("ends_sentence", "It ends like a sentence.", "few ends of sentences", "it ends like a sentence"),
+    Feature("starts_upper", "It begins with a capital.", "small letters at the start", "capital letters at the start"),
     Feature("digits", "It has a digit near its beginning.", "few digits", "digits"),
     Feature("anchor", "It is in a link.", "few links", "it is a link"),
-    Feature("hidden", "It is hidden.",
-            "it is not hidden", "it is hidden"),
-    Feature("depth", "Its depth in the tree.",
-            "it is not deep in the tree", "it is deep in the tree"),
+    Feature("hidden", "It is hidden.", "it is not hidden", "it is hidden"),
+    Feature("depth", "Its depth in the tree.", "it is not deep in the tree", "it is deep in the tree"),
     Feature("position", "Its place among the leaves, 0 to 1.",
             "it stands early on the page", "it stands late on the page"),
-    Feature("word_position", "Share of the words up to it.",
-            "little text before it", "much text before it"),
-    Feature("from_end", "Words after it, log.",
-            "little text after it", "much text after it"),
+    Feature("word_position", "Share of the words up to it.", "little text before it", "much text before it"),
+    Feature("from_end", "Words after it, log.", "little text after it", "much text after it"),
     Feature("gap", "The gap to the leaf before.",
             "it follows other text closely", "it stands apart from the text before"),
     Feature("same_shape", "Leaves of its shape, log.",
             "its form is rare on the page", "its form is frequent on the page"),
     Feature("in_title", "The title of the page has its text.",
             "words that the title does not have", "words of the title"),
-    Feature("internal", "It is in a link to the same host.",
-            "few links within the site", "links within the site"),
-    Feature("fragment", "It is in a link within the page.",
-            "few links within the page", "links within the page"),
+    Feature("internal", "It is in a link to the same host.", "few links within the site", "links within the site"),
+    Feature("fragment", "It is in a link within the page.", "few links within the page", "links within the page"),
     Feature("same_target", "Leaves in links to the same target, log.",
             "no links that repeat others", "links that repeat others"),
-    Feature("prev_words", "Words of the leaf before, log.",
-            "little text just before it", "long text just before it"),
-    Feature("next_words", "Words of the next leaf, log.",
-            "little text just after it", "long text just after it"),
-    Feature("near_words", "Words of seven leaves around it, log.",
-            "little text around it", "much text around it"),
+    Feature("prev_words", "Words of the leaf before, log.", "little text just before it", "long text just before it"),
+    Feature("next_words", "Words of the next leaf, log.", "little text just after it", "long text just after it"),
+    Feature("near_words", "Words of seven leaves around it, log.", "little text around it", "much text around it"),
     Feature("heading", "Log odds of the words of the last heading.",
             "a heading typical of content above it", "a heading typical of template above it"),
-    Feature("heading_words", "Words since the last heading, log.",
-            "close to its heading", "far from a heading"),
+    Feature("heading_words", "Words since the last heading, log.", "close to its heading", "far from a heading"),
     Feature("lexicon_sum", "Sum of the log odds of the looks around it.",
             "classes and ids typical of content", "classes and ids typical of template"),
     Feature("lexicon_min", "The least of these, at most 0.",

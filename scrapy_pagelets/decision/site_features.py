@@ -6,8 +6,7 @@ from typing import Final
 
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.features import site_features as site_features
-from scrapy_pagelets.decision.features import Feature, FeatureTable
-from scrapy_pagelets.decision.page_features import LEVELS
+from scrapy_pagelets.decision.page_features import LEVELS, Feature, FeatureTable
 
 #: The page-level classifiers, in the order of the columns of their log odds, see `evidence.CLASSIFIERS`.
 _CLASSIFIERS: Final = ("trees", "classifier")

@@ -18,17 +18,22 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import counter, give
+from scrapy_pagelets.core.counter import LossyCounter as LossyCounter
 from scrapy_pagelets.core.counter import count_page as count_page
 from scrapy_pagelets.core.counter import countable_parts as countable_parts
 from scrapy_pagelets.core.counter import evidence_of as evidence_of
 from scrapy_pagelets.core.counter import link_sets as link_sets
 from scrapy_pagelets.core.counter import mostly_links as mostly_links
 from scrapy_pagelets.evidence.class_template import VOTE
-from scrapy_pagelets.evidence.lossy_counter import LossyCounter, Sums
 from scrapy_pagelets.evidence.picture_keys import Pictures
 from scrapy_pagelets.page.nodes import NodeTable
 
 Column = NDArray[Any]
+Sums = NDArray[np.float32]
+#: A table with more keys than this drops those on the fewest pages.
+CAPACITY: Final = 60_000
+#: Rows at the beginning and at the end of a giant page that are counted.
+_GIANT: Final = CAPACITY // 8
 #: The tables of `Counts`, by name.
 Tables = Mapping[str, LossyCounter]
 #: Pages that a family needs, see `Counts.family`.
@@ -313,4 +318,11 @@ def _difference(path: Sums, value: Floats, known: bool) -> Floats:
     return np.where(count > 1, np.clip(3 * (square - mean**2) * count / np.maximum(1, count - 1), 0, 1), 0)
 
 
-give("counter", Keys=Keys, SiteEvidence=SiteEvidence)
+def restored(width: int, capacity: int, keys: Ints, sums: Sums) -> LossyCounter:
+    """Restore a pickled table."""
+    table = LossyCounter(width, capacity)
+    table.add(keys, sums)
+    return table
+
+
+give("counter", Keys=Keys, SiteEvidence=SiteEvidence, CAPACITY=CAPACITY, GIANT=_GIANT, restored=restored)

@@ -36,7 +36,9 @@ def test_a_build_that_fails_says_in_one_sentence_what_it_needs(project, tmp_path
     done = run(project, *BUILD, CC=str(path), CXX=str(path))
     assert done.returncode != 0
     [line] = [line for line in done.stdout.splitlines() if "scrapy-pagelets" in line]
-    assert line.startswith("scrapy-pagelets needs a C++17 compiler and the headers of Python to be built from its sources")
+    assert line.startswith(
+        "scrapy-pagelets needs a C++17 compiler and the headers of Python to be built from its sources"
+    )
     assert str(path) in line
     assert modules(project) == set()
 

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.evidence import lossy_counter
 from scrapy_pagelets.evidence.evidence import (
+    CAPACITY,
     CLASSES,
     CLASSIFIERS,
     Counts,
     Fragments,
+    LossyCounter,
     countable_parts,
     keys_of,
     link_sets,
     mostly_links,
 )
-from scrapy_pagelets.evidence.lossy_counter import LossyCounter
 from scrapy_pagelets.evidence.site_counts import outline
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.sites.site_store import pack
@@ -49,7 +49,7 @@ def assert_equal_columns(found, expected):
 class Both:
     """The counts of one site, in the core and in Python."""
 
-    def __init__(self, capacity=lossy_counter.CAPACITY):
+    def __init__(self, capacity=CAPACITY):
         self.compiled, self.python = Counts(), Counts()
         tables: Any = self.python.tables
         for name, width in Counts._WIDTHS.items():

@@ -14,10 +14,9 @@ from scrapy_pagelets.core.features import region_features
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds, summed
 from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features
-from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.lexicon import look_tokens
 from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.page_features import PAGE_FEATURES, REGION, page_features
+from scrapy_pagelets.decision.page_features import PAGE_FEATURES, REGION, Feature, FeatureTable, page_features
 from scrapy_pagelets.decision.site_features import SITE_FEATURES, site_features
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.page.page import decode, parse

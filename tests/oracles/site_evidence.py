@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.evidence.evidence import (
+    _GIANT,
     _ODDS,
+    CAPACITY,
     CLASSES,
     CLASSIFIERS,
     Fragments,
     Keys,
     SiteEvidence,
+    Sums,
     Tables,
     _difference,
 )
-from scrapy_pagelets.evidence.lossy_counter import _GIANT, CAPACITY, Sums
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
