@@ -370,7 +370,7 @@ def paths_of(nodes, leaves):
 
 
 def links_of(nodes, leaves):
-    """The links that lead to a page and belong to some leaves, see `NodeTable.link_leaf`.
+    """The links that lead to a page and belong to some leaves, its first run of text or the next one.
 
     Parameters
     ----------

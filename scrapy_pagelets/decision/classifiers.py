@@ -8,7 +8,6 @@ separate for nodes of different sizes, on features of the page alone. The size c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -50,13 +49,6 @@ class Trees:
         [-0.75, 2.25, -0.75]
         """
         return summed(self, parts)
-
-    @cached_property
-    def splits(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-        """(splits,) columns and borders of the distinct splits, and (trees, depth) the number of that of each level."""
-        pairs = np.stack([self.feature.ravel(), self.border.ravel()])
-        (feature, border), number = np.unique(pairs, axis=1, return_inverse=True)
-        return feature.astype(np.int64), border.astype(np.float32), number.reshape(self.feature.shape)
 
 
 def sigmoid(x: Floats) -> Floats:

@@ -7,14 +7,13 @@ It is not always the largest one, as that of ``etdm``: siblings of one signature
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints, mix
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.core.subtrees import align_page as align_page
-from scrapy_pagelets.page.nodes import TEXT, NodeTable, levels_of
+from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,25 +51,6 @@ class TemplateTree:
             label=_labels(nodes)[kept],
             text=nodes.spread(nodes.text)[kept],
         )
-
-    @cached_property
-    def levels(self) -> list[Ints]:
-        """Rows of each depth from the root down, in document order."""
-        return levels_of(self.depth)
-
-    @cached_property
-    def texts(self) -> Ints:
-        """The distinct hashes of runs of text, sorted."""
-        return np.unique(self.text[self.label == TEXT])
-
-    @cached_property
-    def keys(self) -> Ints:
-        """(n,) hash of parent and label: siblings that may take each other's place have the same."""
-        return _keys(self.parent, self.label)
-
-
-def _keys(parent: Ints, label: Ints) -> Ints:
-    return mix(parent * 31 + label)
 
 
 def _labels(nodes: NodeTable) -> Ints:

@@ -244,11 +244,6 @@ class NodeTable:
         return np.fromiter(map(len, self.strings), np.float64, len(self.strings))
 
     @cached_property
-    def link_leaf(self) -> Ints:
-        """(links,) index of the leaf to which a link belongs: its first run of text, or the next run after it."""
-        return np.minimum(self.first_leaf[self.links.row], len(self.leaves) - 1)
-
-    @cached_property
     def levels(self) -> list[Ints]:
         """Rows of each depth from the root down, in document order, so that siblings are adjacent."""
         return levels_of(self.depth)

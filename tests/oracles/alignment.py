@@ -9,8 +9,8 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.evidence.siblings import in_order, runs
-from scrapy_pagelets.evidence.template_tree import TemplateTree, _keys, _labels
-from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from scrapy_pagelets.evidence.template_tree import TemplateTree, _labels
+from scrapy_pagelets.page.nodes import TEXT, NodeTable, levels_of
 
 
 def align_page(template: TemplateTree, nodes: NodeTable) -> Ints:
@@ -26,10 +26,10 @@ def align_page(template: TemplateTree, nodes: NodeTable) -> Ints:
     found[0] = 0
     page, other = _Texts.of_page(nodes, template), _Texts.of_template(template, nodes)
     free = np.ones(len(template), np.bool_)
-    for rows, rows_ in zip(nodes.levels[1:], template.levels[1:], strict=False):
+    for rows, rows_ in zip(nodes.levels[1:], levels_of(template.depth)[1:], strict=False):
         rows = rows[found[nodes.parent[rows]] >= 0]
         one = _Siblings(page, rows, _keys(found[nodes.parent[rows]], label[rows]))
-        two = _Siblings(other, rows_, template.keys[rows_])
+        two = _Siblings(other, rows_, _keys(template.parent, template.label)[rows_])
         for pairs in (_same, _by_votes, lambda one, two: in_order(one.keys, two.keys)):
             i, j = pairs(one, two)
             found[one.rows[i]] = two.rows[j]
@@ -38,6 +38,11 @@ def align_page(template: TemplateTree, nodes: NodeTable) -> Ints:
             if not len(one.rows) or not len(two.rows):
                 break
     return found
+
+
+def _keys(parent: Ints, label: Ints) -> Ints:
+    """Hash of parent and label: siblings that may take each other's place have the same."""
+    return mix(parent * 31 + label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +56,7 @@ class _Texts:
 
     @classmethod
     def of_page(cls, nodes: NodeTable, template: TemplateTree) -> Self:
-        return cls._of(nodes.leaves, nodes.text, template.texts, nodes.end)
+        return cls._of(nodes.leaves, nodes.text, np.unique(template.text[template.label == TEXT]), nodes.end)
 
     @classmethod
     def of_template(cls, template: TemplateTree, nodes: NodeTable) -> Self:

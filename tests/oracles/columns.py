@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scrapy_pagelets.base.arrays import Floats
+
 M = TypeVar("M")
 #: The name of a feature, and (count,) its values, or one value for all, by what is measured.
 Column = tuple[str, Callable[[M], ArrayLike]]
@@ -32,3 +34,11 @@ def stacked(rows: Sequence[Column[Any]], measured: Any, count: int) -> NDArray[n
     for number, (_, column) in enumerate(rows if count else ()):
         columns[:, number] = column(measured)
     return columns
+
+
+def of_window(values: Floats, reach: int) -> tuple[Floats, Floats]:
+    """(m,) sum of each value and of ``reach`` values before and after it, and the number of these values."""
+    index = np.arange(len(values))
+    low, high = np.maximum(0, index - reach), np.minimum(len(values), index + reach + 1)
+    before = np.append(0, np.cumsum(values))
+    return before[high] - before[low], (high - low).astype(np.float64)

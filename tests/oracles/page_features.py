@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Floats, Ints, of_window
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.decision.lexicon import Lexicon, heading_odds, look_odds, own_tokens_of
 from scrapy_pagelets.decision.page_features import (
     _KINDS,
@@ -25,7 +25,7 @@ from scrapy_pagelets.decision.page_features import (
 from scrapy_pagelets.page.looks import LANDMARKS
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
-from tests.oracles.columns import Column, Columns
+from tests.oracles.columns import Column, Columns, of_window
 
 #: Distance to the last heading if there is none, in words on a log scale.
 _FAR: Final = 9.0

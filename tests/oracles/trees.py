@@ -24,8 +24,15 @@ def summed(trees: Trees, parts: Sequence[NDArray[np.float32]]) -> Floats:
     return np.concatenate([_summed(trees, block) for block in blocks]) + trees.bias
 
 
+def _splits(trees: Trees) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+    """(splits,) columns and borders of the distinct splits, and (trees, depth) the number of that of each level."""
+    pairs = np.stack([trees.feature.ravel(), trees.border.ravel()])
+    (feature, border), number = np.unique(pairs, axis=1, return_inverse=True)
+    return feature.astype(np.int64), border.astype(np.float32), number.reshape(trees.feature.shape)
+
+
 def _summed(trees: Trees, columns: NDArray[np.float32]) -> Floats:
-    feature, border, number = trees.splits
+    feature, border, number = _splits(trees)
     count, depth = number.shape
     greater = (columns.T[feature] > border[:, None]).view(np.uint8)  # memory bandwidth is the bottleneck, so bytes
     answers = np.zeros((count, len(columns)), np.uint8)
