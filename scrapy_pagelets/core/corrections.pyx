@@ -54,7 +54,16 @@ cdef int set_up() except -1:
 
 
 def corrected(table, templateness, headline):
-    """As `scrapy_pagelets.decision.content.corrected`."""
+    """(m,) templateness of the leaves: 0 in the own heading, headings, sentences and lists of content, 1 in permalinks.
+
+    If the page has an own heading, what stands above it as the name of the site is template, also where the cut of the
+    page is in doubt.
+
+    Parameters
+    ----------
+    templateness : (m,) as the site knows it
+    headline : the page's own heading, if it has one
+    """
     set_up()
     cdef Nodes nodes = columns_of(table).nodes
     values = np.ascontiguousarray(templateness, np.float64)

@@ -20,7 +20,6 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets import core
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
@@ -88,8 +87,6 @@ class CrawlSession:
         for sentence in unknown(crawler.settings):
             self.count("settings/unknown")
             logger.warning("%s", sentence)
-        if core.MISSING:
-            logger.info("Pages are cleaned more slowly, without the compiled core: %s", core.MISSING)
         #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
         self.meaning = f"{_FORMAT} {meaning(model)} {self.config.comparison}" if self.config.redis else ""
         is_shared = self.config.redis and not is_for_single_pages(crawler)

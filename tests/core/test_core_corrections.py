@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision.content import corrected
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.page import decode, parse
+from tests.oracles import corrections
 from tests.trees import soups
 
 SITE = Path(__file__).parents[1] / "site"
@@ -35,7 +35,7 @@ def assert_equal(root, templateness, chosen):
     some = [row % len(nodes) for row in chosen]
     headline = Headline(some[0], "", tuple(some[1:2]), tuple(some[2:])) if some else None
     found = corrected(nodes, templateness, headline)
-    assert found.tolist() == in_python(corrected)(nodes, templateness, headline).tolist()
+    assert found.tolist() == corrections.corrected(nodes, templateness, headline).tolist()
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.decision.content import holes_of
+from tests.oracles.corrections import holes_of
 from tests.trees import page, soups
 
 PROSE = "<p>All that there is to say about green tea of the hills, and how it is picked by hand in the spring.</p>"
