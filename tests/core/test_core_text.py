@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.duplicates.shingles import runs_of_words
 from scrapy_pagelets.feed.content_words import content_of, visible_words
 from scrapy_pagelets.metadata.headline import _words, heading_text, naming
@@ -28,8 +27,8 @@ from scrapy_pagelets.page.text import (
     words_in,
     written_leaves,
 )
-from tests.oracles import corrections, page_text, word_shingles
 from tests.oracles import nodes as node_rows
+from tests.oracles import page_text, word_shingles
 from tests.trees import soups
 
 SITE = Path(__file__).parents[1] / "site"
@@ -66,7 +65,6 @@ def assert_equal_texts(root, keep):
         titles = [_words(text) for text in texts]
         assert naming(nodes, rows, titles) == page_text.naming(other, rows, titles)
     assert content_of(nodes, keep) == page_text.content_of(other, keep)
-    assert permalinks(nodes).tolist() == corrections.permalinks(other).tolist()
     templateness = np.linspace(0, 1, len(nodes.leaves))
     (texts, greatest), (others, expected) = (
         function(table, leaves, templateness)
