@@ -62,7 +62,7 @@ class Sample:
 def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--part", choices=("seen", "held out"), help="only the pages of one part of the gold")
+    parser.add_argument("--part", choices=("seen", "held out", "sites2"), help="only the pages of one part of the gold")
     parser.add_argument("--wrong", default="", metavar="TOOL", help="also print what a tool has wrong")
     args = parser.parse_args(argv)
     logging.disable()

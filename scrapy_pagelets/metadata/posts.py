@@ -89,11 +89,15 @@ class Thread:
     posts: tuple[Post, ...] = ()
     is_thread: bool = False
 
-    @property
-    def first(self) -> Post | None:
-        """The post that began the thread; None without a thread, or if the page may have others before it."""
+    def opening(self, headline: int) -> Post | None:
+        """The post that began the thread; None without a thread, or if the page may have others before it.
+
+        Parameters
+        ----------
+        headline : the leaf with the page's own heading, -1 without one: a reply with it is none
+        """
         first = self.posts[0] if self.is_thread else Post(is_reply=True)
-        return None if first.is_reply else first
+        return None if first.is_reply and headline not in first.leaves else first
 
 
 NO_THREAD: Final = Thread()
@@ -184,13 +188,13 @@ class _Reader:
                 [part] = parts[number]
                 found[number] = self._joined(found[number], found[part])
                 found[part] = Post()
-            if not found[number].is_signed and sum(found[inner].is_signed for inner in inside[number]) > 1:
-                found[number] = Post()  # it holds posts, and is none
+            if _holds_posts(found[number], found, inside[number]):
+                found[number] = Post()
         for number in range(1, len(rows)):
             one, other = found[number - 1], found[number]
             if _are_halves(one, other) and above[number - 1] == above[number]:
                 found[number], found[number - 1] = self._joined(one, other), Post()
-        return found
+        return [Post() if _holds_posts(post, found, inner) else post for post, inner in zip(found, inside, strict=True)]
 
     def _nested(self, rows: Sequence[int]) -> tuple[list[int], Ints]:
         """For each row the number of the one around it, -1 without one; (m,) the number of the innermost row."""
@@ -276,6 +280,11 @@ class _Reader:
         if 2 * words[inside].sum() > words[leaves].sum():
             return ()
         return tuple(leaf for leaf in inside.tolist() if leaf not in post.line)
+
+
+def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bool:
+    """Whether a post is none, but holds some."""
+    return not post.is_signed and sum(found[inner].is_signed for inner in inside) > 1
 
 
 def _are_halves(one: Post, other: Post) -> bool:
