@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
@@ -26,6 +26,8 @@ _TYPES: Final = frozenset("Comment UserComments Review Answer Question Discussio
 #: Names of what is no post of a thread, but said of something else, or in reply.
 _IN_REPLY: Final = re.compile(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
+#: The class of the post that opens a thread, where all have a head that is named as that of a reply.
+_OPENS: Final = re.compile(r"(?:^|\s)topic(?:$|\s)")
 #: Classes of names of users, of what forums tell of the author of a post, and addresses of pages of users.
 _USER: Final = re.compile(
     r"(?:^|[\s_-])(?:user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
@@ -129,7 +131,8 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     if not rows:
         return NO_THREAD
     in_reply = [bool(_IN_REPLY.search(names[row])) for row in rows]
-    found = [post for post in _Reader(page, habits).posts(rows, in_reply) if post.author or post.published]
+    opens = {number for number, row in enumerate(rows) if _OPENS.search(names[row])}
+    found = [post for post in _Reader(page, habits).posts(rows, in_reply, opens) if post.author or post.published]
     return Thread(tuple(_in_order(found) if is_thread else found), is_thread and bool(found))
 
 
@@ -174,7 +177,7 @@ class _Reader:
         links = zip(self._page.nodes.links.row.tolist(), self._page.nodes.links.href, strict=True)
         return self._page.nodes.leaves_below(row for row, href in links if _OF_USER.search(href))
 
-    def posts(self, rows: Sequence[int], in_reply: Sequence[bool]) -> list[Post]:
+    def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
         above, owner = self._nested(rows)
         order = np.argsort(owner, kind="stable")
@@ -193,7 +196,9 @@ class _Reader:
         for number in range(1, len(rows)):
             one, other = found[number - 1], found[number]
             if _are_halves(one, other) and above[number - 1] == above[number]:
-                found[number], found[number - 1] = self._joined(one, other), Post()
+                joined = self._joined(one, other)
+                found[number - 1] = Post()
+                found[number] = replace(joined, is_reply=one.is_reply and number not in opens)
         return [Post() if _holds_posts(post, found, inner) else post for post, inner in zip(found, inside, strict=True)]
 
     def _nested(self, rows: Sequence[int]) -> tuple[list[int], Ints]:

@@ -106,6 +106,13 @@ def test_a_reply_opens_a_thread_if_it_has_the_heading_of_the_page():
     assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
 
 
+def test_the_post_that_is_called_the_topic_opens_a_thread():
+    first, second = BBPRESS.format(1, 9, BODY), BBPRESS.format(2, 8, OTHER).replace("'post-200'", "'post-200 reply'")
+    pages = (first.replace("'post-100'", "'post-100 topic'") + second, first.replace("'post-100'", "'post-100 reply'"))
+    fields = [record(f"<title>Tea</title><h1>Tea</h1>{html}", FORUM).decision.metadata.fields for html in pages]
+    assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
+
+
 def test_hostile_posts_take_no_time():
     assert told("<div class=post>" * 1500 + "<b class=username>Ana</b> 2 May 2024") == [("Ana", "2024-05-02")]
     assert len(told(f"<div class=post><b class=username>Ana</b>{'x ' * 9}</div>" * 5000)) == 2000
