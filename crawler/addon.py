@@ -21,6 +21,7 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
         # Before Scrapy downloads the robots.txt of a forbidden address.
         "scrapy_pagelets.middlewares.addresses.AddressMiddleware": 90,
+        "scrapy_pagelets.middlewares.conditional.ConditionalMiddleware": 840,
         # After the middlewares that change requests, before those that count them or answer them from a cache.
         "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 845,
     },
