@@ -139,8 +139,9 @@ class VersionStore:
             found = self._base.execute(_VALIDATORS, (page, self._crawl)).fetchone()
         if found is None:
             return None
+        etag, modified, links = found
         with suppress(ValueError, zlib.error):  # a damaged row: the page is loaded again
-            return Validators(*found[:2], tuple(json.loads(zlib.decompress(found[2]))))
+            return Validators(etag, modified, tuple(json.loads(zlib.decompress(links))))
         return None
 
     def confirm(self, page: int) -> None:
