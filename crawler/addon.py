@@ -40,6 +40,7 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.crawler.extensions.SiteReport": 500,
         "scrapy_pagelets.crawler.extensions.Preparation": 500,
         "scrapy_pagelets.crawler.crawl_report.CrawlReport": 800,
+        "scrapy_pagelets.crawler.metrics.MetricsFile": 850,
         # The last to begin and to end: it tells what the others did.
         "scrapy_pagelets.crawler.progress_log.ProgressLog": 900,
     },

@@ -126,6 +126,8 @@ class Config:
     templates: str = _setting("", values.path)
     #: PAGELETS_REPORT: HTML file that gets a report on the feed when the crawl ends.
     report: str = _setting("", values.path)
+    #: PAGELETS_METRICS: file that gets the stats of the crawl while it runs, in the text format of Prometheus.
+    metrics: str = _setting("", values.path)
     #: PAGELETS_RENDER: whether pages are rendered in a browser, ``auto`` for those that are shells of scripts; request
     #: meta ``pagelets_render`` takes precedence.
     render: bool | str = _setting(False, values.flag_or(AUTO))
