@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from scrapy_pagelets.index.sqlite import SQLiteIndex
-from tests.crawling import ROOT, scrapy
+from tests.crawling import LIMIT, ROOT, scrapy
 from tests.indexing import indexed
 
 BELL = "http://example.com/bell"
@@ -39,7 +39,7 @@ def index(tmp_path):
 @asynccontextmanager
 async def served(index: Path) -> AsyncIterator[Any]:
     command = ["-m", "scrapy", "pagelets", "mcp", str(index)]
-    with anyio.fail_after(60):
+    with anyio.fail_after(LIMIT):
         async with Client(
             stdio_client(StdioServerParameters(command=sys.executable, args=command, cwd=ROOT))
         ) as client:
