@@ -58,7 +58,7 @@ def test_the_list_has_a_name_a_summary_and_sections_of_links(llms, tmp_path):
         "# The \\[house]\n\n> All about the house.\n\n"
         "## Pages\n\n- [The \\[house\\]](http://h/): All about the house.\n- [Title of lone/c](http://h/lone/c)\n\n"
         "## Docs\n\n- [Part \\*a\\*](http://h/docs/a): What a is\n"
-        "- [Title of docs/b\\_(2)](<http://h/docs/b_(2)>): Its first paragraph.\n"
+        "- [Title of docs/b\\_(2)](http://h/docs/b_(2)): Its first paragraph.\n"
     )
 
 
@@ -91,7 +91,7 @@ def test_each_host_has_files_of_its_own(llms, tmp_path):
     odd = [line("x", url=f"http://{host}/") for host in ("..", "%2e%2e", "a\\..")]
     code, _, err = llms(HOME, line("a", url="https://b.org:8080/"), *odd)
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert (code, names) == (0, ["%252e%252e", "a%5C..", "b.org:8080", "h", "no-host"])
+    assert (code, names) == (0, ["%252e%252e", "a%5C", "b.org:8080", "h", "no-host"])
     assert err == ["5 hosts: the files of each are in a folder of its name"]
     assert "Title of a" in written(tmp_path, "out/b.org:8080")[0]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["feed.jsonl", "out"]

@@ -7,15 +7,27 @@ import os
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.crawling import answer, crawl, everything_is_template, menu_site, page
+from tests.crawling import answer, crawl, everything_is_template, finished, menu_site, options, page, scrapy
 from tests.server import SiteServer
 
 SUITE = "scrapy_pagelets.crawler.monitors.PageletsMonitorSuite"
 MONITORED = {
     "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
     "SPIDERMON_ENABLED": 1,
-    "SPIDERMON_SPIDER_CLOSE_MONITORS": [SUITE],
+    "SPIDERMON_SPIDER_CLOSE_MONITORS": SUITE,
 }
+
+
+#: Spidermon logs by a method that Scrapy deprecates.
+WARNINGS = "error,ignore:Spider.log() is deprecated"
+
+
+def monitored(tmp_path, url, code=0, **more):
+    """A crawl with the monitors; one that fails logs a traceback."""
+    feed = tmp_path / "feed.jsonl"
+    feed.unlink(missing_ok=True)
+    command = ["crawl", "site", "-o", str(feed), *options({**MONITORED, **more}, {"url": url})]
+    return finished(scrapy(*command, PYTHONWARNINGS=WARNINGS), feed, code, traceback=True)
 
 
 def failed(found):
@@ -25,7 +37,7 @@ def failed(found):
 
 def test_a_crawl_that_was_cleaned_passes(tmp_path):
     with SiteServer(routes=menu_site("home", *"abc")) as server:
-        found = crawl(tmp_path, "site", url=server.url(""), settings=MONITORED)
+        found = monitored(tmp_path, server.url(""))
     assert "4 monitors in" in found.log
     assert (failed(found), found.errors) == ([], [])
 
@@ -36,16 +48,15 @@ def test_a_crawl_of_which_nothing_is_left_fails_unless_that_is_allowed(tmp_path)
     sentence = "nothing is left of 3 of 3 pages: scrapy pagelets report FEED shows which"
     with SiteServer(routes=menu_site("home", *"ab")) as server:
         for most, expected in ((0.05, [sentence]), (1, [])):
-            more = {"SPIDERMON_PAGELETS_MOST_EMPTY": most}
-            found = crawl(tmp_path, "site", url=server.url(""), settings={**MONITORED, **method, **more})
+            found = monitored(tmp_path, server.url(""), SPIDERMON_PAGELETS_MOST_EMPTY=most, **method)
             assert [one for one in failed(found) if sentence in one] == expected
 
 
 def test_without_pages_or_a_template_a_crawl_fails(tmp_path):
     bare = "<html><title>T</title><body><p>Words of the only page there is, and nothing else but them.</p></body>"
     with SiteServer(routes={"/": answer(bare)}) as server:
-        alone = crawl(tmp_path, "site", url=server.url(""), settings=MONITORED)
-        missing = crawl(tmp_path, "site", url=server.url("gone"), settings=MONITORED, code=1)
+        alone = monitored(tmp_path, server.url(""))
+        missing = monitored(tmp_path, server.url("gone"), code=1)
     assert any("no template was found: nothing was stripped" in one for one in failed(alone))
     assert any("no page was cleaned" in one for one in failed(missing))
     assert any("1 start pages could not be used" in one for one in failed(missing))
