@@ -22,7 +22,7 @@ BELL = "http://example.com/bell"
 LONG = "http://example.com/long"
 PAGES = (
     indexed(BELL, "The bell of the tower", ("A menu", "navigation"), "It rang at noon", title="Bells"),
-    indexed("http://example.com/copy", "The bell of the tower, again", near_duplicate_of=BELL),
+    indexed("http://example.com/copy", "A bell", near_duplicate_of=BELL),
     indexed(LONG, "word " * 5000, title="Long"),
     *(indexed(f"http://example.com/{n}", f"Boat {n}") for n in range(4)),
 )
