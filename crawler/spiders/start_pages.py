@@ -123,7 +123,7 @@ def sitemaps_of(robots: Response) -> list[str]:
     return [_joined(robots.url, url) for url in listed] or [urljoin(robots.url, "/sitemap.xml")]
 
 
-class Entry(NamedTuple):
+class SitemapEntry(NamedTuple):
     """What a sitemap lists: a page, or another sitemap, and the text that says when it was last modified."""
 
     url: str
@@ -140,7 +140,7 @@ class Entry(NamedTuple):
         return False
 
 
-def entries(response: Response) -> list[Entry]:
+def entries(response: Response) -> list[SitemapEntry]:
     """Return what a sitemap, or an index of sitemaps, lists; ValueError if it is neither."""
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)
     try:
@@ -154,7 +154,7 @@ def entries(response: Response) -> list[Entry]:
     found = []
     for loc in root.xpath("*[local-name() = 'url' or local-name() = 'sitemap']/*[local-name() = 'loc']"):
         modified = loc.xpath("string(../*[local-name() = 'lastmod'])").strip()
-        found.append(Entry(_joined(response.url, (loc.text or "").strip()), kind == "sitemapindex", modified))
+        found.append(SitemapEntry(_joined(response.url, (loc.text or "").strip()), kind == "sitemapindex", modified))
     return found
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.recrawl import version_store
-from scrapy_pagelets.recrawl.version_store import FILE, PageVersion, Validators, VersionStore
+from scrapy_pagelets.recrawl.version_store import FILE, PageVersion, Validators, VersionStore, change
 from tests.crawling import Crawl, answer, crawl, page, run_spider
 from tests.server import Reply, Route, SiteServer, html, redirect
 
@@ -196,7 +196,7 @@ def test_spiders_of_others_ask_for_it_request_by_request(tmp_path, site):
         (tmp_path / "feed.jsonl").unlink(missing_ok=True)
         found = run_spider(tmp_path, STRANGER, base=site.url(""), settings=settings)
         assert (paths(found), found.stat("recrawl/not_modified")) == (left, number)
-    assert (sent(site, "/a").keys(), sent(site, "/b")) == ({"If-None-Match"}, {})
+    assert (list(sent(site, "/a")), sent(site, "/b")) == (["If-None-Match"], {})
 
 
 def test_pages_are_left_out_against_a_feed_too(tmp_path, site):
@@ -244,7 +244,7 @@ def test_a_confirmed_page_stays_what_it_was(tmp_path):
             store.put(1, PageVersion.of("one"), Validators('"x"', None, ()))
         else:
             store.confirm(1)
-            assert store.find(1).hash == PageVersion.of("one").hash
+            assert change(store.find(1), PageVersion.of("one")).kind == "same"
             assert store.validators(1) is None
         store.close(finished=True)
     store = VersionStore(tmp_path)

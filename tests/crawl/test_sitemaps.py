@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from scrapy_pagelets.crawler.spiders.start_pages import Entry, moment
+from scrapy_pagelets.crawler.spiders.start_pages import SitemapEntry, moment
 from tests.crawling import answer, crawl, menu_site, page
 from tests.server import Reply, SiteServer
 
@@ -98,8 +98,8 @@ def test_nothing_new_is_no_error(tmp_path, server):
 def test_an_entry_is_old_if_that_is_certain(modified, older):
     noon = moment("since", "2026-11-20T12:00")
     assert isinstance(noon, datetime)
-    assert Entry("http://h/", False, modified).is_older(noon) is older
-    assert not Entry("http://h/", False, modified).is_older(None)
+    assert SitemapEntry("http://h/", False, modified).is_older(noon) is older
+    assert not SitemapEntry("http://h/", False, modified).is_older(None)
 
 
 @pytest.mark.parametrize(
