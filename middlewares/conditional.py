@@ -14,7 +14,7 @@ from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.recrawl.version_store import Validators
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component
-from scrapy_pagelets.session.outgoing import CONDITIONAL, UNMODIFIED
+from scrapy_pagelets.session.outgoing import CONDITIONAL, FOLLOWED, UNMODIFIED
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
 
@@ -62,11 +62,12 @@ class ConditionalMiddleware(Component):
             return request.replace(meta={**request.meta, CONDITIONAL: False}, dont_filter=True)
         self.session.count("recrawl/not_modified")
         request.meta[UNMODIFIED] = list(found.links)
+        if FOLLOWED in request.meta:  # the spider `site` follows these links; others do not expect such a response
+            request.meta["handle_httpstatus_list"] = [304]
         return response
 
     def _lose(self, request: Request) -> None:
         """Report a server that answers 304 without a condition; the spider gets the response as an error."""
-        request.meta.pop("handle_httpstatus_list", None)
         sentence = "%s is lost: its server says that it is not modified, though nobody has asked that"
         self.session.warn("recrawl/unasked", sentence, request.url)
         remedy = "look at what the server sends, or crawl without PAGELETS_CHANGED"

@@ -144,7 +144,7 @@ class SiteSpider(Spider):
         self.session = session_of(self.crawler)
         self.session.start_hosts.update(map(host_of, self._given))
         if self.session.config.changed == ONLY:
-            self._conditional = {CONDITIONAL: True, "handle_httpstatus_list": [304]}
+            self._conditional = {CONDITIONAL: True}
         await self._resume()
         if not self.listed:
             meta = {"pagelets_start": True, FOLLOWED: True, **self._conditional}

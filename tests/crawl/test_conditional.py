@@ -149,6 +149,22 @@ def test_the_http_cache_asks_itself_and_what_it_has_is_left_out_all_the_same(tmp
     assert second.stat("recrawl/left_out") == 5
 
 
+def test_with_the_cache_an_unasked_answer_is_no_page(tmp_path, site):
+    site.routes["/b"] = lambda path: Reply(304, {"Content-Type": "text/html"})
+    found = recrawl(tmp_path, site, "1", {"HTTPCACHE_ENABLED": 1, "HTTPCACHE_DIR": str(tmp_path / "cache")})
+    assert (paths(found), found.stat("pages/missing/304")) == (["/", "/a", "/c", "/deep"], 1)
+
+
+def test_a_page_that_was_loaded_for_a_template_is_not_asked_for_again(tmp_path, site):
+    recrawl(tmp_path, site, "1")
+    for file in (tmp_path / "store").glob("pagelets-sites-*"):
+        file.unlink()
+    site.routes["/"] = versioned(site, page("new", MENU))
+    second = recrawl(tmp_path, site, "2")
+    assert (paths(second), second.stat("probe/handed_over")) == (["/"], 3)
+    assert max(site.hits.count(path) for path in EVERY) == 1
+
+
 def test_a_limited_number_of_pages_counts_those_that_are_not_sent(tmp_path, site):
     recrawl(tmp_path, site, "1")
     second = recrawl(tmp_path, site, "2", pages=3)
