@@ -29,6 +29,8 @@ _COMMANDS: Final = {
         "scrapy_pagelets.crawler.commands.find_duplicates",
     ),
     "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.fill_index"),
+    "llms": ("write llms.txt and llms-full.txt of a feed", "scrapy_pagelets.crawler.commands.llms"),
+    "mcp": ("serve an index to language models, by the Model Context Protocol", "scrapy_pagelets.crawler.commands.mcp"),
     "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
     "rank": (
         "rank the pages of a crawl by their links, or show related pages",
