@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from scrapy_pagelets.base.characters import quoted, without_controls
+from scrapy_pagelets.base.characters import quoted, without_controls, words
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.document.blocks import Run, Style
@@ -27,6 +27,8 @@ NEEDED: Final = ("markdown", "text", "pagelets")
 LIST, FULL = "llms.txt", "llms-full.txt"
 #: Characters of a description, and of a name.
 _LONGEST: Final = 200
+#: Words of a paragraph that says what a page is about; shorter ones are headings and labels.
+_SHORTEST: Final = 8
 #: The section of pages that are in no folder, or alone in theirs.
 _PAGES: Final = "Pages"
 #: The folder of pages whose URL has no host that can be read.
@@ -147,9 +149,9 @@ def _entry(line: Line) -> _Entry:
 
 
 def _beginning(line: Line, name: str) -> str:
-    """The first paragraph of a page that is not its name."""
-    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", content_text(line)))
-    return next((part for part in paragraphs if part and _plain(part) != name), "")
+    """The first paragraph of a page that is not its name, "" if all of them are short."""
+    paragraphs = re.split(r"\n\s*\n", content_text(line))
+    return next((part for part in paragraphs if len(words(part)) >= _SHORTEST and _plain(part) != name), "")
 
 
 def _plain(text: str) -> str:

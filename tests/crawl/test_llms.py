@@ -49,16 +49,20 @@ def test_the_list_has_a_name_a_summary_and_sections_of_links(llms, tmp_path):
     code, out, err = llms(
         HOME,
         line("docs/a", headline="Part *a*", description="What a is"),
-        line("docs/b_(2)", text="Title of docs/b_(2)\n\nIts first\nparagraph.\n\nAnother one."),
-        line("lone/c"),
+        line(
+            "docs/b_(2)",
+            text="A heading\n\nIts first paragraph, which\nsays what it is about.\n\nAnother one.",
+        ),
+        line("lone/c", title="A name of eight words that comes again", text="A name of eight words\nthat comes again"),
     )
     assert (code, err) == (0, [])
     assert out == f"4 pages: llms.txt and llms-full.txt are in {tmp_path / 'out'}\n"
     assert written(tmp_path)[0] == (
         "# The \\[house]\n\n> All about the house.\n\n"
-        "## Pages\n\n- [The \\[house\\]](http://h/): All about the house.\n- [Title of lone/c](http://h/lone/c)\n\n"
+        "## Pages\n\n- [The \\[house\\]](http://h/): All about the house.\n"
+        "- [A name of eight words that comes again](http://h/lone/c)\n\n"
         "## Docs\n\n- [Part \\*a\\*](http://h/docs/a): What a is\n"
-        "- [Title of docs/b\\_(2)](http://h/docs/b_(2)): Its first paragraph.\n"
+        "- [Title of docs/b\\_(2)](http://h/docs/b_(2)): Its first paragraph, which says what it is about.\n"
     )
 
 
