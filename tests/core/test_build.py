@@ -10,7 +10,7 @@ import pytest
 from tests.builds import ROOT, copy_of_the_project, modules, run
 
 SOURCES = {
-    path.name for path in (ROOT / "scrapy_pagelets" / "core").iterdir() if path.suffix in {".hpp", ".pxd", ".pyx"}
+    path.name for path in (ROOT / "scrapy_pagelets" / "core").iterdir() if path.suffix in {".hpp", ".pxd", ".pyi", ".pyx"}
 }
 LAST = max(path.stem for path in (ROOT / "scrapy_pagelets" / "core").glob("*.pyx"))
 BUILD = ("setup.py", "-q", "build_ext", "--inplace")
