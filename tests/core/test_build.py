@@ -9,10 +9,9 @@ import pytest
 
 from tests.builds import ROOT, copy_of_the_project, modules, run
 
-SOURCES = {
-    path.name for path in (ROOT / "scrapy_pagelets" / "core").iterdir() if path.suffix in {".hpp", ".pxd", ".pyx"}
-}
-LAST = max(path.stem for path in (ROOT / "scrapy_pagelets" / "core").glob("*.pyx"))
+FOLDER = ROOT / "scrapy_pagelets" / "core"
+SOURCES = {path.name for path in FOLDER.iterdir() if path.suffix in {".hpp", ".pxd", ".pyi", ".pyx"}}
+LAST = max(path.stem for path in FOLDER.glob("*.pyx"))
 BUILD = ("setup.py", "-q", "build_ext", "--inplace")
 #: A compiler that works until it comes to the last module.
 HALF_WAY = f"""#!/bin/sh
@@ -40,7 +39,7 @@ def test_a_build_that_fails_says_in_one_sentence_what_it_needs(project, tmp_path
         "scrapy-pagelets needs a C++17 compiler and the headers of Python to be built from its sources"
     )
     assert str(path) in line
-    assert modules(project) == set()
+    assert modules(project / "scrapy_pagelets") == set()
 
 
 def test_an_archive_of_the_sources_has_the_core_and_nothing_that_was_built(project):
