@@ -13,8 +13,10 @@ are kept and some not.
 from __future__ import annotations
 
 import argparse
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,31 +28,38 @@ from benchmarks.page_sets import MIXED, SITES
 from benchmarks.role_labels import by_facts, labels_of, roles_of
 from benchmarks.roles import COMMENTED, FACTS, gold_by_role, gold_of, model_of, the_referee
 from benchmarks.tools import option_parser, table
-from scrapy_pagelets import Page, Site
+from scrapy_pagelets import Page, Site, core
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision import decision
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below
 from scrapy_pagelets.training.labels import CONTENT, UNKNOWN, Example
 from scrapy_pagelets.training.model_training import f1
-from tests.oracles import corrections
 
-#: Functions of `decision` that find leaves, and of `tests.oracles.corrections` those that `corrected` calls.
+#: Functions of `decision` that find leaves.
 OF_DECISION = (
     *"decided_together comments_of signatures_of asides_of repeats_of link_sections_of".split(),
     *"rest_of_trails lone_headings_of said_of_itself".split(),
 )
-OF_CORRECTED = (
-    *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),
-)
+#: What is handed to the core so that a part of `content.corrected` finds nothing.
+OF_CORRECTED: dict[str, dict[str, Any]] = {
+    "sentences": {"PROSE": math.inf},
+    "items": {"WHOLE": math.inf, "ANNOUNCING": math.inf},
+    "holes": {"LEAST": math.inf},
+    "permalinks": {"permalinks": lambda nodes: nothing(nodes)},
+    "headings": {"MOST": math.inf},
+    "lists": {"IN_DOUBT": -1.0},
+}
 #: Corrections each of which gains less than 0.001 by itself.
-_SMALL = ("_items_of_content", "holes_of", "_lists_of_headings", "signatures_of")
+_SMALL = ("items", "holes", "lists", "signatures_of")
 ROLES = ("comments", "navigation", "forms", "template", "metadata", "contents")
 TORN = "torn lists"
 _IS_ITEM = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "tr", "dt", "dd")])
 Method = Callable[[Any, Page], Any]
 #: A labelled page of a site, the roles of its leaves, and whether comments are what it is for.
 Judged = tuple[Example, list[str], bool]
+#: The sites and the shops, for the processes that are forked.
+FIXTURE: list[Any] = []
 
 
 def main(argv: Sequence[str]) -> None:
@@ -65,16 +74,22 @@ def main(argv: Sequence[str]) -> None:
     args = parser.parse_args(argv)
     args.model = ""
     names: dict[str, tuple[str, ...]] = {"all": ()}
-    names |= {name.strip("_"): (name,) for name in (*OF_CORRECTED, *OF_DECISION)}
+    names |= {name: (name,) for name in (*OF_CORRECTED, *OF_DECISION)}
     names["four small ones"] = _SMALL
     names["none"] = (*OF_CORRECTED, *OF_DECISION)
     referee = the_referee(args.referee)
     sites, shops = list(labelled_sites(args, referee)), list(labelled_shops(args, referee))
     sites += labelled_singles(args, referee)
+    for _, site, pages in (*sites, *shops):
+        for example in (page if isinstance(page, Example) else page[0] for page in pages):
+            site.templateness(example.page)
+    # The core looks up what it was handed once: each row has a process of its own, which knows the sites.
+    FIXTURE.extend((sites, shops))
     rows = []
-    for row, without in names.items():
-        rows.append([row, *figures(sites, shops, without)])
-        print(*rows[-1], flush=True)
+    with get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+        for row, found in zip(names, pool.imap(row_of, names.values(), chunksize=1), strict=True):
+            rows.append([row, *found])
+            print(*rows[-1], flush=True)
     table(["without", *SETS, *ROLES, *FACTS, TORN], rows)
 
 
@@ -154,59 +169,44 @@ def nothing(*args: Any, **_: Any) -> Any:
     return np.zeros(len(nodes.leaves), np.bool_)
 
 
-class left_out:
-    """While it is entered, some corrections find nothing."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._former: list[tuple[ModuleType, str, Any]] = []
-        self._set(decision, "corrected", corrections.corrected)
-        for name in names:
-            found = as_they_are if name == "decided_together" else nothing
-            self._set(corrections if name in OF_CORRECTED else decision, name, found)
-
-    def _set(self, module: ModuleType, name: str, value: Callable[..., Any]) -> None:
-        self._former.append((module, name, getattr(module, name)))
-        setattr(module, name, value)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        for module, name, value in reversed(self._former):
-            setattr(module, name, value)
+def row_of(names: Sequence[str]) -> list[float]:
+    """The figures without some corrections, in a process that does nothing else."""
+    for name in names:
+        if name in OF_CORRECTED:
+            core.give("corrections", **OF_CORRECTED[name])
+        else:
+            setattr(decision, name, as_they_are if name == "decided_together" else nothing)
+    sites, shops = FIXTURE
+    return figures(sites, shops)
 
 
 def figures(
     sites: Sequence[tuple[str, Site, list[Judged]]],
     shops: Sequence[tuple[str, Site, list[Example]]],
-    names: Sequence[str],
 ) -> list[float]:
     """F1 of each set of sites, shares of roles and of facts that are kept, and of lists that are torn."""
     scores: dict[str, list[float]] = defaultdict(list)
     kept: Counter[str] = Counter()
     words: Counter[str] = Counter()
-    with left_out(names):
-        for name, site, pages in sites:
-            found = []
-            for example, roles, commented in pages:
-                keep = decision.decided(example.page, site).content
-                found.append(f1(example, np.where(keep, -1.0, 1.0)))
-                if name in SITES:
-                    torn = torn_lists(example, keep)
-                    kept[TORN] += int(torn.sum())
-                    words[TORN] += len(torn)
-                for role, number, kept_leaf in zip(
-                    roles, example.page.nodes.words.tolist(), keep.tolist(), strict=True
-                ):
-                    if role != "comments" or commented:
-                        words[role] += number
-                        kept[role] += number * kept_leaf
-            scores[name].append(float(np.mean(found)))
-        for name, site, examples in shops:
-            for example in examples:
-                keep, facts = decision.decided(example.page, site).content, example.labels == CONTENT
-                words[name] += int(facts.sum())
-                kept[name] += int((facts & keep).sum())
+    for name, site, pages in sites:
+        found = []
+        for example, roles, commented in pages:
+            keep = decision.decided(example.page, site).content
+            found.append(f1(example, np.where(keep, -1.0, 1.0)))
+            if name in SITES:
+                torn = torn_lists(example, keep)
+                kept[TORN] += int(torn.sum())
+                words[TORN] += len(torn)
+            for role, number, kept_leaf in zip(roles, example.page.nodes.words.tolist(), keep.tolist(), strict=True):
+                if role != "comments" or commented:
+                    words[role] += number
+                    kept[role] += number * kept_leaf
+        scores[name].append(float(np.mean(found)))
+    for name, site, examples in shops:
+        for example in examples:
+            keep, facts = decision.decided(example.page, site).content, example.labels == CONTENT
+            words[name] += int(facts.sum())
+            kept[name] += int((facts & keep).sum())
     means = [float(np.mean(scores[name])) for name in SETS if name in scores]
     return [round(x, 4) for x in (*means, *(kept[key] / max(1, words[key]) for key in (*ROLES, *FACTS, TORN)))]
 
