@@ -80,9 +80,12 @@ def main(argv: Sequence[str]) -> None:
     referee = the_referee(args.referee)
     sites, shops = list(labelled_sites(args, referee)), list(labelled_shops(args, referee))
     sites += labelled_singles(args, referee)
-    for _, site, pages in (*sites, *shops):
-        for example in (page if isinstance(page, Example) else page[0] for page in pages):
+    for _, site, pages in sites:
+        for example, _, _ in pages:
             site.templateness(example.page)
+    for _, shop, examples in shops:
+        for example in examples:
+            shop.templateness(example.page)
     # The core looks up what it was handed once: each row has a process of its own, which knows the sites.
     FIXTURE.extend((sites, shops))
     rows = []
