@@ -1,25 +1,31 @@
-"""The command ``scrapy pagelets``."""
+"""The commands of the console script ``pagelets`` and of ``scrapy pagelets``, which are the same."""
 
 from __future__ import annotations
 
 import argparse
+import inspect
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, ClassVar, Final
-
-from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
+from types import ModuleType
+from typing import Any, Final
 
 from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.crawler.addon import add_parquet_for_options
-from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, flush, warn
-from scrapy_pagelets.session.scrapy_hooks import before_options_are_checked
+from scrapy_pagelets.crawler.commands.terminal import CLOSED, INTERRUPTED, OutputClosed, flush, warn, working
 
-#: Subcommand -> its description, and the module with its ``add_arguments(parser)`` and ``run(options)``. The modules
-#: are imported when `scrapy pagelets` runs; they import heavy libraries in ``run`` only.
+#: Command -> its description, and its module, which has ``EXAMPLES``, ``add_arguments(parser)`` and ``run(options)``.
+#: Only the module of the command that is called is imported, and imports heavy libraries in ``run``. A module that
+#: reads settings (``options.settings``) says so with ``USES_SETTINGS = True`` and gets the option ``-s``.
 _COMMANDS: Final = {
+    "crawl": ("crawl a site and write its clean pages to a feed", "scrapy_pagelets.crawler.commands.crawl"),
+    "clean": ("clean a page, or all pages of a folder or an archive", "scrapy_pagelets.crawler.commands.clean"),
+    "report": ("show how much was stripped, per site and template", "scrapy_pagelets.crawler.commands.report"),
+    "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
+    "search": (
+        "search an index, with or without feedback from the best pagelets",
+        "scrapy_pagelets.crawler.commands.search",
+    ),
+    "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.fill_index"),
     "chunks": ("write the chunks of a feed, one line of JSON each", "scrapy_pagelets.crawler.commands.chunks"),
-    "corpus": ("clean a corpus of WARC or Parquet files", "scrapy_pagelets.crawler.commands.corpus"),
     "diff": (
         "show which pages are new, gone or changed since an earlier crawl",
         "scrapy_pagelets.crawler.commands.diff",
@@ -28,72 +34,70 @@ _COMMANDS: Final = {
         "show near-duplicate pages, copied blocks and copied sites",
         "scrapy_pagelets.crawler.commands.find_duplicates",
     ),
-    "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.fill_index"),
-    "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
     "rank": (
         "rank the pages of a crawl by their links, or show related pages",
         "scrapy_pagelets.crawler.commands.rank",
-    ),
-    "report": ("show how much was stripped, per site and template", "scrapy_pagelets.crawler.commands.report"),
-    "search": (
-        "search an index, with or without feedback from the best pagelets",
-        "scrapy_pagelets.crawler.commands.search",
     ),
     "template": (
         "write the template of a site as HTML, with slots where content stands",
         "scrapy_pagelets.crawler.commands.template",
     ),
     "train": ("train a model on archives, with or without labels by people", "scrapy_pagelets.crawler.commands.train"),
-    "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
+    "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
+    "corpus": ("clean a corpus of WARC or Parquet files", "scrapy_pagelets.crawler.commands.corpus"),
 }
-# Scrapy imports this module whenever a command starts.
-before_options_are_checked(add_parquet_for_options)
+Parser = argparse.ArgumentParser
 
 
-class PageletsCommand(ScrapyCommand):
-    """The group of commands; ``-h`` describes each."""
+def __getattr__(name: str) -> Any:
+    """The command of Scrapy, which asks for it here; the console script starts without Scrapy."""
+    if name != "PageletsCommand":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("scrapy_pagelets.crawler.scrapy_command").PageletsCommand
 
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
-    def syntax(self) -> str:
-        return "COMMAND ..."
+def add_commands(parser: Parser, script: str, wanted: str | None = None) -> None:
+    """Add the commands to a parser.
 
-    def short_desc(self) -> str:
-        return "Look at pagelets and templates"
+    Parameters
+    ----------
+    script : what a user calls, ``pagelets`` or ``scrapy pagelets``
+    wanted : the one command whose arguments are needed; all if None
+    """
+    commands = parser.add_subparsers(
+        title="commands", prog=script, metavar="COMMAND", dest="command", parser_class=Parser
+    )
+    for name, (about, module) in _COMMANDS.items():
+        sub = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+        sub.set_defaults(module=module, script=script)
+        if wanted in (None, name):
+            _describe(sub, import_module(module), script)
 
-    def long_desc(self) -> str:
-        return "Look at pagelets and templates."
 
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        commands = parser.add_subparsers(
-            title="commands",
-            prog="scrapy pagelets",
-            metavar="COMMAND",
-            dest="command",
-            parser_class=argparse.ArgumentParser,
+def _describe(parser: Parser, module: ModuleType, script: str) -> None:
+    """Add arguments and examples."""
+    module.add_arguments(parser)
+    if getattr(module, "USES_SETTINGS", False):
+        parser.add_argument(
+            "-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help="set a setting (repeatable)"
         )
-        for name, (about, module) in _COMMANDS.items():
-            sub = commands.add_parser(name, help=about, description=f"{about.capitalize()}.")
-            import_module(module).add_arguments(sub)
-            sub.set_defaults(module=module)
-        super().add_options(parser)
-
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if opts.command is None or args:
-            raise UsageError(f"unknown argument: {' '.join(args)}" if args else "", print_help=not args)
-        opts.settings = self.settings
-        self.exitcode = run_command(import_module(opts.module).run, opts)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    examples = (f"  {example.replace('pagelets', script, 1)}" for example in module.EXAMPLES)
+    parser.epilog = "\n".join(("examples:", *examples))
 
 
 def run_command(run: Callable[[argparse.Namespace], int | None], options: argparse.Namespace) -> int:
     """Run a command and return its exit code; 1, after printing the message, if it raises a `PageletsError`."""
     try:
-        code = run(options)
-        flush()
+        with working(getattr(options, "command", None) or inspect.getmodule(run).__name__.rpartition(".")[2]):  # type: ignore[union-attr]
+            code = run(options)
+            flush()
     except PageletsError as error:
         warn(error)
         return 1
     except OutputClosed:
         return CLOSED
+    except KeyboardInterrupt:
+        warn("interrupted")
+        return INTERRUPTED
     return code or 0

@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets template``: the template of a site as HTML, from a store, a crawl or a feed."""
+"""The command ``pagelets template``: the template of a site as HTML, from a store, a crawl or a feed."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.crawler.commands.terminal import show, warn, write
 from scrapy_pagelets.feed.feed_reader import CONTENT, Feed, Line
 
+EXAMPLES: Final = (
+    "pagelets template https://example.com/ > template.html",
+    "pagelets template all.jsonl --out templates/",
+)
+USES_SETTINGS: Final = True
 _WEB: Final = ("http://", "https://")
 _SQLITE: Final = b"SQLite format 3\0"
 #: Settings of this project.

@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets view``: a page with its pagelets, what is stripped, and why, as one HTML file."""
+"""The command ``pagelets view``: a page with its pagelets, what is stripped, and why, as one HTML file."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
 
+EXAMPLES: Final = (
+    "pagelets view page.html --no-picture --out page-view.html",
+    "pagelets view pages.jsonl --page https://example.com/ --no-picture",
+)
+USES_SETTINGS: Final = True
 _TIMEOUT: Final = 60.0
 #: Largest height of a picture of a page, in pixels.
 _MAX_HEIGHT: Final = 16_000
