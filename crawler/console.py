@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets import __version__
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.crawler.commands import add_commands, run_command
-from scrapy_pagelets.crawler.commands.terminal import warn
+from scrapy_pagelets.crawler.commands import Parser, add_commands, run_command
+from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, warn
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings
@@ -81,12 +81,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module = import_module(options.module)
     except KeyboardInterrupt:
         warn("interrupted")
-        return 130
+        return INTERRUPTED
     return run_command(module.run, options)
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         _SCRIPT,
         description="Turn a crawl into clean text: learn the templates of a site from its own pages, and strip them.",
         epilog=_FIRST,

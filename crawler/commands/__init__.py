@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.crawler.commands.terminal import CLOSED, INTERRUPTED, OutputClosed, flush, warn, working
@@ -46,7 +45,13 @@ _COMMANDS: Final = {
     "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
     "corpus": ("clean a corpus of WARC or Parquet files", "scrapy_pagelets.crawler.commands.corpus"),
 }
-Parser = argparse.ArgumentParser
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help has examples\n")
 
 
 def __getattr__(name: str) -> Any:
@@ -56,7 +61,7 @@ def __getattr__(name: str) -> Any:
     return import_module("scrapy_pagelets.crawler.scrapy_command").PageletsCommand
 
 
-def add_commands(parser: Parser, script: str, wanted: str | None = None) -> None:
+def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | None = None) -> None:
     """Add the commands to a parser.
 
     Parameters
@@ -74,7 +79,7 @@ def add_commands(parser: Parser, script: str, wanted: str | None = None) -> None
             _describe(sub, import_module(module), script)
 
 
-def _describe(parser: Parser, module: ModuleType, script: str) -> None:
+def _describe(parser: argparse.ArgumentParser, module: ModuleType, script: str) -> None:
     """Add arguments and examples."""
     module.add_arguments(parser)
     if getattr(module, "USES_SETTINGS", False):
@@ -89,7 +94,7 @@ def _describe(parser: Parser, module: ModuleType, script: str) -> None:
 def run_command(run: Callable[[argparse.Namespace], int | None], options: argparse.Namespace) -> int:
     """Run a command and return its exit code; 1, after printing the message, if it raises a `PageletsError`."""
     try:
-        with working(getattr(options, "command", None) or inspect.getmodule(run).__name__.rpartition(".")[2]):  # type: ignore[union-attr]
+        with working(getattr(options, "command", "")):
             code = run(options)
             flush()
     except PageletsError as error:

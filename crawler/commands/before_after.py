@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from textwrap import wrap
 from typing import Final, NamedTuple
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.feed.pagelet import Pagelet
 from scrapy_pagelets.page.roles import CONTENT
 
 #: Pagelets that are shown at the beginning and at the end of a page.
-_FIRST, _LAST = 6, 3
-#: Characters of a role.
+_FIRST, _LAST = 5, 3
+#: Characters of a line, and of a role.
+_WIDEST: Final = 110
 _ROLE: Final = 11
 #: ANSI: dimmed and struck out, and back.
 _STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"
@@ -43,15 +47,22 @@ class Shown(NamedTuple):
 def shown_of(record: PageRecord, longest: int = 400) -> Shown:
     """What to show of a page, of which nothing else is kept."""
     kept = record.words_of_content
-    regions = [Region(one.role, one.words, " ".join(one.text[:longest].split())) for one in record.cut()]
+    groups = groupby(record.cut(), key=lambda one: one.role)
+    regions = [_region(role, list(found), longest) for role, found in groups]
     return Shown(record.page.url, kept, record.words_of_page - kept, regions)
 
 
+def _region(role: str, pagelets: list[Pagelet], longest: int) -> Region:
+    """Pagelets of one role that follow each other, as one."""
+    text = " | ".join(" ".join(one.text[:longest].split()) for one in pagelets)
+    return Region(role, sum(one.words for one in pagelets), text[:longest])
+
+
 def lines(page: Shown, width: int, *, ansi: bool) -> Iterator[str]:
-    """The page for a terminal, or with ``[-...-]`` around what was stripped.
+    r"""The page for a terminal, or with ``[-...-]`` around what was stripped.
 
     >>> regions = [Region("navigation", 2, "Home Help"), Region("content", 3, "All about tea")]
-    >>> print("\\n".join(lines(Shown("http://h/", 3, 2, regions), 60, ansi=False)))
+    >>> print("\n".join(lines(Shown("http://h/", 3, 2, regions), 60, ansi=False)))
     http://h/: 3 words kept, 2 stripped [-like this-]
       navigation [-Home Help-]
       content    All about tea
@@ -64,14 +75,15 @@ def lines(page: Shown, width: int, *, ansi: bool) -> Iterator[str]:
             stripped = sum(one.role != CONTENT for one in hidden)
             yield f"  ... {counted(len(hidden), 'more region')}, {stripped} of them stripped"
         if not hidden or not _FIRST <= number < _FIRST + len(hidden):
-            yield _line(region, width, ansi=ansi)
+            yield from _lines(region, width, ansi=ansi)
 
 
-def _line(region: Region, width: int, *, ansi: bool) -> str:
-    room = max(20, width - _ROLE - 8)
-    text = visible(region.text)
-    text = text if len(text) <= room else f"{text[: room - 1]}…"
-    return f"  {region.role:{_ROLE - 1}} {text if region.role == CONTENT else _struck(text, ansi=ansi)}"
+def _lines(region: Region, width: int, *, ansi: bool) -> Iterator[str]:
+    """A region, on two lines if it is content."""
+    is_kept = region.role == CONTENT
+    room = max(20, min(width, _WIDEST) - _ROLE - 8)
+    for number, text in enumerate(wrap(visible(region.text), room, max_lines=2 if is_kept else 1, placeholder=" …")):
+        yield f"  {'' if number else region.role:{_ROLE - 1}} {text if is_kept else _struck(text, ansi=ansi)}"
 
 
 def _struck(text: str, *, ansi: bool) -> str:

@@ -15,6 +15,7 @@ from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.feed.feed_schema import FEED
 
 EXAMPLES: Final = (
+    "pagelets crawl https://example.com/ -s PAGELETS_CHUNKS=200 -o pages.jsonl",
     "pagelets chunks pages.jsonl -o chunks.jsonl",
     "pagelets chunks pages.jsonl --no-duplicates | head -3",
 )

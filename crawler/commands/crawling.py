@@ -139,7 +139,7 @@ def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, 
     tell = warn if to_error else show
     stream = sys.stderr if to_error else sys.stdout
     if page is not None and not to_error:
-        write("One page, before and after:")
+        write("One page before and after:")
         width = get_terminal_size((_WIDTH, 24)).columns
         for line in lines(page, width, ansi=stream is not None and stream.isatty()):
             write(line)

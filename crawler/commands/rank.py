@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy_pagelets.links.link_tables import Tables
 
 EXAMPLES: Final = (
+    "pagelets crawl https://example.com/ -s PAGELETS_EXPORT=all -o all.jsonl",
     "pagelets rank all.jsonl --pagerank",
     'pagelets rank all.jsonl --query "install"',
 )

@@ -20,7 +20,7 @@ from scrapy.utils.project import get_project_settings
 
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.addon import Addon
-from scrapy_pagelets.crawler.commands.terminal import show, warn, write
+from scrapy_pagelets.crawler.commands.terminal import show, tell, warn, write
 from scrapy_pagelets.feed.feed_reader import CONTENT, Feed, Line
 
 EXAMPLES: Final = (
@@ -197,6 +197,7 @@ def _of_url(url: str) -> Iterator[_Class]:
     from scrapy_pagelets.sites.site_store import FILES, read_sites
 
     with TemporaryDirectory(prefix="pagelets-") as folder:
+        tell(f"loading {url} and pages of its menu")
         problem = _crawl(url, folder)
         sites = [site for path in Path(folder).glob(FILES) for _, site in read_sites(path)]
     if not any(site.classes for site in sites):

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from shutil import get_terminal_size
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -54,6 +53,8 @@ def write(line: str, stream: TextIO | None = None) -> None:
 
 def terminal_width() -> int | None:
     """Characters that fit into a line of the terminal; None if the output is none."""
+    from shutil import get_terminal_size  # which loads all its compressions
+
     return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 

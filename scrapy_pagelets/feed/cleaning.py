@@ -13,6 +13,7 @@ from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.feed.pagelet import Pagelet, Segmentation
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import host_of
 
 _UNICODE: Final = "text/html; charset=utf-8"
 _PAIRS: Final = "Site.of takes pairs (html, url) of pages of one site, such as [(html, 'https://example.com/a'), ...]"
@@ -137,7 +138,7 @@ def clean(html: str | bytes, url: str = "") -> CleanPage:
     All about *green* tea.
     """
     page = _parsed(html, url)
-    return _cleaned(page, Site(page.site))
+    return _cleaned(page, Site(host_of(url)))
 
 
 def _cleaned(page: Page, site: Site) -> CleanPage:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import numpy as np
-import tldextract
 from numpy.typing import NDArray
-from w3lib.url import canonicalize_url, url_query_cleaner
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import quoted
 from scrapy_pagelets.core import compiled, give
+
+if TYPE_CHECKING:
+    import tldextract
 
 # Parameters that campaigns and sessions add to a link without changing the page behind it.
 _TRACKING: Final = (
@@ -53,7 +55,6 @@ _NOT_A_PAGE: Final = re.compile(
 _AMBIGUOUS: Final = re.compile(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
 _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
-_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 #: A link of an HTTP header with its parameters, and one of these.
 _LINK: Final = re.compile(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")
 _PARAMETER: Final = re.compile(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")
@@ -96,6 +97,9 @@ def _query(query: str) -> str:
     if _PLAIN_QUERY.fullmatch(query):  # the same as w3lib, in a tenth of the time
         pairs = (pair.partition("=") for pair in query.split("&") if pair)
         return "&".join(f"{name}={value}" for name, _, value in sorted(pairs) if name not in _TRACKING)
+    # Imported where it is used: it loads HTTP and TLS, which the start of the command `clean` would wait for.
+    from w3lib.url import canonicalize_url, url_query_cleaner
+
     cleaned = url_query_cleaner(f"http://h/?{query}", _TRACKING, remove=True, unique=False)
     return urlsplit(canonicalize_url(cleaned)).query
 
@@ -117,6 +121,8 @@ def _encoded(name: str) -> str:
 
 def _path(path: str) -> str:
     if not _PLAIN_PATH.fullmatch(path):
+        from w3lib.url import canonicalize_url
+
         path = urlsplit(canonicalize_url("http://h" + _SESSION.sub("", path).replace("?", "%3F"))).path
         if "/." in path:
             path = _without_dot_segments(path)
@@ -367,7 +373,15 @@ def site_of(url: str) -> str:
     ('example.co.uk', 'a.github.io', '127.0.0.1:8000')
     """
     host = host_of(url)
-    return _suffixes.extract_str(host).top_domain_under_public_suffix or host
+    return _suffixes().extract_str(host).top_domain_under_public_suffix or host
+
+
+@cache
+def _suffixes() -> tldextract.TLDExtract:
+    """The public suffixes; a page by itself needs none of them, and they take as long to import as NumPy."""
+    import tldextract
+
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 @cached
