@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets import __version__
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.crawler.commands import Parser, add_commands, run_command
+from scrapy_pagelets.crawler.commands.all_commands import Parser, add_commands, run_command
 from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, warn
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from scrapy_pagelets.crawler.addon import add_parquet_for_options
-from scrapy_pagelets.crawler.commands import add_commands, run_command
+from scrapy_pagelets.crawler.commands.all_commands import add_commands, run_command
 from scrapy_pagelets.session.scrapy_hooks import before_options_are_checked
 
 _SCRIPT: Final = "scrapy pagelets"

@@ -15,7 +15,7 @@ from scrapy_pagelets.crawler.commands.terminal import write
 EXAMPLES: Final = (
     "pagelets clean page.html",
     "pagelets clean - --url https://example.com/page < page.html",
-    "pagelets clean mirror/ --base https://example.com/ -o pages.jsonl",
+    "pagelets clean mirror/ --base https://example.com/ -o mirror.jsonl",
 )
 USES_SETTINGS: Final = True
 _FORMATS: Final = ("markdown", "text", "html", "json")
