@@ -45,6 +45,8 @@ _COMMANDS: Final = {
     "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
     "corpus": ("clean a corpus of WARC or Parquet files", "scrapy_pagelets.crawler.commands.corpus"),
 }
+#: Library that a command may need -> its name, and the extra that installs it.
+_EXTRAS: Final = {"sklearn": ("scikit-learn", "topic")}
 
 
 class Parser(argparse.ArgumentParser):
@@ -93,6 +95,12 @@ def run_command(run: Callable[[argparse.Namespace], int | None], options: argpar
             flush()
     except PageletsError as error:
         warn(error)
+        return 1
+    except ModuleNotFoundError as error:
+        if (library := (error.name or "").partition(".")[0]) not in _EXTRAS:
+            raise
+        name, extra = _EXTRAS[library]
+        warn(f"this needs {name}: pip install 'scrapy-pagelets[{extra}]'")
         return 1
     except OutputClosed:
         return CLOSED

@@ -249,6 +249,26 @@ def test_a_project_whose_settings_are_gone_is_one_sentence(tmp_path):
     assert "the settings of the Scrapy project here cannot be read: No module named 'nowhere'" in done.stderr
 
 
+WITHOUT = "import sys\nsys.modules['sklearn'] = None\nfrom scrapy_pagelets.crawler.console import main\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["search", "pages.sqlite", "heading", "--as-printed"], "this needs scikit-learn"),
+        (["crawl", "http://127.0.0.1:9/", "-s", "PAGELETS_TOPIC=tea"], "ERROR: PAGELETS_TOPIC needs scikit-learn"),
+    ],
+)
+def test_a_library_that_is_not_installed_is_named(site, arguments, sentence):
+    folder = site[0]
+    assert console.main(["index", str(folder / "all.jsonl"), str(folder / "pages.sqlite")]) == 0
+    command = [sys.executable, "-c", WITHOUT + "sys.exit(main(sys.argv[1:]))", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"{sentence}: pip install 'scrapy-pagelets[topic]'\n"
+
+
 def test_ctrl_c_ends_a_command_with_a_word(tmp_path):
     with subprocess.Popen(
         [*CONSOLE, "clean", "-"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
