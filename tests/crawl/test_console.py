@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import pty
 import re
 import shlex
 import shutil
@@ -329,3 +330,21 @@ def test_a_shell_completes_commands_and_options():
     environment = {**os.environ, **completing, "_ARGCOMPLETE_STDOUT_FILENAME": "/dev/stdout", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(CONSOLE, env=environment, capture_output=True, text=True, timeout=LIMIT)
     assert done.stdout.strip() == "report"
+
+
+def test_a_terminal_tells_what_takes_long(tmp_path):
+    """``clean -`` waits for its input here until it has said so."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    with subprocess.Popen(
+        [*CONSOLE, "clean", "-"], cwd=tmp_path, env=environment, stderr=theirs,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        shown = b""
+        while b" s" not in shown:
+            shown += os.read(ours, 1 << 12)
+        out, _ = process.communicate(b"<h1>Tea</h1><p>All about tea.", timeout=LIMIT)
+    for end in (ours, theirs):
+        os.close(end)
+    assert b"clean" in shown
+    assert (process.returncode, out) == (0, b"# Tea\n\nAll about tea.\n")
