@@ -1,5 +1,5 @@
 # make demo   crawl the bundled site, or URL=https://..., and show a page before and after
-# make test   check style and types, and run the tests, with the compiled core and in part without it
+# make test   check style and types, and run the tests
 # make quick  check style and types, and run the tests that need no crawl, service or browser
 # make clean  remove the files that building and running leave behind; make distclean also removes .venv
 SHELL := /bin/bash
@@ -8,8 +8,6 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 FEED := out/demo.jsonl
 CORE := setup.py $(wildcard scrapy_pagelets/core/*.pyx scrapy_pagelets/core/*.pxd scrapy_pagelets/core/*.hpp)
-# What is tested a second time without the compiled core.
-IN_PYTHON := tests/crawl/test_quality.py tests/crawl/test_crawl.py
 URL ?=
 export URL
 
@@ -46,15 +44,14 @@ $(VENV)/.made:
 	fi; \
 	touch $@
 
-# With a C++ compiler, the compiled core is built; without one, pages are cleaned in Python.
-$(VENV)/.installed: pyproject.toml $(CORE) | $(VENV)/.made
+$(VENV)/.installed: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@echo "Installing scrapy-pagelets and its dependencies ..."
 	@$(PIP) install --quiet --editable '.[archive,corpus]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@echo "Installing scrapy-pagelets and its development dependencies ..."
-	@SCRAPY_PAGELETS_CORE=required $(PIP) install --quiet --editable '.[dev]'
+	@$(PIP) install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -67,7 +64,7 @@ demo: $(VENV)/.installed
 		$(BIN)/python tests/server.py tests/site -- $(BIN)/pagelets crawl '{url}index.html' -o $(FEED) --log $(FEED:.jsonl=.log); \
 	fi
 
-# The tests compile the core, once with the sanitizers of GCC.
+# The core is compiled; by the tests once more, with the sanitizers of GCC.
 define COMPILES
 command -v cc >/dev/null && echo '#include <Python.h>' | \
 	c++ -fsyntax-only -x c++ -I"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')" - 2>/dev/null
@@ -80,7 +77,7 @@ compiler: | $(VENV)/.made
 			echo "Installing g++ and $$package with apt-get ..."; \
 			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq g++ "$$package" >/dev/null; \
 		fi; \
-		{ $(COMPILES); } || { echo "The tests need a C++ compiler: apt-get install g++ $$package." >&2; exit 1; }; \
+		{ $(COMPILES); } || { echo "A C++ compiler is needed: apt-get install g++ $$package." >&2; exit 1; }; \
 	fi
 
 # The tests of rendered pages use a real browser.
@@ -129,12 +126,12 @@ java:
 	fi
 
 # The tests of a file share its crawls, jobs and rendered pages, and so are run by one process, as they come. Beside them,
-# one process checks the types and runs the tests without the core.
+# one process checks the types.
 define TESTED
-also=$$(mktemp); \
-( set -x; $(BIN)/mypy && SCRAPY_PAGELETS_CORE=off $(BIN)/pytest $(IN_PYTHON) ) >$$also 2>&1 & \
+types=$$(mktemp); \
+( set -x; $(BIN)/mypy ) >$$types 2>&1 & \
 ( set -x; $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder ); code=$$?; \
-wait $$! || code=$$?; cat $$also; rm $$also; exit $$code
+wait $$! || code=$$?; cat $$types; rm $$types; exit $$code
 endef
 
 test: $(VENV)/.installed-dev chromium java postgresql redis

@@ -1,14 +1,14 @@
-"""Build the compiled core, if it can be built; everything else stands in pyproject.toml."""
+"""Build the compiled core; everything else stands in pyproject.toml."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError, CCompilerError
 
 CORE = Path("scrapy_pagelets", "core")
 #: For all processors of a kind: what needs a newer one is chosen when it runs. No fused multiplication and addition: it
@@ -21,40 +21,25 @@ if SANITIZERS := os.environ.get("SCRAPY_PAGELETS_SANITIZERS"):
     FLAGS = ["-O0", "-std=c++17", "-g", "-ffp-contract=off", "-ffunction-sections", "-D_GLIBCXX_ASSERTIONS"]
     FLAGS += [f"-fsanitize={SANITIZERS}"]
     LINK_FLAGS = [f"-fsanitize={SANITIZERS}", "-Wl,--gc-sections"]
-#: ``off``: the core is not built; ``required``: a build without it is an error.
-WANTED = os.environ.get("SCRAPY_PAGELETS_CORE", "").lower()
-WITHOUT = "scrapy-pagelets is built without its compiled core, and so is slower: %s"
+NEEDED = (
+    "scrapy-pagelets needs a C++17 compiler and the headers of Python to be built from its sources "
+    "(Debian and Ubuntu: apt-get install g++ python3-dev): %s"
+)
 
 
 class BuildCore(build_ext):
-    """Build all modules of the core, or none. With Cython installed, setuptools calls it for the ``.pyx`` files."""
+    """Build the modules of the core. With Cython installed, setuptools calls it for the ``.pyx`` files."""
 
     def run(self) -> None:
-        """Build; go on without the core if there is no compiler, or if it fails."""
-        if WANTED == "off":
-            return self.discard("SCRAPY_PAGELETS_CORE is off")
-        inplace = self.inplace
+        """Build; what a compiler or a linker finds missing ends it with one sentence."""
+        import lxml
+
         self.parallel = self.parallel or os.cpu_count()
+        self.include_dirs += [str(CORE), *lxml.get_include()]
         try:
-            import lxml
-
-            self.include_dirs += [str(CORE), *lxml.get_include()]
             super().run()
-        except Exception as error:  # anything that a compiler, a linker or Cython finds missing or wrong
-            self.inplace = inplace
-            if WANTED == "required":
-                raise
-            self.discard(error)
-
-    def discard(self, reason: object) -> None:
-        """Remove what was built now or earlier: half a core, or one of other sources, is worse than none."""
-        for inplace in {False, self.inplace}:
-            self.inplace = inplace
-            for extension in self.extensions:
-                with contextlib.suppress(FileNotFoundError):
-                    os.remove(self.get_ext_fullpath(extension.name))
-        self.extensions = []
-        print(WITHOUT % reason)
+        except (BaseError, CCompilerError) as error:
+            raise SystemExit(NEEDED % error) from error
 
 
 setup(

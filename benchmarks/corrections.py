@@ -29,18 +29,18 @@ from benchmarks.tools import option_parser, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
-from scrapy_pagelets.core import in_python
-from scrapy_pagelets.decision import content, decision
+from scrapy_pagelets.decision import decision
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below
 from scrapy_pagelets.training.labels import CONTENT, UNKNOWN, Example
 from scrapy_pagelets.training.model_training import f1
+from tests.oracles import corrections
 
-#: Functions of `decision` that find leaves, and of `content` those that `corrected` calls.
+#: Functions of `decision` that find leaves, and of `tests.oracles.corrections` those that `corrected` calls.
 OF_DECISION = (
     *"decided_together comments_of signatures_of asides_of repeats_of link_sections_of".split(),
     *"rest_of_trails lone_headings_of said_of_itself".split(),
 )
-OF_CONTENT = (
+OF_CORRECTED = (
     *"_sentences_of_content _items_of_content holes_of permalinks _headings_of_content _lists_of_headings".split(),
 )
 #: Corrections each of which gains less than 0.001 by itself.
@@ -65,9 +65,9 @@ def main(argv: Sequence[str]) -> None:
     args = parser.parse_args(argv)
     args.model = ""
     names: dict[str, tuple[str, ...]] = {"all": ()}
-    names |= {name.strip("_"): (name,) for name in (*OF_CONTENT, *OF_DECISION)}
+    names |= {name.strip("_"): (name,) for name in (*OF_CORRECTED, *OF_DECISION)}
     names["four small ones"] = _SMALL
-    names["none"] = (*OF_CONTENT, *OF_DECISION)
+    names["none"] = (*OF_CORRECTED, *OF_DECISION)
     referee = the_referee(args.referee)
     sites, shops = list(labelled_sites(args, referee)), list(labelled_shops(args, referee))
     sites += labelled_singles(args, referee)
@@ -159,10 +159,10 @@ class left_out:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._former: list[tuple[ModuleType, str, Any]] = []
-        self._set(decision, "corrected", in_python(content.corrected))
+        self._set(decision, "corrected", corrections.corrected)
         for name in names:
             found = as_they_are if name == "decided_together" else nothing
-            self._set(content if name in OF_CONTENT else decision, name, found)
+            self._set(corrections if name in OF_CORRECTED else decision, name, found)
 
     def _set(self, module: ModuleType, name: str, value: Callable[..., Any]) -> None:
         self._former.append((module, name, getattr(module, name)))

@@ -30,7 +30,7 @@ from lxml import etree
 
 from benchmarks.peers import FAST_AND_SLOW, OF_SITES, Extract, Pages, is_installed
 from benchmarks.tools import fold, names, option_parser, referee, sites_below, table
-from scrapy_pagelets import Page, Site, core, segment
+from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.model import LABELLED
@@ -82,8 +82,8 @@ def main(argv: Sequence[str]) -> None:
             if line := gold.get(record.url.partition(".example/")[2]):
                 for tool, text in texts.items():
                     found[tool][folder.name].append(f1(text, line, score))
-    core_line = f"without the compiled core ({core.MISSING})" if core.MISSING else "with the compiled core"
-    print(f"{len(times)} pages of {len(folders)} sites, {core_line}\n")
+
+    print(f"{len(times)} pages of {len(folders)} sites\n")
     quality = {tool: statistics.mean(map(statistics.mean, sites.values())) for tool, sites in found.items()}
     report(times, installed, quality)
 

@@ -148,6 +148,15 @@ def markdownify() -> Extract:
     return content
 
 
+def html_to_markdown() -> Extract:
+    """Return html-to-markdown with its strongest cleaning of the page."""
+    from html_to_markdown import ConversionOptions, PreprocessingOptions, PreprocessingPreset, convert
+
+    cleaning = PreprocessingOptions(enabled=True, preset=PreprocessingPreset.AGGRESSIVE, remove_navigation=True)
+    options = ConversionOptions(preprocessing=cleaning)
+    return lambda body: str(convert(body.decode("utf-8", "replace"), options).content)
+
+
 #: Functions that import a tool and return it, by name.
 PEERS: dict[str, Callable[[], Extract]] = {"trafilatura": trafilatura, "resiliparse": resiliparse}
 #: Those whose speed is compared.
@@ -166,7 +175,11 @@ OF_SITES: dict[str, Callable[[Pages], Extract]] = {
     "winnow-md": winnow,
 }
 #: Those that write Markdown.
-WRITERS: dict[str, Callable[[], Extract]] = {"trafilatura": trafilatura_markdown, "markdownify": markdownify}
+WRITERS: dict[str, Callable[[], Extract]] = {
+    "trafilatura": trafilatura_markdown,
+    "html-to-markdown": html_to_markdown,
+    "markdownify": markdownify,
+}
 
 
 def is_installed(name: str, among: Mapping[str, Callable[..., Extract]] = PEERS) -> bool:

@@ -21,6 +21,7 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
         # Before Scrapy downloads the robots.txt of a forbidden address.
         "scrapy_pagelets.middlewares.addresses.AddressMiddleware": 90,
+        "scrapy_pagelets.middlewares.conditional.ConditionalMiddleware": 840,
         # After the middlewares that change requests, before those that count them or answer them from a cache.
         "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 845,
     },
@@ -39,6 +40,7 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.crawler.extensions.SiteReport": 500,
         "scrapy_pagelets.crawler.extensions.Preparation": 500,
         "scrapy_pagelets.crawler.crawl_report.CrawlReport": 800,
+        "scrapy_pagelets.crawler.metrics.MetricsFile": 850,
         # The last to begin and to end: it tells what the others did.
         "scrapy_pagelets.crawler.progress_log.ProgressLog": 900,
     },

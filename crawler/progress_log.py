@@ -20,6 +20,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component, CrawlSession
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 
@@ -149,6 +150,11 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
     )
     if counts.duplicates or counts.empty:
         yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
+    if session.config.changed == ONLY:
+        names = ("recrawl/left_out", "recrawl/not_modified")
+        loaded, not_sent = (0 if session.stats is None else session.stats.get_value(f"pagelets/{n}", 0) for n in names)
+        same = f"{counted(loaded + not_sent, 'page')} {'is' if loaded + not_sent == 1 else 'are'} the same"
+        yield f"{same} as in the earlier crawl, and left out ({not_sent} of them were not sent again)"
     written = ", ".join(f"{name} ({counted(items, 'item')})" for name, items in feeds.items())
     yield f"written: {written or 'nothing'}"
     if name := next((name for name in feeds if name.endswith(_READABLE)), None):

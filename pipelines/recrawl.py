@@ -5,23 +5,30 @@ from __future__ import annotations
 import logging
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.feed.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.recrawl import version_store
-from scrapy_pagelets.recrawl.version_store import Change, VersionStore, VersionStoreError
+from scrapy_pagelets.recrawl.version_store import Change, Validators, VersionStore, VersionStoreError
+from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import abort_crawl
+from scrapy_pagelets.session.outgoing import links_of
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
+
+_NOTHING: Final = (
+    "PAGELETS_CHANGED is only, but there is no earlier crawl to compare with: set PAGELETS_STORE to a folder, or "
+    "PAGELETS_EARLIER_FEED to a feed"
+)
 
 
 class RecrawlPipeline(PagePipeline):
@@ -30,6 +37,8 @@ class RecrawlPipeline(PagePipeline):
     The earlier content comes from the feed ``PAGELETS_EARLIER_FEED``; without one, from the folder ``PAGELETS_STORE``
     or the job directory, where each crawl keeps what it has seen. ``pagelets/recrawl/new``, ``.../same`` and
     ``.../changed`` count the items, ``.../failed`` those whose page could not be compared or kept.
+
+    ``PAGELETS_CHANGED=only`` drops the items of pages that are the same (``.../left_out``).
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -37,9 +46,11 @@ class RecrawlPipeline(PagePipeline):
         config, job = self.session.config, job_dir(crawler.settings) or ""
         folder = config.store or job
         if not folder and not config.earlier_feed:
+            if config.changed == ONLY:
+                abort_crawl(crawler, _NOTHING)
             raise NotConfigured
         self._earlier = self._read(config.earlier_feed) if config.earlier_feed else None
-        self._store = self._open(Path(folder), job) if folder else None
+        self._store = self.session.versions = self._open(Path(folder), job) if folder else None
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _read(self, name: str) -> VersionStore:
@@ -77,6 +88,9 @@ class RecrawlPipeline(PagePipeline):
         found = await self.computed(self._compare, context)
         if found is not None:
             self.session.count(f"recrawl/{found.kind}")
+            if found.kind == version_store.SAME and self.session.config.changed == ONLY:
+                self.session.count("recrawl/left_out")
+                raise DropItem(f"the same as in the earlier crawl: {context.url}", log_level="DEBUG")
             self.fields.put(item, "changed", found.kind)
             self.fields.put(item, "changed_share", None if found.share is None else round(found.share, 4))
 
@@ -94,11 +108,17 @@ class RecrawlPipeline(PagePipeline):
                     if any(content_hash(content) == earlier.hash for content in contents):  # some is only doubtful now
                         found, now = Change(version_store.SAME, 0.0), now._replace(hash=earlier.hash)
             if self._store is not None:
-                self._store.put(page.key, now)
+                self._store.put(page.key, now, self._validators(context))
         except sqlite3.Error as error:
             sentence = "%s is not compared with its earlier version, or not kept for the next crawl: %s"
             self.session.warn("recrawl/failed", sentence, context.url, error)
         return found
+
+    def _validators(self, context: PageContext) -> Validators | None:
+        """What the next crawl needs to ask whether the page has been modified; None if it cannot ask."""
+        if self.session.config.changed != ONLY or context.validators == (None, None):
+            return None
+        return Validators(*context.validators, tuple(links_of(context.page)))
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         await in_thread(self._close, reason == "finished")

@@ -14,7 +14,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets import Page, Site, core, markdown, segment
+from scrapy_pagelets import Page, Site, markdown, segment
 from tests.trees import soups
 
 PAGES = [path.read_bytes() for path in sorted(Path(__file__).with_name("site").rglob("*.html"))]
@@ -80,7 +80,6 @@ def main(count: int) -> None:
         print(blake2b(body, digest_size=8).hexdigest(), blake2b(repr(made_of(page, site)).encode()).hexdigest())
 
     clean()
-    print("without the core:" if core.MISSING else "with the core:", core.MISSING or core.MODULES, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,8 @@ _COMMANDS: Final = {
         "scrapy_pagelets.crawler.commands.template",
     ),
     "train": ("train a model on archives, with or without labels by people", "scrapy_pagelets.crawler.commands.train"),
+    "llms": ("write llms.txt and llms-full.txt of a feed", "scrapy_pagelets.crawler.commands.llms"),
+    "mcp": ("serve an index to language models, by the Model Context Protocol", "scrapy_pagelets.crawler.commands.mcp"),
     "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
     "corpus": ("clean a corpus of WARC or Parquet files", "scrapy_pagelets.crawler.commands.corpus"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,6 @@ from scrapy_pagelets.crawler.commands.terminal import warn, write
 
 if TYPE_CHECKING:
     from scrapy_pagelets.retrieval.collection import StoredCollection, StoredMatches
-    from scrapy_pagelets.retrieval.search import Answer
 
 EXAMPLES: Final = (
     'pagelets search pages.sqlite "install"',
@@ -24,8 +24,6 @@ EXAMPLES: Final = (
 _PASSAGE: Final = 40
 _BOLD: Final = ("\033[1m", "\033[0m")
 _STARS: Final = ("**", "**")
-#: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.
-_BLOCK: Final = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,22 +63,29 @@ def run(options: argparse.Namespace) -> None:
 
 def _lines(options: argparse.Namespace) -> Iterator[str]:
     """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
+    if options.top < 1:
+        raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
+    with filled(options.index) as collection:
+        yield from _answer(collection, options)
+
+
+@contextmanager
+def filled(index: str) -> Iterator[StoredCollection]:
+    """Open an SQLite index that has pages."""
     from scrapy_pagelets.index.interface import shown
     from scrapy_pagelets.index.targets import kind_of
     from scrapy_pagelets.retrieval.stored import stored
 
-    if options.top < 1:
-        raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
-    if kind_of(options.index) != "sqlite":
-        raise CommandError(f"{shown(options.index)} is not an SQLite index: fill one with `scrapy pagelets index`")
-    with stored(options.index) as collection:
+    if kind_of(index) != "sqlite":
+        raise CommandError(f"{shown(index)} is not an SQLite index: fill one with `scrapy pagelets index`")
+    with stored(index) as collection:
         if not collection.size.words:
-            raise CommandError(f"{options.index} has no pages: fill it with PAGELETS_INDEX or `scrapy pagelets index`")
-        yield from _answer(collection, options)
+            raise CommandError(f"{index} has no pages: fill it with PAGELETS_INDEX or `scrapy pagelets index`")
+        yield collection
 
 
 def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterator[str]:
-    from scrapy_pagelets.retrieval.search import is_common, query_of, search
+    from scrapy_pagelets.retrieval.search import distinct, is_common, query_of, search
 
     asked, left_out = query_of(options.query)
     answer = search(collection, options.query, **_method(options))
@@ -94,7 +99,7 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     if answer.added:
         yield "added: " + ", ".join(f"{term} {answer.query[term]:.2f}" for term in answer.added)
     marks = _BOLD if sys.stdout.isatty() else _STARS
-    for place, (score, pagelet) in enumerate(_distinct(collection, answer, options.top), 1):
+    for place, (score, pagelet) in enumerate(distinct(collection, answer.ranking, options.top), 1):
         yield from _result(place, score, pagelet, answer.query, marks)
 
 
@@ -114,21 +119,6 @@ def _method(options: argparse.Namespace) -> dict[str, Any]:
         return method | {"feedback": replace(feedback, **given)}
     except ValueError as error:
         raise CommandError(f"--{error}".replace("--selected", "--segments")) from None
-
-
-def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterator[tuple[float, StoredMatches]]:
-    """The best pages, with their scores; of near-duplicates only the best page."""
-    seen = set[str]()
-    for start in range(0, len(answer.ranking), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        candidates = collection.found(answer.ranking.segment[part])
-        for score, pagelet in zip(answer.ranking.score[part].tolist(), candidates, strict=True):
-            group = pagelet.near_duplicate_of or pagelet.url
-            if group not in seen:
-                seen.add(group)
-                yield score, pagelet
-            if len(seen) == top:
-                return
 
 
 def _result(

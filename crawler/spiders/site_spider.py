@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
@@ -26,10 +26,10 @@ from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.spiders import start_pages
 from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
-from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import host_of, is_page, key
+from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
-from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
+from scrapy_pagelets.session.outgoing import CONDITIONAL, FOLLOWED, UNMODIFIED, links_of, requested_url
 from scrapy_pagelets.session.requests import fingerprint_of
 from scrapy_pagelets.session.responses import is_html
 from scrapy_pagelets.session.scrapy_hooks import before_scraper_closes, mark_failed
@@ -51,7 +51,8 @@ _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each proc
 _MAX_LISTED: Final = 100_000
 #: Links of a crawl that are remembered: as many as a table can hold.
 _MAX_LINKS: Final = 1 << 31
-_ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
+_ARGUMENTS: Final = "url, urls, depth, pages, sitemap, listed and since"
+_NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sitemap=1, or the URL of a sitemap"
 
 
 class SiteSpider(Spider):
@@ -63,7 +64,9 @@ class SiteSpider(Spider):
     urls : file with one start page per line
     depth : maximal number of links between a start page and a page; 0, the default, is no limit
     pages : maximal number of pages; 0, the default, is no limit
-    sitemap : ``1`` to start from the site's sitemaps as well
+    sitemap : ``1`` to start from the site's sitemaps as well, or the URL of one; with that, ``url`` is not needed
+    listed : ``1`` to request only the pages that the sitemaps list
+    since : a day; pages that were last modified before it, as the sitemaps say, are not requested for them
 
     The first ``PAGELETS_FIRST_PAGES`` pages of a site, by default 100, are held back on disk until that many have
     arrived or the crawl ends, so that the first page is as clean as the last.
@@ -79,16 +82,28 @@ class SiteSpider(Spider):
     holds_first_pages = True
 
     def __init__(
-        self, url: str = "", urls: str = "", depth: str = "0", pages: str = "0", sitemap: str = "0", **kwargs: Any
+        self,
+        url: str = "",
+        urls: str = "",
+        depth: str = "0",
+        pages: str = "0",
+        sitemap: str = "0",
+        listed: str = "0",
+        since: str = "",
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.start_urls = start_pages.start_urls(url, urls)
+        self.sitemap, self.sitemap_url = start_pages.sitemap(sitemap)
+        self.listed, self.since = start_pages.flag("listed", listed), start_pages.moment("since", since)
+        if (self.listed or self.since) and not self.sitemap:
+            raise ValueError(_NO_SITEMAP)
+        self.start_urls = start_pages.start_urls(url, urls) if url or urls or not self.sitemap_url else []
         self.depth, self.pages = start_pages.number("depth", depth), start_pages.number("pages", pages)
-        self.sitemap = start_pages.flag("sitemap", sitemap)
         if problem := start_pages.unknown(kwargs, _ARGUMENTS):
             logger.warning("%s", problem)
         self.journal = RequestJournal(None)
         self._requested = self._received = self._lost_starts = 0
+        self._conditional: dict[str, Any] = {}
         self._spare: list[tuple[str, int]] = []
         self._seen_links = RecentKeys(_MAX_LINKS)
         self._finished = False
@@ -127,22 +142,33 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
-        self.session.start_hosts.update(map(host_of, self.start_urls))
+        self.session.start_hosts.update(map(host_of, self._given))
+        if self.session.config.changed == ONLY:
+            self._conditional = {CONDITIONAL: True}
         await self._resume()
-        meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
-        for request in self._within_limit(Request(u, errback=self.start_failed, meta=meta) for u in self.start_urls):
-            yield request
-        if self.sitemap:
+        if not self.listed:
+            meta = {"pagelets_start": True, FOLLOWED: True, **self._conditional}
+            starts = (Request(url, errback=self.start_failed, meta=meta) for url in self.start_urls)
+            for request in self._within_limit(starts):
+                yield request
+        if self.sitemap_url:
+            yield self._sitemap(self.sitemap_url)
+        elif self.sitemap:
             meta = {"pagelets_probe": False, "handle_httpstatus_all": True, FOLLOWED: True}
             for url in {urljoin(u, "/robots.txt") for u in self.start_urls}:
                 yield Request(url, self.parse_robots, errback=self.failed, meta=meta, dont_filter=True)
+
+    @property
+    def _given(self) -> list[str]:
+        """The URLs that the user has given."""
+        return [*self.start_urls, *filter(None, [self.sitemap_url])]
 
     async def _resume(self) -> None:
         """Continue where an earlier run of the job stopped or was killed."""
         self.journal.failed = lambda sentence: self.session.warn("journal/failed", "%s", sentence)
         if self.journal.problem:
             self.session.warn("journal/failed", "%s", self.journal.problem)
-        self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
+        self.hosts = self.journal.names("host") or set(map(_host, self._given))
         self.journal.add_names("host", self.hosts)
         self._spare = self.journal.spare()
         self.held = SettlingPages(self.crawler, self.item, partial(self._page, depth=0), self.journal)
@@ -161,6 +187,10 @@ class SiteSpider(Spider):
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         start = response.meta.get("pagelets_start", False)
+        if UNMODIFIED in response.meta:
+            for request in self._unmodified(response):
+                yield request
+            return
         if not is_html(response):
             self.settle(response.request)
             kind = other_type(response.body) if isinstance(response, HtmlResponse) else ""
@@ -180,18 +210,29 @@ class SiteSpider(Spider):
             self.session.failed(response.url)
             yield self.item(response)
             return
-        # In a shared crawl, another process may have followed the start page to this host.
-        if (start or self.session.shared is not None) and not self._is_own(response.url):
-            self.hosts.add(_host(response.url))
-            self.journal.add_names("host", [_host(response.url)])
-        depth = response.meta.get("depth", 0) + 1
-        if not self.depth or depth <= self.depth:
-            for request in self._within_limit(self._page(url, depth) for url in self._links(page)):
-                yield request
+        for request in self._followed(response, links_of(page, self._is_new)):
+            yield request
         if self.held.must_wait(page):
             await self.held.put(response, page)
         else:
             yield self.item(response)
+
+    def _unmodified(self, response: Response) -> Iterator[Request]:
+        """Follow the links that a page had when it was loaded: its server says that it has not been modified."""
+        self._received += 1
+        assert response.request is not None
+        self.journal.settle(response.request.meta.get(NUMBER))
+        yield from self._followed(response, (url for url in response.meta[UNMODIFIED] if self._is_new(key(url))))
+
+    def _followed(self, response: Response, links: Iterable[str]) -> Iterator[Request]:
+        """Yield requests for the links of a page within the site."""
+        # In a shared crawl, another process may have followed the start page to this host.
+        if (response.meta.get("pagelets_start") or self.session.shared is not None) and not self._is_own(response.url):
+            self.hosts.add(_host(response.url))
+            self.journal.add_names("host", [_host(response.url)])
+        depth = response.meta.get("depth", 0) + 1
+        if not self.listed and (not self.depth or depth <= self.depth):
+            yield from self._within_limit(self._page(url, depth) for url in links if self._is_own(url))
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1  # pages in a sitemap have depth 0, like start pages
@@ -205,9 +246,12 @@ class SiteSpider(Spider):
         try:
             entries = start_pages.entries(response)
         except ValueError as error:
-            self.session.warn("sitemaps/failed", "%s", error)
+            self._lose_sitemap("%s", error)
             return
-        own = [(url, is_sitemap) for found, is_sitemap in entries if self._is_own(url := requested_url(found))]
+        wanted = [entry for entry in entries if not entry.is_older(self.since)]
+        if older := len(entries) - len(wanted):
+            self.session.count("sitemaps/older", older)
+        own = [(url, entry.is_sitemap) for entry in wanted if self._is_own(url := requested_url(entry.url))]
         yield from (self._sitemap(url) for url, is_sitemap in own if is_sitemap)
         pages = [url for url, is_sitemap in own if not is_sitemap and is_page(url)]
         self.session.in_sitemaps.update(map(key, pages[: max(0, _MAX_LISTED - len(self.session.in_sitemaps))]))
@@ -239,7 +283,14 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self.settle(request)
-        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, start_pages.stat_of(failure))
+        self._lose_sitemap("%s cannot be loaded (%s)", request.url, start_pages.stat_of(failure))
+
+    def _lose_sitemap(self, message: str, *arguments: object) -> None:
+        """Report a sitemap that cannot be used; if the crawl needs it, it does not end with exit code 0."""
+        self.session.warn("sitemaps/failed", message, *arguments)
+        if self.listed or self.sitemap_url:
+            what = "sitemaps could not be read, and their pages may be missing"
+            self.session.record_loss(what, "check the address, or the server, and crawl again")
 
     def request_scheduled(self, request: Request) -> None:
         """Drop redirects to other sites, except those of start pages, and write requests into the journal."""
@@ -302,10 +353,20 @@ class SiteSpider(Spider):
         spare, self._spare = self._spare[:missing], self._spare[missing:]
         self.journal.drop_spare(len(spare))
         self._finished = not spare
+        if self._finished and not self._requested:
+            self._tell_empty()
         for url, depth in spare:
             self.crawler.engine.crawl(self._page(url, depth))
         if spare:
             raise DontCloseSpider
+
+    def _tell_empty(self) -> None:
+        """Report that no sitemap lists a page of the site; one that lists only old pages is as it should be."""
+        stats = self.session.stats
+        if stats is not None and not any(stats.get_value(f"pagelets/sitemaps/{name}") for name in ("failed", "older")):
+            logger.error("no sitemap lists a page of %s: nothing to crawl", ", ".join(sorted(self.hosts)))
+            self.session.count("start/failed")
+            self.crawler.signals.connect(mark_failed, signals.engine_stopped)
 
     async def _release_held(self) -> None:
         """Release the pages that are held back in a shared crawl, whose processes end when nothing is held back."""
@@ -316,7 +377,7 @@ class SiteSpider(Spider):
             self._releasing = None
 
     def _page(self, url: str, depth: int) -> Request:
-        return Request(url, errback=self.failed, meta={"depth": depth, FOLLOWED: True})
+        return Request(url, errback=self.failed, meta={"depth": depth, FOLLOWED: True, **self._conditional})
 
     def _sitemap(self, url: str) -> Request:
         return Request(url, self.parse_sitemap, errback=self.sitemap_failed, meta={FOLLOWED: True})
@@ -331,15 +392,11 @@ class SiteSpider(Spider):
                 self._spare.append((request.url, request.meta.get("depth", 0)))
                 self.journal.add_spare(*self._spare[-1])
 
-    def _links(self, page: Page) -> Iterator[str]:
-        """Yield the page's links within the site that no earlier page had: the dupefilter need not see whole menus."""
-        links, ignored = page.nodes.links, page.marks.ignored_links
-        for i, (link, href, target) in enumerate(zip(links.key.tolist(), links.href, links.target, strict=True)):
-            if link and link not in self._seen_links and i not in ignored:
-                self._seen_links.add(link)
-                url = requested_url(urldefrag(urljoin(page.base, href.strip())).url)
-                if is_page(target) and self._is_own(url):
-                    yield url
+    def _is_new(self, link: int) -> bool:
+        """True for a link that no earlier page had: the dupefilter need not see whole menus."""
+        is_new = link not in self._seen_links
+        self._seen_links.add(link)
+        return is_new
 
     def _is_own(self, url: str) -> bool:
         return bool(url) and _host(url) in self.hosts

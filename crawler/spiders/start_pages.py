@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import suppress
+from datetime import UTC, datetime, time
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
@@ -61,6 +63,33 @@ def number(name: str, value: str) -> int:
     return int(value)
 
 
+def moment(name: str, value: str) -> datetime | None:
+    """Return the value of an argument that takes a day, or a time; None for none.
+
+    >>> moment("since", "2026-11-20").isoformat()
+    '2026-11-20T00:00:00+00:00'
+    """
+    try:
+        found = datetime.fromisoformat(value) if value else None
+    except ValueError:
+        raise ValueError(f"{name} is {value!r}: give a day like 2026-11-20, or a time") from None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def sitemap(value: str) -> tuple[bool, str]:
+    """Return whether the argument ``sitemap`` asks for sitemaps, and the URL of one if it names that.
+
+    >>> sitemap("1"), sitemap("example.com/map.xml")
+    ((True, ''), (True, 'https://example.com/map.xml'))
+    """
+    if value in ("", "0", "1"):
+        return value == "1", ""
+    try:
+        return True, _absolute(value if "." in value else "")
+    except ValueError:
+        raise ValueError(f"sitemap is {value!r}: give 1 for yes, 0 for no, or the URL of a sitemap") from None
+
+
 def beginning(name: str, value: str) -> str:
     """Return the value of an argument that takes a URL prefix, "" for none."""
     if value and not value.lower().startswith(("http://", "https://", "file://")):
@@ -94,8 +123,25 @@ def sitemaps_of(robots: Response) -> list[str]:
     return [_joined(robots.url, url) for url in listed] or [urljoin(robots.url, "/sitemap.xml")]
 
 
-def entries(response: Response) -> list[tuple[str, bool]]:
-    """Return URLs of a sitemap, or index of sitemaps, and whether each is a sitemap; ValueError if it is neither."""
+class SitemapEntry(NamedTuple):
+    """What a sitemap lists: a page, or another sitemap, and the text that says when it was last modified."""
+
+    url: str
+    is_sitemap: bool
+    modified: str
+
+    def is_older(self, moment: datetime | None) -> bool:
+        """True if it was certainly last modified before a moment; a day lasts until its end."""
+        with suppress(ValueError, OverflowError):
+            found = datetime.fromisoformat(self.modified)
+            if len(self.modified) == len("2026-11-20"):
+                found = datetime.combine(found, time.max)
+            return moment is not None and (found if found.tzinfo else found.replace(tzinfo=UTC)) < moment
+        return False
+
+
+def entries(response: Response) -> list[SitemapEntry]:
+    """Return what a sitemap, or an index of sitemaps, lists; ValueError if it is neither."""
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)
     try:
         body = gunzip(response.body, max_size=_MAX_SIZE) if gzip_magic_number(response) else response.body
@@ -105,8 +151,11 @@ def entries(response: Response) -> list[tuple[str, bool]]:
     kind = "nothing" if root is None else etree.QName(root).localname
     if kind not in ("urlset", "sitemapindex"):
         raise ValueError(f"{response.url} is not a sitemap: it begins with {kind}")
-    locs = root.xpath("*[local-name() = 'url' or local-name() = 'sitemap']/*[local-name() = 'loc']")
-    return [(_joined(response.url, (loc.text or "").strip()), kind == "sitemapindex") for loc in locs]
+    found = []
+    for loc in root.xpath("*[local-name() = 'url' or local-name() = 'sitemap']/*[local-name() = 'loc']"):
+        modified = loc.xpath("string(../*[local-name() = 'lastmod'])").strip()
+        found.append(SitemapEntry(_joined(response.url, (loc.text or "").strip()), kind == "sitemapindex", modified))
+    return found
 
 
 def _joined(base: str, url: str) -> str:

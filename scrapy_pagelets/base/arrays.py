@@ -57,14 +57,6 @@ def in_order(values: Floats) -> float:
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def of_window(values: Floats, reach: int) -> tuple[Floats, Floats]:
-    """(m,) sum of each value and of ``reach`` values before and after it, and the number of these values."""
-    index = np.arange(len(values))
-    low, high = np.maximum(0, index - reach), np.minimum(len(values), index + reach + 1)
-    before = np.append(0, np.cumsum(values))
-    return before[high] - before[low], (high - low).astype(np.float64)
-
-
 def up_to(column: Ints | Bools) -> Ints:
     """(m + 1,) the sums of the first values of a column, (m,), from none to all of them.
 

@@ -1,7 +1,7 @@
-"""The compiled core: Cython modules that do the same as functions in NumPy and Python, in a tenth of the time.
+"""The compiled core: the hot loops of the package in Cython and C++.
 
-The core is optional. A function that it replaces is decorated with `compiled`; what it replaces runs if the core was
-not built or cannot be loaded, and is the reference that the tests compare it with.
+A function of the core is imported by the module of its subject: `text_of` by `scrapy_pagelets.page.text`, from which
+everybody imports it. Its signature stands in a stub (``.pyi``), its docstring beside its code (``.pyx``).
 
 The core imports nothing of the project. The constants and Python functions that it needs are handed over by `give`, in
 the modules that define them.
@@ -9,17 +9,13 @@ the modules that define them.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn
 
-T = TypeVar("T", bound=Callable[..., Any])
-
-#: Set to ``off``, this environment variable switches the core off.
-SWITCH: Final = "SCRAPY_PAGELETS_CORE"
-#: The modules that were built for this Python: all of the folder, or none (``setup.py`` sees to that).
+#: Versions of lxml with which the core is tested, as in pyproject.toml: it reads the trees of lxml in memory.
+LXML: Final = "lxml>=6.0,<6.2"
+#: The modules that were built for this Python.
 MODULES: Final = tuple(sorted(module.name for module in iter_modules(__path__)))
 
 
@@ -30,42 +26,24 @@ class Given(dict[str, Any]):
         raise LookupError(f"the compiled core was not given {name}: import the module that calls `core.give` with it")
 
 
-def _load() -> tuple[dict[str, Any], str]:
-    """Import all modules, or none; return them by name, and why there are none."""
-    if os.environ.get(SWITCH, "").lower() == "off":
-        return {}, f"{SWITCH} is off"
+def _load() -> dict[str, Any]:
+    """Import all modules; return them by name."""
     if not MODULES:
-        return {}, "it was not built for this Python, which takes a C++ compiler"
+        raise ImportError(
+            "The compiled core was not built for this Python: install a C++ compiler, then scrapy-pagelets again."
+        )
     try:
         loaded: dict[str, Any] = {name: import_module(f"{__name__}.{name}") for name in MODULES}
-    except (ImportError, TypeError, ValueError, AttributeError) as error:  # built for an lxml of another interface
-        return {}, f"it does not fit to what is installed: {error}"
+    except (ImportError, TypeError, ValueError, AttributeError) as error:  # what Cython raises for another interface
+        raise ImportError(
+            f"The compiled core does not fit the lxml that is installed: pip install '{LXML}' ({error})."
+        ) from error
     for module in loaded.values():
         module.given = Given()
-    return loaded, ""
+    return loaded
 
 
-_modules, missing = _load()
-#: Why the compiled core is not used; "" if it is.
-MISSING: Final = missing
-
-
-def compiled(module: str) -> Callable[[T], T]:
-    """Replace a function by the compiled one of the same name, if there is a core.
-
-    `in_python` gives the decorated one.
-
-    Parameters
-    ----------
-    module : name of the module of the core
-    """
-
-    def replaced(function: T) -> T:
-        used: Any = getattr(_modules[module], function.__name__) if module in _modules else function
-        used.in_python = function
-        return used  # type: ignore[no-any-return]
-
-    return replaced
+_modules: Final = _load()
 
 
 def give(module: str, /, **names: Any) -> None:
@@ -76,10 +54,4 @@ def give(module: str, /, **names: Any) -> None:
     module : name of the module of the core
     names : by name; no other module may give the same name
     """
-    if module in _modules:
-        _modules[module].given.update(names)
-
-
-def in_python(function: T) -> T:
-    """The function in NumPy and Python that a compiled one replaces."""
-    return function.in_python  # type: ignore[attr-defined, no-any-return]
+    _modules[module].given.update(names)

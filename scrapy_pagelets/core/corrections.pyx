@@ -14,7 +14,7 @@ from scrapy_pagelets.core.columns cimport Nodes, columns_of
 cdef extern from "corrections.hpp" nogil:
     cppclass Limits:
         int64_t cell, line, text, heading
-        double threshold, prose, nearly, whole, announcing, most, in_doubt
+        double threshold, prose, nearly, whole, announcing, most, certain, byline, in_doubt
         double of_blocks, least, half, linked
         vector[uint8_t] is_list, is_item, is_heading, is_block
     cppclass Corrections:
@@ -42,6 +42,8 @@ cdef int set_up() except -1:
     limits.cell, limits.line, limits.text, limits.heading = given["CELL"], given["LINE"], given["TEXT"], given["HEADING"]
     limits.threshold, limits.prose, limits.nearly = given["THRESHOLD"], given["PROSE"], given["NEARLY"]
     limits.whole, limits.announcing, limits.most = given["WHOLE"], given["ANNOUNCING"], given["MOST"]
+    limits.certain = given["CERTAIN"]
+    limits.byline = given["BYLINE"]
     limits.in_doubt = given["IN_DOUBT"]
     limits.is_list, limits.is_item, limits.is_heading = given["IS_LIST"], given["IS_ITEM"], given["IS_HEADING"]
     limits.of_blocks, limits.least = given["SHARE"], given["LEAST"]
@@ -52,7 +54,16 @@ cdef int set_up() except -1:
 
 
 def corrected(table, templateness, headline):
-    """As `scrapy_pagelets.decision.content.corrected`."""
+    """(m,) templateness of the leaves: 0 in the own heading, headings, sentences and lists of content, 1 in permalinks.
+
+    If the page has an own heading, what stands above it as the name of the site is template, also where the cut of the
+    page is in doubt.
+
+    Parameters
+    ----------
+    templateness : (m,) as the site knows it
+    headline : the page's own heading, if it has one
+    """
     set_up()
     cdef Nodes nodes = columns_of(table).nodes
     values = np.ascontiguousarray(templateness, np.float64)

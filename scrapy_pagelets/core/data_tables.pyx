@@ -38,7 +38,12 @@ cdef int set_up() except -1:
 
 
 def is_data(table, int64_t row):
-    """As `scrapy_pagelets.page.data_tables.is_data`."""
+    """Whether a table holds data: at least two lines, one of them with two cells, and few cells with blocks in them.
+
+    Parameters
+    ----------
+    table : row of the element
+    """
     set_up()
     cdef Nodes nodes = columns_of(table).nodes
     if not 0 <= row < <int64_t>nodes.n:

@@ -30,6 +30,7 @@ cdef extern from "nodes.hpp" nogil:
     cppclass Written "Columns":
         Written()
         Written(float *matrix, size_t count, const vector[string] &names) except +
+        void add_equal(const string &name, double value)
         vector[size_t] absent() except +
     vector[int64_t] inherited_by_look(const Nodes &nodes, const int64_t *of_look) except +
     vector[int64_t] inherited_by_tag(const Nodes &nodes, const int64_t *of_tag) except +
@@ -147,7 +148,14 @@ cdef int set_up() except -1:
 
 
 def page_features(page, lexicon, own_tokens=()):
-    """As `scrapy_pagelets.decision.page_features.page_features`."""
+    """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone.
+
+    Parameters
+    ----------
+    lexicon : log odds by hash of a token
+    own_tokens : hashes of at most ``OWN_TOKENS`` class, id and role tokens whose meaning depends on the kind of page:
+        each gives a feature, whether the leaf is inside such an element
+    """
     set_up()
     table = page.nodes
     cdef Nodes nodes = columns_of(table).nodes
@@ -168,11 +176,25 @@ def page_features(page, lexicon, own_tokens=()):
     cdef Matrix matrix = Matrix(given["PAGE"], nodes.m)
     with nogil:
         features.write(nodes, matrix.written)
-    return matrix.completed(page, lexicon, own_tokens)
+    for kind, is_declared in given["declared"](page).items():
+        matrix.written.add_equal(f"declared_{kind}".encode(), is_declared)
+    return matrix.completed()
+
+
+def region_features(nodes):
+    """(n, len(REGION.rows)) features of the subtree of each row of a page."""
+    return regions_of(nodes, columns_of(nodes).nodes).array.T
 
 
 def node_odds(page, columns, first, classifier):
-    """As `scrapy_pagelets.decision.classifiers.node_odds`."""
+    """(n, 2) log odds that each node of a page is template: mean of those of its leaves, and by the classifier.
+
+    Parameters
+    ----------
+    columns : (m, len(PAGE_FEATURES)) `page_features` of the page
+    first : (m,) log odds of the leaves
+    classifier : over ``NODE_FEATURES``
+    """
     set_up()
     cdef Nodes nodes = columns_of(page.nodes).nodes
     transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)
@@ -194,7 +216,14 @@ def node_odds(page, columns, first, classifier):
 
 
 def site_features(page, evidence, odds, of_class):
-    """As `scrapy_pagelets.decision.page_features.site_features`."""
+    """(m, len(SITE_FEATURES)) features of each leaf from the evidence of the other pages of the site.
+
+    Parameters
+    ----------
+    evidence : the evidence, see `Counts.evidence`
+    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
+    of_class : number of other pages of the page's class
+    """
     cdef Nodes nodes = columns_of(page.nodes).nodes
     cdef Evidence site
     site.pages, site.of_class = evidence.pages, of_class
@@ -219,11 +248,16 @@ def site_features(page, evidence, odds, of_class):
     cdef Matrix matrix = Matrix(given["SITE"], nodes.m)
     with nogil:
         features.write(nodes, matrix.written)
-    return matrix.completed(page, evidence, odds, of_class)
+    return matrix.completed()
 
 
 def context_features(table, odds):
-    """As `scrapy_pagelets.decision.context.context_features`."""
+    """(m, len(CONTEXT_FEATURES)) features of each leaf.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of template by the decision before
+    """
     set_up()
     cdef Nodes nodes = columns_of(table).nodes
     cdef Matrix matrix = Matrix(given["CONTEXT"], nodes.m)
@@ -241,11 +275,17 @@ def context_features(table, odds):
     take_logarithms(dereference(arguments))
     with nogil:
         features.write(nodes, levels, matrix.written)
-    return matrix.completed(table, odds)
+    return matrix.completed()
 
 
 def cut_features(table, odds, others):
-    """As `scrapy_pagelets.decision.cut.cut_features`."""
+    """(len(CUTS), len(CUT_FEATURES)) features of each cut of a page.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of template
+    others : number of other pages of the site that are known
+    """
     cdef Nodes nodes = columns_of(table).nodes
     if nodes.m == 0:
         raise ValueError("a page without leaves has no cut")
@@ -264,7 +304,7 @@ def cut_features(table, odds, others):
     cdef Matrix matrix = Matrix(given["CUT"], count)
     with nogil:
         features.write(nodes, cut, content, matrix.written)
-    return matrix.completed(table, odds, others)
+    return matrix.completed()
 
 
 cdef class Names:
@@ -274,7 +314,7 @@ cdef class Names:
 
 
 cdef class Matrix:
-    """The columns of a table of features: those that C++ has not written are computed in Python."""
+    """The columns of a table of features."""
 
     cdef Written written
     cdef Names names
@@ -289,11 +329,11 @@ cdef class Matrix:
                 self.names.names.push_back(name.encode())
         self.written = Written(<float*>pointer(self.array), count, self.names.names)
 
-    def completed(self, *measured):
-        """(count, columns) the matrix, see `features.FeatureTable.complete`."""
+    def completed(self):
+        """(count, columns) the matrix, when C++ has written all of its columns."""
         cdef vector[size_t] absent = self.written.absent()
         if absent.size():
-            self.table.complete(self.array.T, absent, *measured)
+            raise LookupError(f"the compiled core does not compute the feature {self.table.names[absent[0]]}")
         return self.array.T
 
     cdef Regions columns(self):
@@ -320,7 +360,7 @@ cdef Matrix regions_of(table, const Nodes &nodes):
         take_logarithms(dereference(arguments))
         with nogil:
             features.write(nodes, found.written)
-        found.completed(table)
+        found.completed()
         namespace[KEPT] = found
     return found
 

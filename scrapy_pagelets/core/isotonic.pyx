@@ -16,7 +16,7 @@ cdef enum:  # as there; it decides on the order of sums
 
 
 def minimise(tree, const double[::1] values, const double[::1] scores, const double[::1] weights, double c):
-    """As `scrapy_pagelets.papers.isotonic.minimise`."""
+    """Run the dynamic program over ascending values, in O(n k)."""
     cdef const int64_t[::1] order = tree.order, above = tree.above
     cdef vector[Py_ssize_t] starts = tree.starts
     cdef Py_ssize_t n = order.shape[0], k = values.shape[0], inner = starts.back(), i, row, j

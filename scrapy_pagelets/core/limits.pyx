@@ -35,7 +35,11 @@ ctypedef fused Code:
 
 
 def without_nul(str text not None):
-    """As `scrapy_pagelets.page.limits.without_nul`."""
+    r"""Remove the NUL characters of a text, which libxml2 takes for its end.
+
+    >>> without_nul("<p>a\0b")
+    '<p>ab'
+    """
     cdef int kind = PyUnicode_KIND(text)
     cdef void *codes = PyUnicode_DATA(text)
     cdef bint found
@@ -58,7 +62,12 @@ cdef bint has_nul(const Code *codes, Py_ssize_t count) noexcept:
 
 
 def may_have_long_tag(str text not None, Py_ssize_t most):
-    """As `scrapy_pagelets.page.limits.may_have_long_tag`."""
+    """Return False if no tag of a text has more attributes than ``most``, whatever its comments and scripts look like.
+
+    A ``>`` ends any tag that is open there, unless it is inside a quoted value. In that case the last quotation mark of
+    the same kind before it follows an equals sign or white space. So it is enough to find one unquoted ``>`` in each
+    stretch of twice as many characters; where there is none, the separators up to the next one are counted.
+    """
     set_up()
     cdef Py_ssize_t at = 0, end
     while len(text) - at > 2 * most:

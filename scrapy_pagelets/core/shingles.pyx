@@ -92,7 +92,12 @@ cdef array_of(const vector[int64_t] &values):
 
 
 def word_tokens(list strings):
-    """As `scrapy_pagelets.papers.shared_pagelets.pagelet_shingles.word_tokens`."""
+    """(t,) number of the text, and (t,) hash, of each word of some texts, in their order; hashes as in `token_hashes`.
+
+    >>> texts, hashes = word_tokens(["two words", "", "words"])
+    >>> texts.tolist(), bool(hashes[1] == hashes[2])
+    ([0, 0, 2], True)
+    """
     set_up()
     cdef Words words = Words()
     cdef list others = []
@@ -110,7 +115,7 @@ def word_tokens(list strings):
     texts, tokens = array_of(words.texts), array_of(words.hashes)
     if not others:
         return texts, tokens
-    among, more = word_tokens.in_python([strings[number] for number in others])
-    texts = np.concatenate((texts, np.array(others, np.int64)[among]))
+    more = [given["token_hashes"](strings[number]) for number in others]
+    texts = np.concatenate((texts, np.repeat(others, list(map(len, more)))))
     order = np.argsort(texts, kind="stable")
-    return texts[order], np.concatenate((tokens, more))[order]
+    return texts[order], np.concatenate((tokens, *more))[order]

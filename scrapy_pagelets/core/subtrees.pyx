@@ -61,7 +61,11 @@ cdef int set_up() except -1:
 
 
 def align_page(template, table):
-    """As `scrapy_pagelets.evidence.template_tree.align_page`."""
+    """(n,) row of the template for each row of a page, -1 for none: an equal top-down mapping from the roots down.
+
+    Of the children of two rows that belong together, those of equal signature are paired if the same texts stand below
+    them, then by the number of texts that both have, then in document order. Only texts that occur on both sides count.
+    """
     cdef Nodes nodes = columns_of(table).nodes
     cdef Integers parent_ = integers(template.parent), end_ = integers(template.end)
     cdef Integers depth_ = integers(template.depth)
@@ -101,7 +105,19 @@ cdef bint is_tree(Integers parent, Integers end, Integers depth) noexcept:
 
 
 def partition(table, k=None, *, strict=False):
-    """As `scrapy_pagelets.evidence.partition.partition`."""
+    """(m,) number of the pagelet of each leaf, from 0 in document order; every leaf has exactly one.
+
+    Parameters
+    ----------
+    k : a node is divided if one of its children has this many hyperlinks or more
+    strict : use the form of the paper: links in prose count, records are not merged, and inline elements are children
+        like any others. Definition 2 leaves the text between the children of a divided node without a pagelet. In both
+        forms here, such text makes anonymous pagelets; in the default form, these include inline elements
+
+    Raises
+    ------
+    ValueError : if k < 1
+    """
     set_up()
     cdef int64_t most = given["DEFAULT_K"] if k is None else k
     given["check"](most)
@@ -130,7 +146,7 @@ def partition(table, k=None, *, strict=False):
 
 
 def partition_of_rows(table, k=None, *, strict=False):
-    """As `scrapy_pagelets.evidence.partition.partition_of_rows`."""
+    """(n,) number of the pagelet of each run of text, as `partition`; -1 for elements."""
     of_leaves = partition(table, k, strict=strict)
     cdef Nodes nodes = columns_of(table).nodes
     labels = np.empty(nodes.n, np.int64)
@@ -218,7 +234,17 @@ cdef int join(vector[int64_t] &starts, vector[int64_t] &run, int64_t kind, bint 
 
 
 def divided(table, labels, templateness):
-    """As `scrapy_pagelets.feed.pagelet.divided`."""
+    """Divide the leaves by label and by the decision what is template, in the order of the first leaf of each part.
+
+    Parameters
+    ----------
+    labels : (n,) of the rows
+    templateness : (m,) of the leaves
+
+    Returns
+    -------
+    For each part its leaves, and its mean templateness by words
+    """
     cdef Nodes nodes = columns_of(table).nodes
     own_labels, own_templateness = np.ascontiguousarray(labels, np.int64), np.ascontiguousarray(templateness, np.float64)
     cdef Integers label = integers(own_labels)

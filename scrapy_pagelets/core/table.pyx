@@ -127,7 +127,10 @@ if any(path_hash(*sample) != hash(sample) for sample in ((0, 2**62 + 3, 5), (-(2
 
 
 def flatten(_Element root not None, noscript):
-    """As `scrapy_pagelets.page.flattening.flatten`."""
+    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and those of its links.
+
+    Those of the links are their rows, their addresses, and their relations in lower case.
+    """
     set_up()
     cdef Walk walk = Walk(noscript)
     cdef unique_ptr[Snapshot] snapshot = make_unique[Snapshot](root._c_node)
@@ -137,7 +140,7 @@ def flatten(_Element root not None, noscript):
 
 
 def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] parent, const int64_t[::1] end):
-    """As `scrapy_pagelets.page.flattening.elements`."""
+    """(n,) the lxml element of each row of a table, see `NodeTable`; for a run of text, its parent."""
     cdef list found = []
     cdef Py_ssize_t row = 0, rows = tag.shape[0]
     cdef xmlNode *node = root._c_node
@@ -161,7 +164,7 @@ def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] 
 
 
 def elements_at(nodes, rows):
-    """As `scrapy_pagelets.page.flattening.elements_at`."""
+    """The lxml elements of some rows of elements, ascending; for a few rows, faster than ``nodes.elements``."""
     cdef _Element root = nodes.root
     cdef vector[xmlNode*] found = nodes_at(root, nodes, rows)
     cdef size_t i
@@ -169,7 +172,7 @@ def elements_at(nodes, rows):
 
 
 def attributes_at(nodes, rows, str name):
-    """As `scrapy_pagelets.page.flattening.attributes_at`."""
+    """The values of an attribute of some rows of elements, ascending; "" where there is none."""
     cdef bytes wanted = name.encode()
     cdef vector[xmlNode*] found = nodes_at(nodes.root, nodes, rows)
     cdef xmlAttr *attribute
@@ -210,7 +213,7 @@ cdef vector[xmlNode*] nodes_at(_Element root, nodes, rows) except *:
 
 
 def values_at(list elements, names):
-    """As `scrapy_pagelets.page.flattening.values_at`."""
+    """The values of some attributes of each element, in the order of the names; "" where there is none."""
     cdef list wanted = [name.encode() for name in names], found = [], values
     cdef vector[string] read_values = vector[string](len(wanted))
     cdef _Element element
@@ -231,7 +234,7 @@ def values_at(list elements, names):
 
 
 def declarations(_Element root not None):
-    """As `scrapy_pagelets.page.flattening.declarations`."""
+    """The elements by which a page tells of itself, in document order: those in ``DECLARING`` by tag, and microdata."""
     cdef dict found = {tag: [] for tag in given["DECLARING"]}
     cdef list marked = [], listed
     cdef xmlNode *node = root._c_node

@@ -232,7 +232,7 @@ cdef Texts texts_of(nodes):
 
 
 def rows_with(nodes, int64_t sign):
-    """As `scrapy_pagelets.page.nodes.rows_with`."""
+    """Rows of the elements whose look has a sign, see `looks.signs`, in document order."""
     cdef Texts columns = texts_of(nodes)
     cdef const int64_t *signs = columns.kept.nodes.signs
     cdef list found = []
@@ -247,14 +247,14 @@ def rows_with(nodes, int64_t sign):
 
 
 def rows_tagged(nodes, int64_t tag):
-    """As `scrapy_pagelets.page.nodes.rows_tagged`."""
+    """Rows with a tag, in document order."""
     cdef Texts columns = texts_of(nodes)
     cdef int64_t row
     return [row for row in range(columns.rows) if columns.tag[row] == tag]
 
 
 def leaves_beginning(nodes, characters):
-    """As `scrapy_pagelets.page.nodes.leaves_beginning`."""
+    """The leaves whose text has one of some characters at each place of its beginning; "" stands for any character."""
     cdef list strings = nodes.strings, found = [], wanted = list(characters)
     cdef Py_ssize_t leaf
     for leaf in range(len(strings)):
@@ -276,7 +276,7 @@ cdef bint begins(str text, list characters) except -1:
 
 
 def left_over(nodes):
-    """As `scrapy_pagelets.page.text.left_over`."""
+    """(m,) whether a leaf is alone on its line and has only marks."""
     cdef Texts columns = texts_of(nodes)
     cdef int64_t leaf
     cdef str left_over_marks = given["LEFT_OVER"]
@@ -290,7 +290,7 @@ def left_over(nodes):
 
 
 def written_leaves(nodes, keep):
-    """As `scrapy_pagelets.page.text.written_leaves`."""
+    """(k,) the leaves to keep, but for those that are `left_over`."""
     cdef Texts columns = texts_of(nodes)
     left = left_over(nodes)
     cdef const uint8_t[::1] kept = keep.view("uint8")
@@ -309,7 +309,7 @@ def written_leaves(nodes, keep):
 
 
 def words_in(nodes, leaves):
-    """As `scrapy_pagelets.page.text.words_in`."""
+    """Number of the words of some leaves."""
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef int64_t words = 0
@@ -321,7 +321,7 @@ def words_in(nodes, leaves):
 
 
 def first_of_items(nodes, leaves):
-    """As `scrapy_pagelets.page.text.first_of_items`."""
+    """Those of some leaves, in ascending order, with which an item of a list begins."""
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef int64_t row, low, high, middle, item = given["ITEMS"]
@@ -342,7 +342,13 @@ def first_of_items(nodes, leaves):
 
 
 def text_of(nodes, leaves, items=frozenset()):
-    """As `scrapy_pagelets.page.text.text_of`."""
+    """Text of some leaves, in time that depends on their number and not on the size of the page.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    items : leaves that get a hyphen, because an item begins with them
+    """
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     columns.check(wanted)
@@ -350,7 +356,12 @@ def text_of(nodes, leaves, items=frozenset()):
 
 
 def paths_of(nodes, leaves):
-    """As `scrapy_pagelets.page.text.paths_of`."""
+    """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef int64_t row
@@ -359,7 +370,12 @@ def paths_of(nodes, leaves):
 
 
 def links_of(nodes, leaves):
-    """As `scrapy_pagelets.page.text.links_of`."""
+    """The links that lead to a page and belong to some leaves, its first run of text or the next one.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     columns.check(wanted)
@@ -367,7 +383,7 @@ def links_of(nodes, leaves):
 
 
 def anchors_of(nodes, list links):
-    """As `scrapy_pagelets.page.text.anchors_of`."""
+    """The text of some links, with its white space folded."""
     cdef Texts columns = texts_of(nodes)
     cdef list found = []
     cdef int64_t link
@@ -386,7 +402,7 @@ cdef int set_up_headings() except -1:
 
 
 def heading_text(nodes, int64_t row):
-    """As `scrapy_pagelets.metadata.headline.heading_text`."""
+    """Text of a heading without the marks of permalinks; "" if it is too long."""
     set_up_headings()
     cdef Texts columns = texts_of(nodes)
     if not 0 <= row < columns.rows:
@@ -409,7 +425,7 @@ def heading_text(nodes, int64_t row):
 
 
 def naming(nodes, list rows, list titles):
-    """As `scrapy_pagelets.metadata.headline.naming`."""
+    """Those of some headings that are of the first level, begin with a word of a title, or have its first word."""
     cdef Texts columns = texts_of(nodes)
     cdef int64_t row, first_level = given["FIRST_LEVEL"]
     cdef vector[string] known, first
@@ -468,7 +484,19 @@ cdef bint shares_word(str text, const vector[string] &known, const vector[string
 
 
 def content_of(nodes, keep):
-    """As `scrapy_pagelets.feed.content_words.content_of`."""
+    """The words of the leaves to keep, in document order, separated by single spaces; no Markdown is added.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.page.page import Page
+    >>> nodes = Page.parse(b"<ol><li>On<b>e</b> item<li>Two</ol>", "http://a/").nodes
+    >>> content_of(nodes, np.ones(4, np.bool_))
+    'One item Two'
+    """
     cdef Texts columns = texts_of(nodes)
     cdef const uint8_t[::1] kept = keep.view("uint8")
     cdef list pieces = []
@@ -503,7 +531,7 @@ cdef str folded(str text):
 
 
 def visible_words(str text):
-    """As `scrapy_pagelets.feed.content_words.visible_words`."""
+    """A text in composed form without white space, invisible characters, and punctuation that stands alone."""
     global marks
     if not marks:
         marks = given["MARKS"]
@@ -529,7 +557,7 @@ def visible_words(str text):
 
 
 def permalinks(nodes):
-    """As `scrapy_pagelets.decision.content.permalinks`."""
+    """(m,) leaves of links that are only there to copy the address of a heading: ``¶``, ``#``."""
     cdef Texts columns = texts_of(nodes)
     cdef list hrefs = nodes.links.href
     cdef int64_t link, row, leaf, most = given["RUNS_OF_PERMALINK"]
@@ -559,7 +587,15 @@ cdef bint any_has_word(list strings, int64_t first, int64_t last) except -1:
 
 
 def runs_of_words(nodes, leaves, templateness):
-    """As `scrapy_pagelets.duplicates.shingles.runs_of_words`."""
+    """The texts of the runs of some leaves that share no word with another run, and (runs,) their largest templateness.
+
+    Characters that no reader sees are left out.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    templateness : (m,) of each leaf
+    """
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef const double[::1] of_leaves = templateness

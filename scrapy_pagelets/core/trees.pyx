@@ -55,7 +55,7 @@ cdef class Prepared:
 
 
 def summed(trees, parts):
-    """As `scrapy_pagelets.decision.classifiers.summed`."""
+    """(m,) sum of the values of the trees, and the bias, for the rows of a matrix in parts."""
     cdef size_t rows = parts[0].shape[0], j
     cdef double bias = trees.bias
     cdef dict namespace = trees.__dict__

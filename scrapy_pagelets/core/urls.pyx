@@ -73,7 +73,11 @@ cdef Text text_of(object value) except *:
 
 
 def targets_of(base, hrefs):
-    """As `scrapy_pagelets.page.urls.targets_of`."""
+    """Normalised URLs of the links of a page, "" for those that lead to no page, and (links,) their hashes, or 0.
+
+    Also the number of the last links that are left out, as if they led to no page, because the addresses before have
+    `ROOM` characters.
+    """
     set_up()
     cdef list targets = []
     keys = np.zeros(len(hrefs), np.int64)
@@ -134,7 +138,15 @@ def targets_of(base, hrefs):
 
 
 def absolute(base, href):
-    """As `scrapy_pagelets.page.urls.absolute`."""
+    """Make a link absolute and leave its spelling as it is.
+
+    Raises
+    ------
+    ValueError : if the link, or the base that it needs, cannot be parsed
+
+    >>> absolute("http://h/a/b.html", " ../C.html#top "), absolute("http://[half/", "HTTP://h/?")
+    ('http://h/C.html#top', 'HTTP://h/?')
+    """
     set_up()
     cdef string out
     cdef Base *from_base = new Base(text_of(base))
@@ -143,11 +155,16 @@ def absolute(base, href):
             return PyUnicode_DecodeASCII(out.data(), out.size(), NULL)
     finally:
         del from_base
-    return absolute.in_python(base, href)
+    return given["joined"](base, href)
 
 
 def written_addresses(base, hrefs):
-    """As `scrapy_pagelets.page.urls.written_addresses`."""
+    """Links made absolute for a feed: their spelling as it is, but for control characters, see `quoted`.
+
+    Raises
+    ------
+    ValueError : as `absolute`
+    """
     set_up()
     cdef list found = []
     cdef string out
@@ -161,7 +178,7 @@ def written_addresses(base, hrefs):
             elif cpp_absolute(from_base[0], link, out) == PLAIN:
                 found.append(PyUnicode_DecodeASCII(out.data(), out.size(), NULL))
             else:
-                found.append(quoted(absolute.in_python(base, href)))
+                found.append(quoted(given["joined"](base, href)))
     finally:
         del from_base
     return found
@@ -178,7 +195,11 @@ cdef Text without_white(Text text) noexcept:
 
 
 def pages_of_host(targets, url):
-    """As `scrapy_pagelets.page.urls.pages_of_host`."""
+    """Indices of those of some normalised URLs, or "", that lead to a page of the host of a URL, as `same_host`.
+
+    >>> pages_of_host(["http://a/b", "", "http://www.a/c.pdf", "http://www.a/"], "https://a/")
+    [0, 3]
+    """
     set_up()
     cdef str host = host_of(url).removeprefix("www.")
     if not host:

@@ -7,26 +7,21 @@ separate for nodes of different sizes, on features of the page alone. The size c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.core import compiled
-from scrapy_pagelets.decision.page_features import node_features
+from scrapy_pagelets.core.features import node_odds as node_odds
+from scrapy_pagelets.core.trees import summed as summed
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.page.page import Page
 
 #: Lower bounds of the size classes in words: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
 SIZES: Final = (1, 4, 16, 64, 256)
 #: Inverse strength of the L2 regularisation.
 _INVERSE_REGULARISATION: Final = 0.1
-#: Number of rows evaluated at once; each takes kilobytes.
-_BLOCK: Final = 8192
 
 
 @dataclass(frozen=True)
@@ -54,35 +49,6 @@ class Trees:
         [-0.75, 2.25, -0.75]
         """
         return summed(self, parts)
-
-    @cached_property
-    def splits(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-        """(splits,) columns and borders of the distinct splits, and (trees, depth) the number of that of each level."""
-        pairs = np.stack([self.feature.ravel(), self.border.ravel()])
-        (feature, border), number = np.unique(pairs, axis=1, return_inverse=True)
-        return feature.astype(np.int64), border.astype(np.float32), number.reshape(self.feature.shape)
-
-
-@compiled("trees")
-def summed(trees: Trees, parts: Sequence[NDArray[np.float32]]) -> Floats:
-    """(m,) sum of the values of the trees, and the bias, for the rows of a matrix in parts."""
-    columns = np.concatenate([part.T for part in parts]).T
-    blocks = np.array_split(columns, max(1, -(-len(columns) // _BLOCK)))
-    return np.concatenate([_summed(trees, block) for block in blocks]) + trees.bias
-
-
-def _summed(trees: Trees, columns: NDArray[np.float32]) -> Floats:
-    feature, border, number = trees.splits
-    count, depth = number.shape
-    greater = (columns.T[feature] > border[:, None]).view(np.uint8)  # memory bandwidth is the bottleneck, so bytes
-    answers = np.zeros((count, len(columns)), np.uint8)
-    for level in range(depth):
-        answers |= greater[number[:, level]] << np.uint8(level)
-    index = answers + (np.arange(count, dtype=np.int32)[:, None] << depth)
-    values = trees.value.ravel().take(index)
-    # `sum` would add the values of a single row in pairs.
-    total: Floats = np.cumsum(values, 0, np.float64)[-1] if len(columns) == 1 else values.sum(0, np.float64)
-    return total
 
 
 def sigmoid(x: Floats) -> Floats:
@@ -116,20 +82,6 @@ class Classifier:
         """
         clipped = np.clip(columns, self.low, self.high)
         return np.cumsum(clipped * self.weight[sizes], axis=1)[:, -1] + self.bias[sizes]
-
-
-@compiled("features")
-def node_odds(page: Page, columns: NDArray[np.float32], first: Floats, classifier: Classifier) -> Floats:
-    """(n, 2) log odds that each node of a page is template: mean of those of its leaves, and by the classifier.
-
-    Parameters
-    ----------
-    columns : (m, len(PAGE_FEATURES)) `page_features` of the page
-    first : (m,) log odds of the leaves
-    classifier : over ``NODE_FEATURES``
-    """
-    by_classifier = classifier(node_features(page, columns), size_class(page.nodes))
-    return np.column_stack([mean_odds(page.nodes, first), by_classifier])
 
 
 def size_class(nodes: NodeTable) -> Ints:

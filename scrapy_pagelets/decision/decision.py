@@ -84,7 +84,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[lines] = 0
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
         own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
-        found[lone_headings_of(page.nodes, ~is_template(found), alike, others) & ~own] = 1
+        found[lone_headings_of(page.nodes, ~is_template(found), alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)

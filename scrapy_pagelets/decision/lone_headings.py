@@ -16,23 +16,25 @@ _MEDIA: Final = [TAG[name] for name in ("img", "picture", "svg", "video", "audio
 _OFTEN: Final = 0.2
 
 
-def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, pages: int) -> Bools:
+def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints, pages: int) -> Bools:
     """(m,) leaves of headings that are content while all of their section is template.
 
-    They are those that many other pages have at the same place; for the last one of the page, one other is enough,
-    unless it is a link or a picture follows. Headings of sections without text stay.
+    They are those that many other pages have at the same place, or anywhere if they are no links, as titles of posts
+    are. For the last one of the page, one other page with it at its place is enough, unless it is a link or a picture
+    follows. Headings of sections without text stay.
 
     Parameters
     ----------
     keep : (m,) the leaves that are content so far
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
+    alike, anywhere : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`, and
+        anywhere, see `Site.pages_with_text`
     pages : number of other pages of the site that are known
 
     Examples
     --------
     >>> from scrapy_pagelets import Page
     >>> page = Page.parse(b"<h1>Tea</h1><p>Of tea.<h2>Share</h2><a href=/x>Us</a>", "http://a/")
-    >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.array([0, 0, 1, 9]), 9).tolist()
+    >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.array([0, 0, 1, 9]), np.arange(4), 9).tolist()
     [False, False, True, False]
     """
     found = np.zeros(len(keep), np.bool_)
@@ -52,15 +54,16 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, pages: int) -> 
         below = levels.get(next_one, 9 if next_one < len(keep) else 0) > levels[start]
         if below or next_one == end or not keep[start:end].all():
             continue
-        others = alike[start:end].min()
-        is_last = not behind and next_one == len(keep) and _is_alone(nodes, row, end)
-        if others > (0 if is_last else max(1, _OFTEN * pages)):
+        same_place = alike[start:end].min()
+        linked = nodes.anchor[nodes.leaves[start:end]].any()
+        is_last = not (behind or linked) and next_one == len(keep) and not _shows(nodes, row, end)
+        others = same_place if linked else max(same_place, anywhere[start:end].min())
+        if (is_last and same_place > 0) or others > max(1, _OFTEN * pages):
             found[start:end] = True
             behind[start] = next_one
     return found
 
 
-def _is_alone(nodes: NodeTable, row: int, leaf: int) -> bool:
-    """Whether a heading is no link, as to a post, and no picture or the like stands between it and a leaf below it."""
-    linked = nodes.anchor[nodes.leaves[nodes.leaves_of(row)]].any()
-    return not (linked or np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())
+def _shows(nodes: NodeTable, row: int, leaf: int) -> bool:
+    """Whether a picture or the like stands between a heading and a leaf below it."""
+    return bool(np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())

@@ -191,6 +191,12 @@ class Site(Unsaved[Observation]):
         with self.lock:
             return self.counts.alike(page.nodes, keys_of(page), self.learnt.knows(page))
 
+    def pages_with_text(self, page: Page) -> Ints:
+        """(m,) number of other pages that have the text of each leaf, at any place."""
+        with self.lock:
+            pages = self.counts.tables["text"][keys_of(page).text][:, 0] - self.learnt.knows(page)
+            return np.rint(np.maximum(pages, 0)).astype(np.int64)
+
     def repeated_pictures(self, page: Page) -> Ints:
         """(k,) rows of the pictures that most other pages show at such a place, three at least."""
         pictures = pictures_of(page)

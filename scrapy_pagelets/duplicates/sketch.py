@@ -9,14 +9,15 @@ output of `encode`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints, band_hashes, mix
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.contents import minhash as minhash
+from scrapy_pagelets.core.contents import minhashes as minhashes
 from scrapy_pagelets.duplicates.shingles import Hashes
 
 SCHEME: Final = "affine32"
@@ -25,78 +26,8 @@ SEED: Final = 1
 #: datasketch's number of the scheme.
 _CODE: Final = 1
 _HEADER: Final = struct.Struct("<qiB")
-#: Shingles that are permuted at once: more do not fit the processor's cache, fewer cost more calls.
-_BLOCK: Final = 512
-#: Shingles of several texts that are permuted at once.
-_BATCH: Final = 1 << 16
 #: Accepted share of pairs at the threshold that have no band in common.
 _MISSED: Final = 0.001
-
-
-@compiled("contents")
-def minhash(shingles: Hashes) -> Hashes:
-    """(128,) the least value of the shingles under each permutation; the highest 32-bit value if there are none.
-
-    Parameters
-    ----------
-    shingles : (s,) hashes in any order, each any number of times
-
-    Examples
-    --------
-    >>> one, other = np.arange(1000, dtype=np.uint32), np.arange(100, 1000, dtype=np.uint32)
-    >>> float((minhash(one) == minhash(other)).mean())
-    0.875
-    """
-    factor, summand = _permutations()
-    mixed = _fmix(shingles)
-    least = np.full(PERMUTATIONS, np.iinfo(np.uint32).max, np.uint32)
-    permuted = np.empty((PERMUTATIONS, min(_BLOCK, len(mixed))), np.uint32)
-    for start in range(0, len(mixed), _BLOCK):
-        block = mixed[start : start + _BLOCK]
-        values = permuted[:, : len(block)]
-        np.multiply(factor, block, out=values)
-        np.add(values, summand, out=values)
-        np.minimum(least, values.min(1), out=least)
-    return least
-
-
-@compiled("contents")
-def minhashes(texts: Sequence[Hashes]) -> Hashes:
-    """(n, 128) the sketches of several texts, see `minhash`; three times as fast as one by one.
-
-    Each permutation is applied to the shingles of many texts at once, because long rows are processed faster.
-
-    Parameters
-    ----------
-    texts : the shingles of each
-
-    Examples
-    --------
-    >>> one, none = np.arange(1000, dtype=np.uint32), np.zeros(0, np.uint32)
-    >>> (minhashes([one, none, one]) == [minhash(one), minhash(none), minhash(one)]).all()
-    np.True_
-    """
-    least = np.full((PERMUTATIONS, len(texts)), np.iinfo(np.uint32).max, np.uint32)
-    some = np.array([number for number, text in enumerate(texts) if len(text)], np.int64)
-    sizes = np.array([len(texts[number]) for number in some], np.int64)
-    batch = np.cumsum(sizes) // _BATCH
-    for group in np.split(some, np.flatnonzero(np.diff(batch)) + 1):
-        if len(group):
-            least[:, group] = _least([texts[number] for number in group])
-    return least.T.copy()
-
-
-def _least(texts: list[Hashes]) -> Hashes:
-    """(128, n) the least values of some texts, each of which has shingles."""
-    mixed = _fmix(np.concatenate(texts))
-    starts = np.cumsum([0, *map(len, texts[:-1])])
-    values = np.empty_like(mixed)
-    least = np.empty((PERMUTATIONS, len(texts)), np.uint32)
-    for row, factor, summand in zip(least, *_permutations(), strict=True):
-        np.multiply(mixed, factor, out=values)
-        np.add(values, summand, out=values)
-        np.minimum.reduceat(values, starts, out=row)
-    return least
 
 
 @cache
@@ -107,16 +38,6 @@ def _permutations() -> tuple[Hashes, Hashes]:
     factor = random.randint(0, 1 << 31, PERMUTATIONS, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
     summand = random.randint(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)
     return factor[:, None], summand[:, None]
-
-
-def _fmix(h: Hashes) -> Hashes:
-    """The finaliser of MurmurHash3, the first step of datasketch's scheme."""
-    h = h ^ (h >> np.uint32(16))
-    h *= np.uint32(0x85EBCA6B)
-    h ^= h >> np.uint32(13)
-    h *= np.uint32(0xC2B2AE35)
-    h ^= h >> np.uint32(16)
-    return h
 
 
 def encode(sketch: Hashes) -> str:

@@ -7,10 +7,8 @@ distinct page).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -19,15 +17,23 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.base.caches import once
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import counter, give
+from scrapy_pagelets.core.counter import LossyCounter as LossyCounter
+from scrapy_pagelets.core.counter import count_page as count_page
+from scrapy_pagelets.core.counter import countable_parts as countable_parts
+from scrapy_pagelets.core.counter import evidence_of as evidence_of
+from scrapy_pagelets.core.counter import link_sets as link_sets
+from scrapy_pagelets.core.counter import mostly_links as mostly_links
 from scrapy_pagelets.evidence.class_template import VOTE
-from scrapy_pagelets.evidence.lossy_counter import LossyCounter, Sums, countable
 from scrapy_pagelets.evidence.picture_keys import Pictures
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.page.page import Page
 
 Column = NDArray[Any]
-_DIGIT: Final = re.compile("[0-9]")
+Sums = NDArray[np.float32]
+#: A table with more keys than this drops those on the fewest pages.
+CAPACITY: Final = 60_000
+#: Rows at the beginning and at the end of a giant page that are counted.
+_GIANT: Final = CAPACITY // 8
 #: The tables of `Counts`, by name.
 Tables = Mapping[str, LossyCounter]
 #: Pages that a family needs, see `Counts.family`.
@@ -71,41 +77,8 @@ class Keys:
     target: Ints
 
 
-@once
-@compiled("counter")
-def keys_of(page: Page) -> Keys:
-    """Hash the fragments of a page."""
-    nodes = page.nodes
-    text = mix(nodes.text * 31 + _digits(nodes.strings))
-    targets = np.where(nodes.links.key == page.key, 0, nodes.links.key)
-    return Keys(
-        text=text,
-        placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
-        value=(text.astype(np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1,
-        path=nodes.path,
-        shape=nodes.shape,
-        exact=nodes.sum_below(mix(nodes.text)),
-        links=link_sets(nodes, nodes.links.key),
-        target=targets,
-    )
-
-
-def _digits(strings: Sequence[str]) -> Ints:
-    """(m,) hash of the digits of each run of text."""
-    found = np.zeros(len(strings), np.uint64)
-    for leaf, text in enumerate(strings):
-        found[leaf] = reduce(lambda key, digit: (key * 31 + ord(digit)) % 2**64, _DIGIT.findall(text), 0)
-    return found.astype(np.int64)
-
-
-@compiled("counter")
-def link_sets(nodes: NodeTable, targets: Ints) -> Ints:
-    """(n,) hash of the link targets below each row, independent of their order: the sum of their scrambled keys."""
-    column, count = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
-    real = targets != 0
-    column[nodes.links.row[real]] = mix(targets[real])
-    count[nodes.links.row[real]] = 1
-    return np.where(nodes.total(count) >= 2, nodes.total(column), 0)
+#: See `counter.keys_of`; the hashes stay with the page.
+keys_of = once(counter.keys_of)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -146,13 +119,6 @@ class Fragments:
             links=links,
             pictures=np.unique(pictures),
         )
-
-
-@compiled("counter")
-def countable_parts(nodes: NodeTable) -> tuple[Bools, Bools]:
-    """(n,) whether each row counts, see `countable`; (links,) whether each link does."""
-    seen = countable(nodes)
-    return seen, seen[nodes.links.row]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -339,108 +305,9 @@ class Counts:
         return alike if alike >= _SEPARATE else int(known)
 
 
-@compiled("counter")
-def count_page(tables: Tables, fragments: Fragments, number: int) -> None:
-    """Count a page, see `Counts.add`. New keys are added in the order of the page."""
-    keys, seen = fragments.keys, fragments.seen
-    leaves = seen[fragments.leaves]
-    one_class = np.eye(CLASSES)[number]
-    columns = _of_rows(tables, fragments)[seen]
-    path = keys.path[seen]
-    at = _first(path)
-    tables["path"].add(path[at], np.hstack([columns[at], np.broadcast_to(one_class, (len(at), CLASSES))]))
-    text = keys.text[leaves]
-    tables["text"].add(text[_first(text)], np.hstack([1, one_class]))
-    for name, column in {
-        "placed": keys.placed[leaves], "exact": keys.exact[seen], "links": keys.links[seen],
-        "target": keys.target[fragments.links],
-    }.items():  # fmt: skip
-        tables[name].add(column[_first(column)], np.ones(1))
-    shape, odds = keys.shape[seen], fragments.odds[seen]
-    at = _first(shape)
-    tables["shape"].add(shape[at], _by_key(shape, odds)[at])
-
-
-def _first(keys: Ints) -> Ints:
-    """Ascending indices of the first occurrence of each key."""
-    return np.sort(np.unique(keys, return_index=True)[1])
-
-
-def _of_rows(tables: Tables, fragments: Fragments) -> Floats:
-    """(n, _ODDS + CLASSIFIERS) columns: pages, new text, mostly links, new words, words, value, square, log odds."""
-    keys, words = fragments.keys, fragments.words
-    varied, value = np.zeros((2, len(keys.path)))
-    value[fragments.leaves] = keys.value
-    varied[fragments.leaves] = ~tables["placed"].has(keys.placed)
-    new = ~tables["text"].has(keys.text)
-    below = np.concatenate([[[0, 0]], np.cumsum(np.stack([words * new, words], 1), axis=0)])
-    sums = below[fragments.last] - below[fragments.first]
-    return np.column_stack([np.ones(len(varied)), varied, fragments.linked, sums, value, value**2, fragments.odds])
-
-
-@compiled("counter")
-def evidence_of(
-    tables: Tables,
-    pages: int,
-    nodes: NodeTable,
-    keys: Keys,
-    odds: Floats,
-    number: int,
-    of_class: int,
-    known: bool,
-    *,
-    separate: bool,
-) -> SiteEvidence:
-    """The evidence of the other pages about a page, see `Counts.evidence`.
-
-    Parameters
-    ----------
-    pages : number of pages of the page's family
-    separate : whether the site has other pages
-    """
-    text, path = tables["text"][keys.text], tables["path"][keys.path]
-    others, classmates = max(1, pages - known), max(1, of_class - known)
-
-    def share(count: Sums, of_pages: int = others) -> Floats:
-        return np.minimum(np.maximum(count - known, 0) / of_pages, 1)
-
-    having_path, varied, linked, new, words = path[:, : _ODDS - 2].astype(np.float64).T
-    in_class = path[:, _ODDS + CLASSIFIERS + number]
-    having = np.maximum(1, having_path)
-    mass = new / max(1, pages)
-    if separate:  # rows that it shares with the rest of the site, such as the root, have the mass of its own ones
-        own = having_path <= pages
-        mass = np.where(own, mass, mass[own].max(initial=0))
-    of_shape, alike = tables["shape"][keys.shape], _by_key(keys.shape, odds) * known
-    return SiteEvidence(
-        pages=pages - known,
-        text=share(text[:, 0]),
-        class_text=share(text[:, 1 + number], classmates),
-        placed=share(tables["placed"][keys.placed][:, 0]),
-        variants=(varied / having)[nodes.leaves],
-        values=_difference(path[nodes.leaves], keys.value, known),
-        path=share(in_class if separate else path[:, 0]),
-        class_path=share(in_class, classmates),
-        exact=share(tables["exact"][keys.exact][:, 0]),
-        links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
-        linked=linked / having,
-        fresh=new / np.maximum(1e-9, words),
-        mass=mass,
-        odds=_mean(having_path - known, path[:, _ODDS : _ODDS + CLASSIFIERS] - odds * known),
-        shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
-        target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
-    )
-
-
 def _descending(table: LossyCounter, keys: Ints) -> Sums:
     """Number of pages with each distinct key, the most common one first."""
     return np.sort(table[np.unique(keys)][:, 0])[::-1]
-
-
-def _by_key(keys: Ints, columns: Floats) -> Floats:
-    """(n, 1 + columns) for each row, the number of rows with its key, and the sums of their columns."""
-    _, back = np.unique(keys, return_inverse=True)
-    return np.column_stack([np.bincount(back), *(np.bincount(back, column) for column in columns.T)])[back]
 
 
 def _difference(path: Sums, value: Floats, known: bool) -> Floats:
@@ -451,15 +318,11 @@ def _difference(path: Sums, value: Floats, known: bool) -> Floats:
     return np.where(count > 1, np.clip(3 * (square - mean**2) * count / np.maximum(1, count - 1), 0, 1), 0)
 
 
-def _mean(count: Floats, summed: Floats) -> Floats:
-    return np.where(count[:, None] > 0, summed / np.maximum(1, count)[:, None], np.nan)
+def restored(width: int, capacity: int, keys: Ints, sums: Sums) -> LossyCounter:
+    """Restore a pickled table."""
+    table = LossyCounter(width, capacity)
+    table.add(keys, sums)
+    return table
 
 
-@compiled("counter")
-def mostly_links(nodes: NodeTable) -> Bools:
-    """(n,) whether more than three quarters of the row's words are link text."""
-    words = nodes.sum_below(nodes.words)
-    return nodes.sum_below(nodes.words * nodes.anchor[nodes.leaves]) > 0.75 * words
-
-
-give("counter", Keys=Keys, SiteEvidence=SiteEvidence)
+give("counter", Keys=Keys, SiteEvidence=SiteEvidence, CAPACITY=CAPACITY, GIANT=_GIANT, restored=restored)

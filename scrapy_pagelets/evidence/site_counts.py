@@ -12,9 +12,9 @@ from typing import Final, Generic, Self, TypeVar
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Floats, Ints, mix
+from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.caches import RecentKeys, once
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import counter
 from scrapy_pagelets.evidence.class_template import (
     ClassTemplate,
     KeptPage,
@@ -28,13 +28,10 @@ from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments
 from scrapy_pagelets.evidence.menu_links import link_targets
 from scrapy_pagelets.evidence.picture_keys import pictures_of
 from scrapy_pagelets.metadata.habits import keys_told
-from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
 #: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
 _SAME_CLASS: Final = 0.4
-#: Depth of the outline: deeper nodes are content as often as template.
-_OUTLINE_DEPTH: Final = 4
 #: Pages whose URL and text are remembered, so that none is counted twice.
 _MAX_SEEN: Final = 100_000
 #: Pages whose links are remembered, for subdigraphs.
@@ -296,15 +293,8 @@ def body_of(page: Page) -> int:
     return xxh3_64_intdigest("\0".join(page.nodes.strings).encode("utf-8", "replace")) >> 1
 
 
-@once
-@compiled("counter")
-def outline(nodes: NodeTable) -> frozenset[int]:
-    """Hashes of the paths of the first levels by tag and class, without ranks and ids, which a page class shares."""
-    own: Ints = nodes.class_signature[nodes.look]
-    paths = own.copy()
-    for rows in nodes.levels[1 : _OUTLINE_DEPTH + 1]:
-        paths[rows] = mix(paths[nodes.parent[rows]] * 31 + own[rows])
-    return frozenset(paths[(nodes.depth <= _OUTLINE_DEPTH) & (nodes.tag != TEXT)].tolist())
+#: See `counter.outline`; each page is asked for it many times.
+outline = once(counter.outline)
 
 
 def same_class(one: frozenset[int], other: frozenset[int]) -> bool:

@@ -11,11 +11,13 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.characters import normalised
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.text import content_of as content_of
+from scrapy_pagelets.core.text import visible_words as visible_words
 from scrapy_pagelets.duplicates.shingles import word_hashes
-from scrapy_pagelets.page.nodes import SPACE, NodeTable
+from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.roles import is_template
 
 #: Bytes of a hash.
@@ -33,29 +35,6 @@ MOST_WORDS: Final = 4096
 _DOUBTFUL: Final = 0.9
 _MOST_CUTS: Final = 32
 Counts = NDArray[np.uint32]
-
-
-@compiled("text")
-def content_of(nodes: NodeTable, keep: Bools) -> str:
-    """The words of the leaves to keep, in document order, separated by single spaces; no Markdown is added.
-
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.page.page import Page
-    >>> nodes = Page.parse(b"<ol><li>On<b>e</b> item<li>Two</ol>", "http://a/").nodes
-    >>> content_of(nodes, np.ones(4, np.bool_))
-    'One item Two'
-    """
-    leaves = np.flatnonzero(keep)
-    apart = (nodes.gap[leaves] >= SPACE) | (np.diff(leaves, prepend=-2) > 1)
-    pieces: list[str] = []
-    for leaf, gap in zip(leaves.tolist(), apart.tolist(), strict=True):
-        pieces += (" " if gap or nodes.spaces.get(leaf) else ""), nodes.strings[leaf]
-    return " ".join("".join(pieces).split())
 
 
 def contents_with_doubtful(nodes: NodeTable, templateness: Floats) -> Iterator[str]:
@@ -86,13 +65,6 @@ def content_hash(text: str) -> str | None:
     """
     words = visible_words(text)
     return blake2b(words.encode(), digest_size=_BYTES).hexdigest() if words else None
-
-
-@compiled("text")
-def visible_words(text: str) -> str:
-    """A text in composed form without white space, invisible characters, and punctuation that stands alone."""
-    visible = _INVISIBLE.sub("", normalised("NFC", text))
-    return "".join(word for word in visible.split() if word.strip(_PUNCTUATION))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import fsum
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 
 from scrapy_pagelets.base import display as notebook
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.subtrees import divided as divided
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT, THRESHOLD, is_template, role_of
+from scrapy_pagelets.page.roles import CONTENT, THRESHOLD, role_of
 from scrapy_pagelets.page.text import anchors_of, links_of, paths_of, text_of, words_in
 from scrapy_pagelets.page.urls import written_addresses
 from scrapy_pagelets.papers.methods import labels_of
@@ -185,31 +186,6 @@ def pagelets_of(
 
 
 give("subtrees", THRESHOLD=THRESHOLD)
-
-
-@compiled("subtrees")
-def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[Ints, float]]:
-    """Divide the leaves by label and by the decision what is template, in the order of the first leaf of each part.
-
-    Parameters
-    ----------
-    labels : (n,) of the rows
-    templateness : (m,) of the leaves
-
-    Returns
-    -------
-    For each part its leaves, and its mean templateness by words
-    """
-    groups = _groups(labels[nodes.leaves] * 2 + is_template(templateness))
-    if not groups:
-        return []
-    # In lists, because most pagelets are too small for NumPy.
-    order, ends = np.concatenate(groups), list(accumulate(map(len, groups)))
-    starts = [0, *ends[:-1]]
-    weights = np.maximum(nodes.words[order], 1)
-    weighted, weight = (templateness[order] * weights).tolist(), np.add.reduceat(weights, starts).tolist()
-    means = (fsum(weighted[start:end]) / total for start, end, total in zip(starts, ends, weight, strict=True))
-    return list(zip(groups, means, strict=True))
 
 
 def _check(page: Page, templateness: Floats | None) -> None:

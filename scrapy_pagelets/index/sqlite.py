@@ -56,6 +56,12 @@ ON CONFLICT (url) DO UPDATE SET
 WHERE excluded.crawled >= crawled
 RETURNING id
 """
+_PAGE: Final = """
+SELECT id, url, site, title, language, fetched_at, crawled, near_duplicate_of, words FROM pages WHERE url = ?
+"""
+_PAGELETS: Final = """
+SELECT number, role, templateness, text, words, xpaths, links FROM pagelets WHERE page = ? ORDER BY number
+"""
 _PAGELET: Final = """
 INSERT INTO pagelets (page, number, role, templateness, text, words, length, xpaths, links, terms)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -166,6 +172,17 @@ class SQLiteIndex(interface.Index):
         expression = " OR ".join(f'"{" ".join(phrase)}"' for phrase in wanted)
         with self._errors(), self._lock:
             return [interface.Match(*row) for row in self.base.execute(_SEARCH, (expression, limit))]
+
+    def page(self, url: str) -> interface.IndexedPage | None:
+        """Return a page with its pagelets, None if the index has no page with this URL."""
+        with self._errors(), self._lock:
+            found = self.base.execute(_PAGE, (interface.storable(url),)).fetchone()
+            if found is None:
+                return None
+            rows = self.base.execute(_PAGELETS, (found[0],)).fetchall()
+        read = ((*row[:-2], *(tuple(json.loads(value)) for value in row[-2:])) for row in rows)
+        about = (*found[1:], tuple(interface.IndexedPagelet(*row) for row in read))
+        return interface.IndexedPage(*about)
 
     def close(self) -> None:
         """Close the file."""

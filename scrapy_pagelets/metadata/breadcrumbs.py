@@ -22,6 +22,8 @@ _ITEMS: Final = [TAG["li"], TAG["a"]]
 _PAGE: Final = [TAG[name] for name in "html body main article".split()]
 #: Marks between two names. Some sites write them into the name.
 _MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶❯⟩∕::,"
+#: The marks that point from one name to the next; others stand between the links of menus, too.
+_ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶❯⟩])\s*")
 #: Characters of icon fonts.
 _ICONS: Final = re.compile("[\ue000-\uf8ff]")
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
@@ -35,6 +37,9 @@ _NO_CRUMB: Final = re.compile(
 _MOST_NAMES: Final = 15
 _MOST_WORDS: Final = 80
 _MOST_LEAVES: Final = 60
+#: Names of a trail that nothing calls so, and leaves before the heading in which it is looked for.
+_FEWEST: Final = 3
+_BEFORE: Final = 60
 #: Elements with such a name that are looked at.
 _MOST: Final = 50
 #: Characters of a name.
@@ -90,6 +95,41 @@ def shown(page: Page, marked: Iterable[etree._Element], headline: Headline | Non
             mask[first:last] = any(row <= other < end for other in sure) or not has_heading
             best = max(best, [name for name in names if not _NO_CRUMB.fullmatch(name)], key=len)
     return best, mask
+
+
+def unnamed(page: Page, headline: Headline | None) -> list[str]:
+    """Return the names of a trail that nothing calls so; [] without one.
+
+    These are links before the page's own heading with arrows between them, and behind them the words of the heading.
+    """
+    if headline is None:
+        return []
+    strings, own = page.nodes.strings, page.nodes.leaves_of(headline.row)
+    heading = " ".join(strings[own]).casefold()[:_LONGEST]
+    before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
+    ends = (leaf for leaf in before if _pointed(strings[leaf]).casefold() == heading)
+    trails = ([*_names_before(page, leaf), _pointed(strings[leaf])] for leaf in ends)
+    return next((names for names in trails if _FEWEST <= len(names) <= _MOST_NAMES), [])
+
+
+def _names_before(page: Page, leaf: int) -> list[str]:
+    """The texts of the links before a leaf, as far as there is an arrow behind each of them."""
+    nodes, names = page.nodes, list[str]()
+    while leaf > 0 and len(names) < _MOST_NAMES:
+        is_pointed = bool(_ARROW.match(nodes.strings[leaf]))
+        leaf -= 1
+        if not is_pointed and _ARROW.fullmatch(nodes.strings[leaf]):
+            is_pointed, leaf = leaf > 0, leaf - 1
+        if not is_pointed or not nodes.anchor[nodes.leaves[leaf]]:
+            break
+        names.append(_pointed(nodes.strings[leaf]))
+    return names[::-1]
+
+
+def _pointed(text: str) -> str:
+    """A name without the arrow before it."""
+    arrow = _ARROW.match(text[:_LONGEST])
+    return text[arrow.end() if arrow else 0 : _LONGEST].strip()
 
 
 def rest_of_trails(page: Page, keep: Bools, headline: Headline | None) -> Bools:

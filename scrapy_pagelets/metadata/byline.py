@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.looks import AUTHOR, HEADING
-from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, leaves_beginning, rows_with
+from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, RELATED
+from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, leaves_beginning, rows_named, rows_with
 from scrapy_pagelets.page.page import Page
 
 #: Attributes with the date of an element, by its tag.
@@ -27,7 +27,7 @@ _MOST_WORDS: Final = 6
 _BY: Final = (
     r"(?:(?:article|discussion|posted|published|written|created|submitted|started|words|text|story)\s+)?by|"
     r"author|von|verfasst von|par|publié par|rédigé par|por|escrito por|publicado por|di|scritto da|pubblicato da|"
-    r"door|av|af|autor|autor[ae]?|przez|автор|作者|著者|投稿者"
+    r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者"
 )
 _BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
 _BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
@@ -69,10 +69,21 @@ _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
     re.IGNORECASE,
 )
+#: A year of the last century without it, behind a day and the name of a month: no day is as large.
+_SHORT_YEAR: Final = re.compile(r"(?<=\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 #: How such a text begins: its first word has four letters.
 _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
+#: Classes of the line with author and date, as Drupal and blog engines name it.
+_LINES: Final = re.compile(
+    r"(?:^|[\s_-])(?:submitted|byline|posted-on|(?:entry|post|article|node)[-_]{1,2}meta(?:data)?)(?:$|\s)",
+    re.IGNORECASE,
+)
+#: What the address of a blog's post tells: its day.
+_OF_ADDRESS: Final = re.compile(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
 #: Marks around a name or between two entries.
 _MARKS: Final = " \t\n\xa0|·•,-–—/"
+#: Characters of a day and a month.
+_BADGE: Final = 20
 #: Characters of a text that is looked at.
 _LONGEST: Final = 150
 
@@ -104,8 +115,8 @@ class Byline:
 
     @property
     def published(self) -> str | None:
-        """The first date, in ISO 8601."""
-        return self._dates[0]
+        """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
+        return self._dates[0] or _date_of_address(self._page, self._near)
 
     @cached_property
     def modified(self) -> str | None:
@@ -115,7 +126,12 @@ class Byline:
 
     @cached_property
     def _near(self) -> list[int]:
-        return _near(self._page, self._heading) if self._heading else []
+        if self._heading is None:
+            return []
+        near = _near(self._page, self._heading)
+        if any(dates.has_year(self._page.nodes.strings[leaf]) for leaf in near):
+            return near
+        return [*dict.fromkeys(near + _line(self._page.nodes, self._heading.stop))]
 
     @cached_property
     def _dates(self) -> tuple[str | None, str | None, list[int]]:
@@ -143,6 +159,17 @@ def _near(page: Page, heading: slice) -> list[int]:
     return [leaf for leaf in found if len(nodes.strings[leaf]) <= _LONGEST]
 
 
+def _line(nodes: NodeTable, start: int) -> list[int]:
+    """The leaves of the one line with author and date that a page has, if no heading stands before it."""
+    spans = [nodes.leaves_of(row) for row in rows_named(nodes, _LINES)]
+    other = nodes.leaves_below(rows_with(nodes, COMMENTS | COMMENT | RELATED))
+    lines = [span for span in spans if span.stop > span.start and not other[span.start]]
+    outer = [span for before, span in pairwise([slice(0, 0), *lines]) if span.start >= before.stop]
+    [line] = outer if len(outer) == 1 else [slice(0, 0)]
+    is_near = start <= line.start and line.stop - line.start <= _AFTER
+    return list(range(line.start, line.stop)) if is_near and not _in_headings(nodes, start, line.stop) else []
+
+
 def _in_headings(nodes: NodeTable, start: int, stop: int) -> set[int]:
     """The first leaves of each heading that has leaves in a range."""
     spans = takewhile(lambda span: span.start < stop, map(nodes.leaves_of, rows_with(nodes, HEADING)))
@@ -165,9 +192,22 @@ def _dates(page: Page, near: list[int], habits: Habits) -> tuple[str | None, str
                 modified = modified or date
             else:
                 published = published or date
+    if sum(_is_of_other(page, leaf - 1) for leaf in leaves) > 1:
+        return None, None, leaves
     if published is None and not is_sure:  # hAtom demands the class, even of what was never changed
         return modified, None, leaves
     return published, modified, leaves
+
+
+def _date_of_address(page: Page, near: list[int]) -> str | None:
+    """The day in the address of a page, if its byline tells day and month: a badge often leaves the year out."""
+    match = _OF_ADDRESS.search(page.url)
+    if match is None:
+        return None
+    strings = page.nodes.strings
+    badges = (" ".join(strings[leaf:stop]) for leaf in near for stop in (leaf + 1, leaf + 2))
+    told = (dates.find(f"{badge} {match[1]}") for badge in badges if len(badge) <= _BADGE)
+    return next((day[0] for day in told if day and day[0] == "-".join(match.groups())), None)
 
 
 def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
@@ -176,6 +216,12 @@ def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
     is_first = bool(last and other) and leaf + 1 in near and dates.has_year(page.nodes.strings[leaf + 1])
     is_second = bool(not last and other and third)
     return bool(_CHANGED.search(other if is_first or is_second or not _SAYS.search(last) else last))
+
+
+def _is_of_other(page: Page, leaf: int) -> bool:
+    """Whether the label before a date says something else than dates of pages do, such as "Start:" and "End:"."""
+    text = page.nodes.strings[leaf].rstrip() if leaf >= 0 else ""
+    return text.endswith((":", "：")) and not _SAYS.search(text) and not _label(page, leaf)
 
 
 def _label(page: Page, leaf: int) -> str:
@@ -265,7 +311,20 @@ def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | No
         most = 0 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
         return name if name and (not name[0].islower() or len(name.split()) <= most) else None
     announced = leaf - 1 in near and _BY_ALONE.fullmatch(strings[leaf - 1].strip(_MARKS))
-    return _name(text) if announced or (called and _is_inside(page.nodes, leaf, called)) else None
+    is_told = announced or (called and _is_inside(page.nodes, leaf, called)) or _is_of_mail(page, leaf, near)
+    return _name(text) if is_told else None
+
+
+def _is_of_mail(page: Page, leaf: int, near: list[int]) -> bool:
+    """Whether an address of mail and a date stand behind a leaf, as in the archives of mailing lists."""
+    nodes = page.nodes
+    date = nodes.strings[leaf + 2] if leaf + 1 in near and leaf + 2 < len(nodes.strings) else ""
+    if len(date) > _LONGEST or not dates.has_year(date):
+        return False
+    parent = nodes.parent.item(nodes.leaves.item(leaf + 1))
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
+    is_address = any(row == parent and href.startswith("mailto:") for row, href in links)
+    return is_address and dates.find(date) is not None
 
 
 def _signed(text: str) -> re.Match[str] | None:
@@ -350,6 +409,7 @@ def _changes(page: Page, habits: Habits) -> Iterator[str]:
             rest = text[match.end() :]
             if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
                 rest = strings[leaf + 1][:_LONGEST]
+            rest = _SHORT_YEAR.sub("19", rest)
             told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:
                 yield told[0]

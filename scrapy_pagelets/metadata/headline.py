@@ -11,7 +11,9 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.characters import WORD
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.text import heading_text as heading_text
+from scrapy_pagelets.core.text import naming as naming
 from scrapy_pagelets.page.looks import HEADING, HEADLINE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_with
 from scrapy_pagelets.page.page import Page
@@ -274,18 +276,6 @@ def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iter
         yield row, _NO_ELEMENT
 
 
-@compiled("text")
-def naming(nodes: NodeTable, rows: Sequence[int], titles: Sequence[Sequence[str]]) -> list[int]:
-    """Those of some headings that are of the first level, begin with a word of a title, or have its first word."""
-    known, first = {word for title in titles for word in title}, {title[0] for title in titles}
-    found = []
-    for row in rows:
-        words = _words(heading_text(nodes, row))
-        if nodes.tag.item(row) == _FIRST_LEVEL or (words and (words[0] in known or not first.isdisjoint(words))):
-            found.append(row)
-    return found
-
-
 def _greatest_likeness(words: list[str], titles: Iterable[_Title]) -> float:
     greatest = 0.0
     for title, surely in titles:
@@ -312,17 +302,6 @@ def _place(words: list[str], title: list[str]) -> int | None:
 
 def _words(text: str) -> list[str]:
     return WORD.findall(text.casefold())
-
-
-@compiled("text")
-def heading_text(nodes: NodeTable, row: int) -> str:
-    """Text of a heading without the marks of permalinks; "" if it is too long."""
-    leaves = nodes.leaves_of(row)
-    if leaves.stop - leaves.start > _LONGEST or sum(nodes.words[leaves].tolist()) > _LONGEST:
-        return ""
-    pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
-    text = "".join([" " + string if gap else string for gap, string in pieces])
-    return " ".join(text.strip(_MARKS).split())
 
 
 give(

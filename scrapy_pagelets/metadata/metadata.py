@@ -102,7 +102,8 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     told = _Told(page, objects, marked, canonical, habits)
     thread = thread_of(page, habits)
     beside = Byline(page, None, habits) if thread.is_thread else Byline(page, headline, habits)
-    first, entry = thread.first or Post(), Entry(page, headline, habits)
+    first = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1) or Post()
+    entry = Entry(page, headline, habits)
     names, trail = _trail(page, objects, marked, headline)
     product = product_of(page, headline, told.metas)
     costs = [str(product["price"])] if product and product["price"] else []
@@ -279,5 +280,6 @@ def _trail(
     declared = breadcrumbs.declared_names(objects)
     shown, leaves = breadcrumbs.shown(page, marked, headline)
     best = declared if len(declared) >= 2 or len(declared) >= len(shown) else shown
+    best = best or breadcrumbs.unnamed(page, headline)
     names = [name for each in best if (name := _cleaned(each))]
     return names, leaves | breadcrumbs.leaves_of(page, declared) if declared else leaves

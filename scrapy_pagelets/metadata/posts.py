@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
@@ -26,6 +26,8 @@ _TYPES: Final = frozenset("Comment UserComments Review Answer Question Discussio
 #: Names of what is no post of a thread, but said of something else, or in reply.
 _IN_REPLY: Final = re.compile(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
+#: The class of the post that opens a thread, where all have a head that is named as that of a reply.
+_OPENS: Final = re.compile(r"(?:^|\s)topic(?:$|\s)")
 #: Classes of names of users, of what forums tell of the author of a post, and addresses of pages of users.
 _USER: Final = re.compile(
     r"(?:^|[\s_-])(?:user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
@@ -89,11 +91,15 @@ class Thread:
     posts: tuple[Post, ...] = ()
     is_thread: bool = False
 
-    @property
-    def first(self) -> Post | None:
-        """The post that began the thread; None without a thread, or if the page may have others before it."""
+    def opening(self, headline: int) -> Post | None:
+        """The post that began the thread; None without a thread, or if the page may have others before it.
+
+        Parameters
+        ----------
+        headline : the leaf with the page's own heading, -1 without one: a reply with it is none
+        """
         first = self.posts[0] if self.is_thread else Post(is_reply=True)
-        return None if first.is_reply else first
+        return None if first.is_reply and headline not in first.leaves else first
 
 
 NO_THREAD: Final = Thread()
@@ -125,7 +131,8 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     if not rows:
         return NO_THREAD
     in_reply = [bool(_IN_REPLY.search(names[row])) for row in rows]
-    found = [post for post in _Reader(page, habits).posts(rows, in_reply) if post.author or post.published]
+    opens = {number for number, row in enumerate(rows) if _OPENS.search(names[row])}
+    found = [post for post in _Reader(page, habits).posts(rows, in_reply, opens) if post.author or post.published]
     return Thread(tuple(_in_order(found) if is_thread else found), is_thread and bool(found))
 
 
@@ -170,7 +177,7 @@ class _Reader:
         links = zip(self._page.nodes.links.row.tolist(), self._page.nodes.links.href, strict=True)
         return self._page.nodes.leaves_below(row for row, href in links if _OF_USER.search(href))
 
-    def posts(self, rows: Sequence[int], in_reply: Sequence[bool]) -> list[Post]:
+    def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
         above, owner = self._nested(rows)
         order = np.argsort(owner, kind="stable")
@@ -184,13 +191,15 @@ class _Reader:
                 [part] = parts[number]
                 found[number] = self._joined(found[number], found[part])
                 found[part] = Post()
-            if not found[number].is_signed and sum(found[inner].is_signed for inner in inside[number]) > 1:
-                found[number] = Post()  # it holds posts, and is none
+            if _holds_posts(found[number], found, inside[number]):
+                found[number] = Post()
         for number in range(1, len(rows)):
             one, other = found[number - 1], found[number]
             if _are_halves(one, other) and above[number - 1] == above[number]:
-                found[number], found[number - 1] = self._joined(one, other), Post()
-        return found
+                joined = self._joined(one, other)
+                found[number - 1] = Post()
+                found[number] = replace(joined, is_reply=one.is_reply and number not in opens)
+        return [Post() if _holds_posts(post, found, inner) else post for post, inner in zip(found, inside, strict=True)]
 
     def _nested(self, rows: Sequence[int]) -> tuple[list[int], Ints]:
         """For each row the number of the one around it, -1 without one; (m,) the number of the innermost row."""
@@ -276,6 +285,11 @@ class _Reader:
         if 2 * words[inside].sum() > words[leaves].sum():
             return ()
         return tuple(leaf for leaf in inside.tolist() if leaf not in post.line)
+
+
+def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bool:
+    """Whether a post is none, but holds some."""
+    return not post.is_signed and sum(found[inner].is_signed for inner in inside) > 1
 
 
 def _are_halves(one: Post, other: Post) -> bool:

@@ -11,7 +11,8 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.caches import once
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.data_tables import is_data as is_data
 from scrapy_pagelets.page.code_blocks import CodeBlocks
 from scrapy_pagelets.page.gaps import HEADS
 from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, rows_tagged
@@ -44,17 +45,6 @@ class _Cell(NamedTuple):
     line: int
     column: int
     head: bool  # whether it is a header cell
-
-
-@compiled("data_tables")
-def is_data(nodes: NodeTable, table: int) -> bool:
-    """Whether a table holds data: at least two lines, one of them with two cells, and few cells with blocks in them.
-
-    Parameters
-    ----------
-    table : row of the element
-    """
-    return nodes.looks[nodes.look.item(table)][3] not in _NO_DATA and holds_data(nodes, table, cells_of(nodes, table))
 
 
 def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:

@@ -10,7 +10,9 @@ from typing import Final
 from lxml import etree
 
 from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.limits import may_have_long_tag as may_have_long_tag
+from scrapy_pagelets.core.limits import without_nul as without_nul
 
 #: Attributes of one element. The parser compares each with all others; elements of real pages have up to 20.
 MAX_ATTRIBUTES: Final = 1000
@@ -125,65 +127,6 @@ class _Count:
 
     def close(self) -> None:
         """Return nothing: a page beyond the limits has raised ``TooLarge`` by now."""
-
-
-@compiled("limits")
-def without_nul(text: str) -> str:
-    r"""Remove the NUL characters of a text, which libxml2 takes for its end.
-
-    >>> without_nul("<p>a\0b")
-    '<p>ab'
-    """
-    return text.replace("\0", "")
-
-
-@compiled("limits")
-def may_have_long_tag(text: str, most: int) -> bool:
-    """Return False if no tag of a text has more attributes than ``most``, whatever its comments and scripts look like.
-
-    A ``>`` ends any tag that is open there, unless it is inside a quoted value. In that case the last quotation mark of
-    the same kind before it follows an equals sign or white space. So it is enough to find one unquoted ``>`` in each
-    stretch of twice as many characters; where there is none, the separators up to the next one are counted.
-    """
-    at = 0
-    while len(text) - at > 2 * most:
-        end = _last_tag_end(text, at, at + 2 * most)
-        if end < 0:
-            end = _next_tag_end(text, at, at + 2 * most)
-            if sum(text.count(separator, at, end) for separator in _SEPARATORS) > most:
-                return True
-        at = end
-    return False
-
-
-def _last_tag_end(text: str, start: int, end: int) -> int:
-    """Index of the last ``>`` before ``end`` that is known to end a tag; -1 if there is none."""
-    for _ in range(_TRIES):
-        end = text.rfind(">", start + 1, end)
-        if end < 0 or _ends_tag(text, start, end):
-            return end
-    return -1
-
-
-def _next_tag_end(text: str, start: int, end: int) -> int:
-    """Index of the first ``>`` from ``end`` on that is known to end a tag; the length of the text if there is none."""
-    end -= 1
-    for _ in range(_TRIES):
-        end = text.find(">", end + 1)
-        if end < 0 or _ends_tag(text, start, end):
-            break
-    else:
-        return len(text)
-    return len(text) if end < 0 else end
-
-
-def _ends_tag(text: str, start: int, end: int) -> bool:
-    """Return True if the ``>`` at ``end`` is outside quotes, given that ``start`` is."""
-    for quote in "\"'":
-        mark = text.rfind(quote, start, end)
-        if mark == 0 or (mark > 0 and text[mark - 1] in _OPENING):
-            return False
-    return True
 
 
 def memory_shortage() -> str:

@@ -13,7 +13,14 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.table import attributes_at as attributes_at
+from scrapy_pagelets.core.table import elements as elements
+from scrapy_pagelets.core.table import elements_at as elements_at
+from scrapy_pagelets.core.table import values_at as values_at
+from scrapy_pagelets.core.text import leaves_beginning as leaves_beginning
+from scrapy_pagelets.core.text import rows_tagged as rows_tagged
+from scrapy_pagelets.core.text import rows_with as rows_with
 from scrapy_pagelets.page.looks import Look
 
 T = TypeVar("T", bound=np.generic)
@@ -26,7 +33,7 @@ TAGS: Final = (
     "svg map area frameset frame iframe legend ins del bdo bdi wbr nobr data dfn output progress meter object param "
     "embed search slot ruby rt rp rb"
 ).split()
-TAG: Final = {name: number for number, name in enumerate(TAGS)}
+TAG: Final[dict[str, int]] = {name: number for number, name in enumerate(TAGS)}
 TEXT: Final = TAG["#text"]
 
 
@@ -237,20 +244,6 @@ class NodeTable:
         return np.fromiter(map(len, self.strings), np.float64, len(self.strings))
 
     @cached_property
-    def link_leaf(self) -> Ints:
-        """(links,) index of the leaf to which a link belongs: its first run of text, or the next run after it."""
-        return np.minimum(self.first_leaf[self.links.row], len(self.leaves) - 1)
-
-    @cached_property
-    def links_at(self) -> dict[int, list[int]]:
-        """By index of a leaf, the links that lead to a page and belong to that leaf, see `link_leaf`."""
-        found: dict[int, list[int]] = {}
-        for i, (leaf, key) in enumerate(zip(self.link_leaf.tolist(), self.links.key.tolist(), strict=True)):
-            if key:
-                found.setdefault(leaf, []).append(i)
-        return found
-
-    @cached_property
     def levels(self) -> list[Ints]:
         """Rows of each depth from the root down, in document order, so that siblings are adjacent."""
         return levels_of(self.depth)
@@ -281,74 +274,11 @@ def ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
     return rank, count
 
 
-@compiled("table")
-def elements(root: etree._Element, tag: Ints, parent: Ints, end: Ints) -> list[etree._Element]:
-    """(n,) the lxml element of each row of a table, see `NodeTable`; for a run of text, its parent."""
-    found: list[etree._Element] = []
-    is_text, above, ends = (tag == TEXT).tolist(), parent.tolist(), end.tolist()
-
-    def add_runs() -> None:
-        while len(found) < len(ends) and is_text[len(found)]:
-            found.append(found[above[len(found)]])
-
-    context = etree.iterwalk(root, events=("start",))
-    for _, element in context:
-        add_runs()
-        found.append(element)
-        if ends[len(found) - 1] == len(found):  # a reader sees nothing below it
-            context.skip_subtree()
-    add_runs()
-    return found
-
-
-@compiled("table")
-def elements_at(nodes: NodeTable, rows: Sequence[int]) -> list[etree._Element]:
-    """The lxml elements of some rows of elements, ascending; for a few rows, faster than ``nodes.elements``."""
-    return [nodes.elements[row] for row in rows]
-
-
-@compiled("table")
-def attributes_at(nodes: NodeTable, rows: Sequence[int], name: str) -> list[str]:
-    """The values of an attribute of some rows of elements, ascending; "" where there is none."""
-    return [str(nodes.elements[row].get(name) or "") for row in rows]
-
-
 def rows_named(nodes: NodeTable, names: re.Pattern[str]) -> list[int]:
     """Rows of the elements in whose classes a pattern is found, in document order."""
     named = {classes for classes in {look[2] for look in nodes.looks} if names.search(classes)}
     looks = [number for number, look in enumerate(nodes.looks) if look[2] in named] if named else []
     return list(np.flatnonzero(np.isin(nodes.look, looks) & (nodes.tag != TEXT)).tolist()) if looks else []
-
-
-@compiled("text")
-def rows_with(nodes: NodeTable, sign: int) -> list[int]:
-    """Rows of the elements whose look has a sign, see `looks.signs`, in document order."""
-    of_looks = nodes.signs & sign > 0
-    return list(np.flatnonzero(of_looks[nodes.look] & (nodes.tag != TEXT)).tolist())
-
-
-@compiled("text")
-def rows_tagged(nodes: NodeTable, tag: int) -> list[int]:
-    """Rows with a tag, in document order."""
-    return list(np.flatnonzero(nodes.tag == tag).tolist())
-
-
-@compiled("text")
-def leaves_beginning(nodes: NodeTable, characters: Sequence[str]) -> list[int]:
-    """The leaves whose text has one of some characters at each place of its beginning; "" stands for any character."""
-    return [leaf for leaf, text in enumerate(nodes.strings) if _begins(text, characters)]
-
-
-def _begins(text: str, characters: Sequence[str]) -> bool:
-    if len(text) < len(characters):
-        return False
-    return all(not known or one in known for one, known in zip(text, characters, strict=False))
-
-
-@compiled("table")
-def values_at(elements: Sequence[etree._Element], names: Sequence[str]) -> list[tuple[str, ...]]:
-    """The values of some attributes of each element, in the order of the names; "" where there is none."""
-    return [tuple(element.get(name) or "" for name in names) for element in elements]
 
 
 give("text", XPATH_NAME=_XPATH_NAME)

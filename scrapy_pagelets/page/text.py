@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -12,13 +12,20 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import normalised, quoted, readable
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.text import anchors_of as anchors_of
+from scrapy_pagelets.core.text import first_of_items as first_of_items
+from scrapy_pagelets.core.text import left_over as left_over
+from scrapy_pagelets.core.text import links_of as links_of
+from scrapy_pagelets.core.text import paths_of as paths_of
+from scrapy_pagelets.core.text import text_of as text_of
+from scrapy_pagelets.core.text import words_in as words_in
+from scrapy_pagelets.core.text import written_leaves as written_leaves
 from scrapy_pagelets.page import code, data_tables, formulas
-from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable, rows_tagged
+from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TAG, NodeTable, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import absolute
 
-_SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
 # Attributes that cleaned HTML keeps: without these, links, images and tables lose their meaning.
 _ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
 _NUMBERS: Final = frozenset("colspan rowspan start".split())
@@ -62,18 +69,6 @@ def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     return _with_brackets(formulas.with_one_form(nodes, keep)), written_leaves(nodes, keep)
 
 
-@compiled("text")
-def written_leaves(nodes: NodeTable, keep: Bools) -> Ints:
-    """(k,) the leaves to keep, but for those that are `left_over`."""
-    return np.flatnonzero(keep & ~left_over(nodes))
-
-
-@compiled("text")
-def words_in(nodes: NodeTable, leaves: Ints) -> int:
-    """Number of the words of some leaves."""
-    return int(nodes.words[leaves].sum())
-
-
 def without_invisible(text: str) -> str:
     """Return a text without characters that no reader sees; as few texts have any, faster than `str.translate`."""
     if not text.isascii():
@@ -82,55 +77,12 @@ def without_invisible(text: str) -> str:
     return text
 
 
-@compiled("text")
-def left_over(nodes: NodeTable) -> Bools:
-    """(m,) whether a leaf is alone on its line and has only marks."""
-    begins = nodes.gap >= LINE
-    alone: Bools = begins & (nodes.words == 0)
-    alone[:-1] &= begins[1:]
-    for leaf in np.flatnonzero(alone).tolist():
-        alone[leaf] = leaf not in nodes.spaces and not nodes.strings[leaf].strip(LEFT_OVER)
-    return alone
-
-
-@compiled("text")
-def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
-    """Those of some leaves, in ascending order, with which an item of a list begins."""
-    items = np.flatnonzero(nodes.tag == _ITEMS)
-    first = np.searchsorted(leaves, nodes.first_leaf[items])
-    shown = first < np.searchsorted(leaves, nodes.last_leaf[items])
-    return frozenset(leaves[first[shown]].tolist())
-
-
 def _lines_of_code(nodes: NodeTable) -> frozenset[int]:
     """The leaves in items that are a line of code each."""
     items = np.array(rows_tagged(nodes, _ITEMS) if nodes.spaces else [], np.int64)
     blocks = nodes.outermost(rows_tagged(nodes, TAG["pre"])) if len(items) else []
     within = [items[slice(*np.searchsorted(items, (block, nodes.end[block])))] for block in blocks]
     return frozenset(np.flatnonzero(nodes.leaves_below(row for rows in within for row in rows.tolist())).tolist())
-
-
-@compiled("text")
-def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
-    """Text of some leaves, in time that depends on their number and not on the size of the page.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
-    items : leaves that get a hyphen, because an item begins with them
-    """
-    pieces: list[str] = []
-    for leaf, gap, white in _runs(nodes, leaves):
-        if not pieces:
-            pieces.append(white.rpartition("\n")[2])
-        elif gap <= SPACE:
-            pieces.append(white or _SEPARATORS[gap])
-        else:  # of the white space at the start of a `pre`, only the indentation of its first line
-            pieces += _SEPARATORS[gap], white if gap == LINE else white.rpartition("\n")[2]
-        if leaf in items:
-            pieces.append("- ")
-        pieces.append(nodes.strings[leaf])
-    return "".join(pieces)
 
 
 def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
@@ -147,25 +99,6 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
         yield leaf, gap, white
 
 
-@compiled("text")
-def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
-    """The links that lead to a page and belong to some leaves, see `NodeTable.link_leaf`.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
-    """
-    at = nodes.links_at
-    return [number for leaf in leaves.tolist() for number in at.get(leaf, ())]
-
-
-@compiled("text")
-def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
-    """The text of some links, with its white space folded."""
-    rows = [nodes.links.row.item(number) for number in links]
-    return [" ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split()) for row in rows]
-
-
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
     """XPaths of the fewest nodes that cover exactly the leaves to keep: elements, and ``text()[k]`` for single runs.
 
@@ -174,17 +107,6 @@ def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
     keep : (m,) a mask of the leaves
     """
     return paths_of(nodes, np.flatnonzero(keep))
-
-
-@compiled("text")
-def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
-    """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
-    """
-    return [nodes.xpath(row) for row in roots(nodes, leaves)]
 
 
 def roots(nodes: NodeTable, leaves: Ints) -> list[int]:

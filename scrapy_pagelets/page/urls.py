@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-import numpy as np
-from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import quoted
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.urls import absolute as absolute
+from scrapy_pagelets.core.urls import pages_of_host as pages_of_host
+from scrapy_pagelets.core.urls import targets_of as targets_of
+from scrapy_pagelets.core.urls import written_addresses as written_addresses
 
 if TYPE_CHECKING:
     import tldextract
@@ -155,24 +156,6 @@ def resolve(base: str, href: str) -> tuple[int, str]:
     return _resolve(_relevant_base(base, href), href)
 
 
-@compiled("urls")
-def targets_of(base: str, hrefs: Sequence[str]) -> tuple[list[str], NDArray[np.int64], int]:
-    """Normalised URLs of the links of a page, "" for those that lead to no page, and (links,) their hashes, or 0.
-
-    Also the number of the last links that are left out, as if they led to no page, because the addresses before have
-    `ROOM` characters.
-    """
-    targets, keys, left, beyond = [""] * len(hrefs), np.zeros(len(hrefs), np.int64), ROOM, 0
-    for i, href in enumerate(hrefs):
-        left -= cost_of(href)
-        if left > 0:
-            keys[i], targets[i] = resolve(base, href)
-            left -= len(targets[i])
-        else:
-            beyond += 1
-    return targets, keys, beyond
-
-
 def cost_of(href: str) -> int:
     """What a link costs of the `ROOM` before it is resolved: what takes longer than all else.
 
@@ -181,24 +164,6 @@ def cost_of(href: str) -> int:
     """
     host = None if href.isascii() else _HOST.match(href)
     return COST * (href.count("&") + (0 if host is None or host[1].isascii() else len(host[1])))
-
-
-@compiled("urls")
-def absolute(base: str, href: str) -> str:
-    """Make a link absolute and leave its spelling as it is.
-
-    Raises
-    ------
-    ValueError : if the link, or the base that it needs, cannot be parsed
-
-    >>> absolute("http://h/a/b.html", " ../C.html#top "), absolute("http://[half/", "HTTP://h/?")
-    ('http://h/C.html#top', 'HTTP://h/?')
-    """
-    href = href.strip()
-    if _ABSOLUTE.match(href):
-        return href
-    join = _join if len(href) <= LONGEST else urljoin  # a cache of longer ones would take megabytes
-    return join(_relevant_base(base, href), href)
 
 
 def links_of_header(header: str) -> list[tuple[str, str]]:
@@ -213,17 +178,6 @@ def links_of_header(header: str) -> list[tuple[str, str]]:
         if "anchor" not in parameters:
             found.append((parameters.get("rel", "").strip(), address))
     return found
-
-
-@compiled("urls")
-def written_addresses(base: str, hrefs: Sequence[str]) -> list[str]:
-    """Links made absolute for a feed: their spelling as it is, but for control characters, see `quoted`.
-
-    Raises
-    ------
-    ValueError : as `absolute`
-    """
-    return [quoted(absolute(base, href)) for href in hrefs]
 
 
 def schemes_from(base: str) -> tuple[str, ...]:
@@ -267,9 +221,6 @@ def _relevant_base(base: str, href: str) -> str:
     if href[:1] == "/":
         return base if href[1:2] == "/" else _folder(base)
     return _folder(base) if href and href[0] not in "#?" and ":" not in href else base
-
-
-_join = cached(urljoin)
 
 
 def _folder(base: str) -> str:
@@ -347,17 +298,6 @@ def same_host(url: str, other: str) -> bool:
     return bool(host) and host == host_of(other).removeprefix("www.")
 
 
-@compiled("urls")
-def pages_of_host(targets: Sequence[str], url: str) -> list[int]:
-    """Indices of those of some normalised URLs, or "", that lead to a page of the host of a URL, as `same_host`.
-
-    >>> pages_of_host(["http://a/b", "", "http://www.a/c.pdf", "http://www.a/"], "https://a/")
-    [0, 3]
-    """
-    host = host_of(url).removeprefix("www.")
-    return [i for i, target in enumerate(targets) if target and is_page_of_host(target, host)]
-
-
 def is_page_of_host(url: str, host: str) -> bool:
     """Return True if a URL leads to a page of a host, as `host_of` returns it, without ``www.``."""
     return bool(host) and host_of(url).removeprefix("www.") == host and is_page(url)
@@ -390,8 +330,21 @@ def is_page(url: str) -> bool:
     return not _NOT_A_PAGE.search(urlsplit(url).path)
 
 
+def _written(base: str, href: str) -> str:
+    """A link made absolute, as `absolute`, which asks for those that are not plain."""
+    href = href.strip()
+    if _ABSOLUTE.match(href):
+        return href
+    join = _join if len(href) <= LONGEST else urljoin  # a cache of longer ones would take megabytes
+    return join(_relevant_base(base, href), href)
+
+
+_join = cached(urljoin)
+
+
 give(
-    "urls", TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,
+    "urls", joined=_written,
+    TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,
     host_of=host_of, is_page_of_host=is_page_of_host,
 )  # fmt: skip
 

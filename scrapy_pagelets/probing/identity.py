@@ -24,8 +24,9 @@ HANDOVER_TOKEN: Final = "_pagelets_handover_token"
 RECEIVED: Final = "_pagelets_received"
 #: Headers that identify a session: a response to such a request must not be used for another one.
 _SESSION: Final = (b"Cookie", b"Authorization")
-#: Headers that differ for each request without changing the response.
-_IGNORED: Final = frozenset((b"referer",))
+#: Headers that differ for each request without changing the response. A page that was loaded in full is one also where
+#: it would have been requested only if modified.
+_IGNORED: Final = frozenset((b"if-modified-since", b"if-none-match", b"referer"))
 #: Keys of request meta that decide how a request is sent, whichever handler sends it.
 _ROUTES: Final = ("bindaddress", "cookiejar", "pagelets_render", "playwright", "playwright_context", "proxy")
 #: Values that mean the same as none: a handler adds them to the request that it sends.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -26,11 +28,15 @@ _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, crawl TEXT NOT NULL,
                                   hash TEXT, words BLOB, known INTEGER NOT NULL, hash_before TEXT, words_before BLOB);
 CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, crawl TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS validators (key INTEGER PRIMARY KEY, etag TEXT, modified TEXT, links BLOB NOT NULL);
 """
 _TRIM: Final = """
 DELETE FROM pages WHERE number IN
     (SELECT number FROM pages ORDER BY number LIMIT max(0, (SELECT count(*) FROM pages) - ?))
 """
+_VALIDATORS: Final = "SELECT etag, modified, links FROM validators JOIN pages USING (key) WHERE key = ? AND crawl != ?"
+#: Links of a page that are kept at most; a page with more is loaded again each time.
+_MOST_LINKS: Final = 10_000
 _Row = tuple[str | None, bytes | None]
 NEW, SAME, CHANGED = "new", "same", "changed"
 #: Fields of a feed that say what the content of a page was; one of the first two is needed.
@@ -101,7 +107,7 @@ class VersionStore:
             before = self._before(page)
         return None if before is None else _version(*before)
 
-    def put(self, page: int, version: PageVersion) -> None:
+    def put(self, page: int, version: PageVersion, validators: Validators | None = None) -> None:
         """Store what this crawl has seen.
 
         Raises
@@ -110,14 +116,44 @@ class VersionStore:
         """
         words = None if version.words is None else version.words.to_bytes()
         with self._lock, writing(self._base):
-            before = self._before(page)
-            row = page, self._crawl, version.hash, words, before is not None, *(before or (None, None))
-            self._base.execute("DELETE FROM pages WHERE key = ?", (page,))
-            self._base.execute(
-                "INSERT INTO pages (key, crawl, hash, words, known, hash_before, words_before) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
+            self._put(page, version.hash, words)
+            self._base.execute("DELETE FROM validators WHERE key = ?", (page,))
+            if validators is not None and len(validators.links) <= _MOST_LINKS:
+                links = zlib.compress(json.dumps(validators.links).encode())
+                row = page, validators.etag, validators.modified, links
+                self._base.execute("INSERT INTO validators VALUES (?, ?, ?, ?)", row)
+
+    def _put(self, page: int, digest: str | None, words: bytes | None) -> None:
+        before = self._before(page)
+        row = page, self._crawl, digest, words, before is not None, *(before or (None, None))
+        self._base.execute("DELETE FROM pages WHERE key = ?", (page,))
+        self._base.execute(
+            "INSERT INTO pages (key, crawl, hash, words, known, hash_before, words_before) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            row,
+        )
+
+    def validators(self, page: int) -> Validators | None:
+        """The validators of a page that an earlier crawl has seen and this one has not; None if there are none."""
+        with self._lock:
+            found = self._base.execute(_VALIDATORS, (page, self._crawl)).fetchone()
+        if found is None:
+            return None
+        etag, modified, links = found
+        with suppress(ValueError, zlib.error):  # a damaged row: the page is loaded again
+            return Validators(etag, modified, tuple(json.loads(zlib.decompress(links))))
+        return None
+
+    def confirm(self, page: int) -> None:
+        """Note that this crawl has found a page as an earlier crawl has seen it.
+
+        Raises
+        ------
+        sqlite3.Error : if it cannot be written
+        """
+        with self._lock, writing(self._base):
+            if (before := self._before(page)) is not None:
+                self._put(page, *before)
 
     def put_feed(self, feed: Feed) -> int:
         """Store the pages of a feed, of each the last line; return the number of lines.
@@ -158,6 +194,7 @@ class VersionStore:
                 if finished:
                     self._base.execute("DELETE FROM jobs WHERE job = ?", (self._job,))
                     self._base.execute(_TRIM, (MOST_PAGES,))
+                    self._base.execute("DELETE FROM validators WHERE key NOT IN (SELECT key FROM pages)")
             finally:
                 self._base.close()
 
@@ -196,6 +233,20 @@ class PageVersion(NamedTuple):
         known = any(line.get(name) is not None for name in COLUMNS[1:])
         text = content_text(line)
         return cls(line.get("content_hash") or content_hash(text), WordCounts.of(text) if known else None)
+
+
+class Validators(NamedTuple):
+    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it.
+
+    Attributes
+    ----------
+    etag, modified : values of the headers ``ETag`` and ``Last-Modified``; None without one
+    links : the pages that it links to
+    """
+
+    etag: str | None
+    modified: str | None
+    links: tuple[str, ...]
 
 
 class Change(NamedTuple):

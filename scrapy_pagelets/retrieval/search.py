@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -15,7 +15,15 @@ from scrapy_pagelets.base.characters import WORD, without_controls
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.index.interface import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.collection import Collection, cut_blocks, cut_pagelets, cut_whole, cut_windows
+from scrapy_pagelets.retrieval.collection import (
+    Collection,
+    StoredCollection,
+    StoredMatches,
+    cut_blocks,
+    cut_pagelets,
+    cut_whole,
+    cut_windows,
+)
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
@@ -47,6 +55,9 @@ _PIECES: Final = re.compile(f"({WORD.pattern})")
 
 #: Only this many runs of a text are searched, so that a huge text does not delay the answer.
 _MAX_RUNS: Final = 20_000
+
+#: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.
+_BLOCK: Final = 64
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,21 @@ def query_of(query: str) -> tuple[dict[str, float], int]:
     """Number of occurrences of each term of a query, and the number of terms beyond the limit, which are left out."""
     count = Counter(terms(without_controls(query)))
     return dict(islice(((term, float(n)) for term, n in count.items()), QUERY_TERMS)), max(0, len(count) - QUERY_TERMS)
+
+
+def distinct(collection: StoredCollection, ranking: Ranking, top: int) -> Iterator[tuple[float, StoredMatches]]:
+    """Yield the best pages of a ranking with their scores and best pagelets; of near-duplicates only the best page."""
+    seen = set[str]()
+    for start in range(0, len(ranking), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        candidates = collection.found(ranking.segment[part])
+        for score, pagelet in zip(ranking.score[part].tolist(), candidates, strict=True):
+            group = pagelet.near_duplicate_of or pagelet.url
+            if group not in seen:
+                seen.add(group)
+                yield score, pagelet
+            if len(seen) == top:
+                return
 
 
 def is_common(collection: Collection, query: Mapping[str, float], share: float = 0.5) -> bool:

@@ -27,6 +27,8 @@ FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELET
 SWITCHES: Final = tuple(field.name for field in fields(Switches))
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
+#: Of the pages of a recrawl: only those that are new or have changed.
+ONLY: Final = "only"
 #: Of the rendering: only what needs it.
 AUTO: Final = "auto"
 SCOPES: Final = ("auto", "all", "site")
@@ -117,10 +119,15 @@ class Config:
     store: str = _setting("", values.path)
     #: PAGELETS_EARLIER_FEED: feed of an earlier crawl that the contents of pages are compared with.
     earlier_feed: str = _setting("", values.path)
+    #: PAGELETS_CHANGED: whether pages that are the same as in the earlier crawl are in the feed, or left out, and not
+    #: loaded if their server says that they are the same.
+    changed: str = _setting(TELL, values.choice((TELL, ONLY)))
     #: PAGELETS_TEMPLATES: file that gets the template of each class of pages when the crawl ends.
     templates: str = _setting("", values.path)
     #: PAGELETS_REPORT: HTML file that gets a report on the feed when the crawl ends.
     report: str = _setting("", values.path)
+    #: PAGELETS_METRICS: file that gets the stats of the crawl while it runs, in the text format of Prometheus.
+    metrics: str = _setting("", values.path)
     #: PAGELETS_RENDER: whether pages are rendered in a browser, ``auto`` for those that are shells of scripts; request
     #: meta ``pagelets_render`` takes precedence.
     render: bool | str = _setting(False, values.flag_or(AUTO))
@@ -175,6 +182,8 @@ class Config:
             yield "PAGELETS_CHUNKS_OVERLAP is too large: give at most half of the words of a chunk (PAGELETS_CHUNKS)"
         if self.chunks_tokens and not self.chunks:
             yield "PAGELETS_CHUNKS_TOKENS is set, but there are no chunks: set PAGELETS_CHUNKS to their number of words"
+        if self.changed == ONLY and self.index_purge:
+            yield "PAGELETS_INDEX_PURGE deletes the pages that PAGELETS_CHANGED=only leaves out: switch one of them off"
         if self.render and (obstacle := self.obstacle_to_rendering):
             yield f"PAGELETS_RENDER is on, but {obstacle}"
         if self.detection == ETDM and not self.probe:

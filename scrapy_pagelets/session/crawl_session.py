@@ -20,7 +20,6 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets import core
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
@@ -33,6 +32,7 @@ from scrapy_pagelets.page.shells import is_shell
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weights
 from scrapy_pagelets.papers.methods import CLASSIFIER
+from scrapy_pagelets.recrawl.version_store import VersionStore
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.robots import OBEY, marked
@@ -88,8 +88,6 @@ class CrawlSession:
         for sentence in unknown(crawler.settings):
             self.count("settings/unknown")
             logger.warning("%s", sentence)
-        if core.MISSING:
-            logger.info("Pages are cleaned more slowly, without the compiled core: %s", core.MISSING)
         #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
         self.meaning = f"{_FORMAT} {meaning(model)} {self.config.comparison}" if self.config.redis else ""
         is_shared = self.config.redis and not is_for_single_pages(crawler)
@@ -115,6 +113,8 @@ class CrawlSession:
         self.menu_loads: dict[str, asyncio.Future[Any]] = {}
         #: How requests are sent, as `HandoverMiddleware` saw them.
         self.sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
+        #: The versions of pages that this crawl and earlier ones have seen; None if they are not kept.
+        self.versions: VersionStore | None = None
         #: Keys of the pages that sitemaps list.
         self.in_sitemaps: set[int] = set()
         #: The hosts on which the crawl was started, see `urls.host_of`: they may have private addresses.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
+from urllib.parse import urldefrag, urljoin
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
@@ -14,10 +16,15 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IHostnameResolver, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from scrapy_pagelets.page.urls import is_private, is_web
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import is_page, is_private, is_web
 
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
 FOLLOWED: Final = "_pagelets_followed"
+#: Request meta: the page may be left out if it is not modified since an earlier crawl.
+CONDITIONAL: Final = "pagelets_conditional"
+#: Request meta of a page that is not modified: the links that it had in the earlier crawl.
+UNMODIFIED: Final = "_pagelets_unmodified"
 
 
 class Obstacle(NamedTuple):
@@ -61,6 +68,16 @@ def requested_url(url: str) -> str:
     except ValueError:
         return ""
     return requested if is_web(requested) else ""
+
+
+def links_of(page: Page, wanted: Callable[[int], bool] = bool) -> Iterator[str]:
+    """Yield the links of a page that Scrapy can request and no rule ignores, if their key is wanted."""
+    links, ignored = page.nodes.links, page.marks.ignored_links
+    for i, (key, href, target) in enumerate(zip(links.key.tolist(), links.href, links.target, strict=True)):
+        if key and i not in ignored and wanted(key) and is_page(target):
+            url = requested_url(urldefrag(urljoin(page.base, href.strip())).url)
+            if url:
+                yield url
 
 
 class ForbiddenAddress(IgnoreRequest):

@@ -52,6 +52,8 @@ class PageContext:
         self._page: Page | None = None
         self._record: PageRecord | None = None
         self._fetched_at = fetched_at(response)
+        #: The headers `ETag` and `Last-Modified`; None for those that there are not.
+        self.validators = _header(response, "ETag"), _header(response, "Last-Modified")
         self._items = 0
         self._has_left = False
 
@@ -134,6 +136,11 @@ def fetched_at(response: Response) -> str:
     with suppress(ValueError, OverflowError):
         moment = parsedate_to_datetime((response.headers.get("Date") or b"").decode("latin-1")).astimezone(UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _header(response: Response, name: str) -> str | None:
+    value = response.headers.get(name)
+    return None if value is None else value.decode("latin-1")
 
 
 def current_context() -> PageContext | None:

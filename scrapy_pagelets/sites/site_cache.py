@@ -19,7 +19,7 @@ from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
 from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, Pagelets, RepeatedPagelets
 
-#: Entries of all sites in memory, of about 60 bytes each, or 150 without the core (``python -m benchmarks memory``).
+#: Entries of all sites in memory, of about 60 bytes each (``python -m benchmarks memory``).
 _CAPACITY: Final = 2_000_000
 #: Pages of a site that are learnt before it is written; a killed process loses up to this many.
 _FLUSH: Final = 50

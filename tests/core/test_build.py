@@ -1,9 +1,8 @@
-"""The build: the package is installed with the whole core or without any of it, and says which in one line."""
+"""The build: it needs a compiler, and says so in one sentence; an archive of the sources has all that it needs."""
 
 import subprocess
 import sys
 import tarfile
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -28,53 +27,19 @@ def project(tmp_path):
     return copy_of_the_project(tmp_path / "project")
 
 
-def core_of(folder):
-    """Why the core of a copy is not used, as it says itself."""
-    done = run(folder, "-c", "from scrapy_pagelets import core; print(core.__file__); print(core.MISSING)")
-    file, missing = done.stdout.splitlines()
-    assert Path(file).is_relative_to(folder)
-    return missing
-
-
-def lines_of(done):
-    return [line for line in done.stdout.splitlines() if "scrapy-pagelets" in line]
-
-
-def test_without_a_compiler_one_line_says_so_and_everything_runs_in_python(project):
-    earlier = project / "scrapy_pagelets" / "core" / (LAST + EXTENSION_SUFFIXES[0])
-    earlier.touch()
-    done = run(project, *BUILD, CC="/no/compiler", CXX="/no/compiler")
-    assert done.returncode == 0
-    assert len(lines_of(done)) == 1
-    assert "/no/compiler" in lines_of(done)[0]
-    assert modules(project) == set()
-    assert "C++ compiler" in core_of(project)
-    cleaned = "from scrapy_pagelets import Page, Site; page = Page.parse(b'<p>one two', 'http://a.b/'); print("
-    cleaned += "Site('a.b').templateness(page))"
-    assert run(project, "-c", cleaned).returncode == 0
-
-
-def test_a_compiler_that_fails_half_way_leaves_no_half_core(project, tmp_path):
-    compiler = tmp_path / "compiler"
-    compiler.write_text(HALF_WAY, encoding="ascii")
-    compiler.chmod(0o755)
-    done = run(project, *BUILD, CC=str(compiler), CXX=str(compiler))
-    assert done.returncode == 0
-    assert len(lines_of(done)) == 1
-    assert modules(project) == set()
-    assert core_of(project)
-
-
-def test_a_build_that_requires_the_core_fails_without_a_compiler(project):
-    done = run(project, *BUILD, CC="/no/compiler", CXX="/no/compiler", SCRAPY_PAGELETS_CORE="required")
+@pytest.mark.parametrize("compiler", ["missing", "half way"])
+def test_a_build_that_fails_says_in_one_sentence_what_it_needs(project, tmp_path, compiler):
+    path = tmp_path / "compiler"
+    if compiler == "half way":
+        path.write_text(HALF_WAY, encoding="ascii")
+        path.chmod(0o755)
+    done = run(project, *BUILD, CC=str(path), CXX=str(path))
     assert done.returncode != 0
-    assert modules(project) == set()
-
-
-def test_the_core_can_be_left_out(project):
-    done = run(project, *BUILD, SCRAPY_PAGELETS_CORE="off")
-    assert done.returncode == 0
-    assert len(lines_of(done)) == 1
+    [line] = [line for line in done.stdout.splitlines() if "scrapy-pagelets" in line]
+    assert line.startswith(
+        "scrapy-pagelets needs a C++17 compiler and the headers of Python to be built from its sources"
+    )
+    assert str(path) in line
     assert modules(project) == set()
 
 

@@ -1,4 +1,4 @@
-"""The compiled features and decision: every column is the same as without the core."""
+"""The features and the sums of trees: every column is what its definition says, to the last bit."""
 
 from importlib import import_module
 from pathlib import Path
@@ -10,27 +10,38 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.core import MISSING, in_python
+from scrapy_pagelets.core.features import region_features
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds, summed
-from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, ContextMeasures, context_features
+from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features
-from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.lexicon import look_tokens
 from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.page_features import PAGE_FEATURES, page_features
+from scrapy_pagelets.decision.page_features import PAGE_FEATURES, REGION, Feature, FeatureTable, page_features
 from scrapy_pagelets.decision.site_features import SITE_FEATURES, site_features
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.page.page import decode, parse
+from tests.oracles.context_features import context_features as expected_context
+from tests.oracles.cut_features import cut_features as expected_cut
+from tests.oracles.page_features import REGION as EXPECTED_REGION
+from tests.oracles.page_features import page_features as expected_page
+from tests.oracles.site_features import site_features as expected_site
+from tests.oracles.trees import node_odds as expected_odds
+from tests.oracles.trees import summed as expected_sums
 from tests.trees import soups
 
 SITE = Path(__file__).parents[1] / "site"
 URL = "http://example.com/a/b.html"
 MODEL = load(LABELLED)
+#: The same, column by column in NumPy.
+EXPECTED: dict[Any, Any] = {
+    page_features: expected_page, region_features: EXPECTED_REGION.columns, site_features: expected_site,
+    context_features: expected_context, cut_features: expected_cut, node_odds: expected_odds, summed: expected_sums,
+}  # fmt: skip
 
 
 def same(function, *args, names=None):
-    """The result of a compiled function, after it was compared with that of the function in Python."""
-    found, expected = function(*args), in_python(function)(*args)
+    """The result of a function of the core, after it was compared with what is expected."""
+    found, expected = function(*args), EXPECTED[function](*args)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     unequal = ~((found == expected) | (np.isnan(found) & np.isnan(expected)))
     assert not unequal.any(), [names[j] for j in np.flatnonzero(unequal.any(axis=0))] if names else unequal.sum()
@@ -61,6 +72,7 @@ def evidence_of(page, random):
 def assert_equal_features(page, model=MODEL, seed=0):
     random = np.random.default_rng(seed)
     columns = same(page_features, page, model.lexicon, model.own_tokens, names=PAGE_FEATURES)
+    same(region_features, page.nodes, names=REGION.names)
     same_sums(model.trees, columns)
     odds = same(node_odds, page, columns, random.choice([-1.5, 0.25, 2], len(columns)), model.classifier)
     same(site_features, page, evidence_of(page, random), odds, 3, names=SITE_FEATURES)
@@ -116,19 +128,17 @@ def test_another_lexicon_is_not_mistaken_for_the_one_before():
     assert len(columns) == 3
 
 
-@pytest.mark.skipif(MISSING != "", reason=MISSING)
-def test_a_feature_that_the_core_does_not_know_is_computed_in_python_at_its_place(monkeypatch):
+def test_a_feature_that_the_core_does_not_compute_is_named(monkeypatch):
     """One that the table does not have any more is left out, and all others stay as they are."""
     nodes = page_of("<h1>Tea</h1><p>All about green tea.<p>And more.").nodes
     odds = np.array([-2.0, 1.0, 0.5])
     plain = context_features(nodes, odds)
-    own: Feature[Any] = Feature("clear", "Whether the log odds are clear.", lambda of: abs(of.odds) > 1.5)
-    rows = (*CONTEXT.rows[:3], own, *CONTEXT.rows[4:])
     given_names = import_module("scrapy_pagelets.core.features").given
-    monkeypatch.setitem(given_names, "CONTEXT", FeatureTable(ContextMeasures, rows))
-    columns = context_features(nodes, odds)
-    assert columns[:, 3].tolist() == [1, 0, 0]
-    assert np.array_equal(np.delete(columns, 3, axis=1), np.delete(plain, 3, axis=1))
+    monkeypatch.setitem(given_names, "CONTEXT", FeatureTable((*CONTEXT.rows[:3], *CONTEXT.rows[4:])))
+    assert np.array_equal(context_features(nodes, odds), np.delete(plain, 3, axis=1))
+    monkeypatch.setitem(given_names, "CONTEXT", FeatureTable((*CONTEXT.rows, Feature("clear", "Whether it is clear."))))
+    with pytest.raises(LookupError, match="does not compute the feature clear"):
+        context_features(nodes, odds)
 
 
 def test_trees_read_a_matrix_in_parts():

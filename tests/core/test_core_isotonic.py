@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.core import in_python
 from scrapy_pagelets.papers.isotonic import _tree, minimise
+from tests.oracles import minimum_on_tree
 from tests.unit.test_isotonic import SHAPES, levels_of, random_page, random_parent
 
 
 def assert_equal_scores(parent, x, w, c, k):
     tree, values = _tree(levels_of(parent), parent, len(x)), np.linspace(0, 1, k)
     found = minimise(tree, values, x, w, c)
-    assert found.tolist() == in_python(minimise)(tree, values, x, w, c).tolist()
+    assert found.tolist() == minimum_on_tree.minimise(tree, values, x, w, c).tolist()
     return found
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.core import in_python
 from scrapy_pagelets.evidence.partition import partition, partition_of_rows
 from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
 from scrapy_pagelets.feed.pagelet import divided
 from scrapy_pagelets.page.page import Page
+from tests.oracles import alignment, pagelets
 from tests.trees import soups
 
 SITE = Path(__file__).parents[1] / "site"
@@ -23,7 +23,7 @@ def table(html: str):
 
 
 def assert_equal_alignment(template, nodes):
-    found, expected = align_page(template, nodes), in_python(align_page)(template, nodes)
+    found, expected = align_page(template, nodes), alignment.align_page(template, nodes)
     assert found.dtype == expected.dtype
     assert found.tolist() == expected.tolist()
     return found
@@ -63,9 +63,9 @@ def test_siblings_that_differ_by_their_texts(items):
 @example("<p>one two three four five six seven eight <a href=/x>x</a><a href=/y>y</a></p><a href=' #z'>z</a>", 2, False)
 def test_partition(html, k, strict):
     nodes = table(html)
-    found, expected = partition(nodes, k, strict=strict), in_python(partition)(nodes, k, strict=strict)
+    found, expected = partition(nodes, k, strict=strict), pagelets.partition(nodes, k, strict=strict)
     assert np.array_equal(
-        partition_of_rows(nodes, k, strict=strict), in_python(partition_of_rows)(nodes, k, strict=strict)
+        partition_of_rows(nodes, k, strict=strict), pagelets.partition_of_rows(nodes, k, strict=strict)
     )
     assert found.dtype == expected.dtype
     assert found.tolist() == expected.tolist()
@@ -76,7 +76,7 @@ def test_divided(html, values):
     nodes = table(html)
     labels = np.resize([label for label, _ in values], len(nodes))
     templateness = np.resize([value for _, value in values], len(nodes.leaves))
-    found, expected = (function(nodes, labels, templateness) for function in (divided, in_python(divided)))
+    found, expected = (function(nodes, labels, templateness) for function in (divided, pagelets.divided))
     assert [(index.tolist(), *rest) for index, *rest in found] == [(index.tolist(), *rest) for index, *rest in expected]
     assert all(index.dtype == np.int64 for index, *_ in found)
 
@@ -89,7 +89,7 @@ def test_divided_refuses_columns_of_another_page():
 
 
 def test_partition_refuses_no_links():
-    for function in (partition, in_python(partition)):
+    for function in (partition, pagelets.partition):
         with pytest.raises(ValueError, match="k is 0"):
             function(table("<p>x"), 0)
 
@@ -100,11 +100,11 @@ def test_real_pages():
     for nodes in pages:
         assert_equal_alignment(template, nodes)
         for k, strict in ((3, True), (5, False)):
-            assert np.array_equal(partition(nodes, k, strict=strict), in_python(partition)(nodes, k, strict=strict))
+            assert np.array_equal(partition(nodes, k, strict=strict), pagelets.partition(nodes, k, strict=strict))
 
 
 @pytest.mark.parametrize("html", ["<p>x" * 50_000, "<b>" * 2000 + "x", "<ul>" + "<li><a href=/a>a</a> b" * 20_000])
 def test_deep_and_broad_trees(html):
     nodes = table(html)
     assert_equal_alignment(TemplateTree.of(nodes), nodes)
-    assert partition(nodes).tolist() == in_python(partition)(nodes).tolist()
+    assert partition(nodes).tolist() == pagelets.partition(nodes).tolist()

@@ -8,10 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page.flattening import build, declarations, flatten
 from scrapy_pagelets.page.nodes import TEXT, attributes_at, elements, elements_at, values_at
 from scrapy_pagelets.page.page import decode, parse
+from tests.oracles import flattening
+from tests.oracles import nodes as node_rows
 from tests.trees import soups
 
 SITE = Path(__file__).parents[1] / "site"
@@ -19,7 +20,7 @@ SITE = Path(__file__).parents[1] / "site"
 
 def assert_equal_tables(root, noscript=False):
     found, links = flatten(root, noscript)
-    expected, expected_links = in_python(flatten)(root, noscript)
+    expected, expected_links = flattening.flatten(root, noscript)
     assert [list(column) for column in links] == [list(column) for column in expected_links]
     assert links[0].dtype == expected_links[0].dtype
     assert found.keys() == expected.keys()
@@ -31,8 +32,8 @@ def assert_equal_tables(root, noscript=False):
             assert found[name] == column, name
     of_tree = (found[name] for name in ("tag", "parent", "end"))
     assert_equal_elements(root)
-    assert declarations(root) == in_python(declarations)(root)
-    assert elements(root, *of_tree) == in_python(elements)(root, *(expected[name] for name in ("tag", "parent", "end")))
+    assert declarations(root) == flattening.declarations(root)
+    assert elements(root, *of_tree) == node_rows.elements(root, *(expected[name] for name in ("tag", "parent", "end")))
 
 
 def assert_equal_elements(root):
@@ -43,9 +44,9 @@ def assert_equal_elements(root):
     assert "elements" not in vars(nodes)
     assert found == [nodes.elements[row] for row in rows]
     names = ("class", "aria-label", "rel", "none")
-    assert values_at(found, names) == in_python(values_at)(found, names)
+    assert values_at(found, names) == node_rows.values_at(found, names)
     for name in ("class", "href", "style", "none"):
-        assert attributes_at(nodes, rows, name) == in_python(attributes_at)(nodes, rows, name)
+        assert attributes_at(nodes, rows, name) == node_rows.attributes_at(nodes, rows, name)
 
 
 @given(soups)

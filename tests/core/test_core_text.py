@@ -10,8 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.core import in_python
-from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.duplicates.shingles import runs_of_words
 from scrapy_pagelets.feed.content_words import content_of, visible_words
 from scrapy_pagelets.metadata.headline import _words, heading_text, naming
@@ -29,6 +27,8 @@ from scrapy_pagelets.page.text import (
     words_in,
     written_leaves,
 )
+from tests.oracles import nodes as node_rows
+from tests.oracles import page_text, word_shingles
 from tests.trees import soups
 
 SITE = Path(__file__).parents[1] / "site"
@@ -41,35 +41,34 @@ def assert_equal_texts(root, keep):
     keep = np.resize(np.array(keep, np.bool_), len(nodes.leaves))
     leaves = np.flatnonzero(keep)
     items = frozenset(leaves[::3].tolist())
-    assert text_of(nodes, leaves) == in_python(text_of)(other, leaves)
-    assert text_of(nodes, leaves, items) == in_python(text_of)(other, leaves, items)
+    assert text_of(nodes, leaves) == page_text.text_of(other, leaves)
+    assert text_of(nodes, leaves, items) == page_text.text_of(other, leaves, items)
     paths = paths_of(nodes, leaves)
-    assert paths == in_python(paths_of)(other, leaves)
+    assert paths == page_text.paths_of(other, leaves)
     assert paths == paths_of(nodes, leaves)
-    assert words_in(nodes, leaves) == in_python(words_in)(other, leaves)
-    assert written_leaves(nodes, keep).tolist() == in_python(written_leaves)(other, keep).tolist()
-    assert rows_tagged(nodes, TAG["p"]) == in_python(rows_tagged)(other, TAG["p"])
-    assert links_of(nodes, leaves) == in_python(links_of)(other, leaves)
+    assert words_in(nodes, leaves) == page_text.words_in(other, leaves)
+    assert written_leaves(nodes, keep).tolist() == page_text.written_leaves(other, keep).tolist()
+    assert rows_tagged(nodes, TAG["p"]) == node_rows.rows_tagged(other, TAG["p"])
+    assert links_of(nodes, leaves) == page_text.links_of(other, leaves)
     for sign in (HEADING, MENU, LANDMARKS["p"] | NOTHING):
-        assert rows_with(nodes, sign) == in_python(rows_with)(other, sign)
+        assert rows_with(nodes, sign) == node_rows.rows_with(other, sign)
     for characters in ("", ["ab"], "abc", ["tplTPLx1", "", "a "], ["", " "]):
-        assert leaves_beginning(nodes, characters) == in_python(leaves_beginning)(other, characters)
-    assert left_over(nodes).tolist() == in_python(left_over)(other).tolist()
-    assert first_of_items(nodes, leaves) == in_python(first_of_items)(other, leaves)
+        assert leaves_beginning(nodes, characters) == node_rows.leaves_beginning(other, characters)
+    assert left_over(nodes).tolist() == page_text.left_over(other).tolist()
+    assert first_of_items(nodes, leaves) == page_text.first_of_items(other, leaves)
     links = list(range(len(nodes.links.row)))
-    assert anchors_of(nodes, links) == in_python(anchors_of)(other, links)
+    assert anchors_of(nodes, links) == page_text.anchors_of(other, links)
     for row in range(len(nodes)):
-        assert heading_text(nodes, row) == in_python(heading_text)(other, row)
+        assert heading_text(nodes, row) == page_text.heading_text(other, row)
     rows = list(range(0, len(nodes), 2))
     for texts in ([], ["a b1"], ["And ÉTÉ x", "_y to"]):
         titles = [_words(text) for text in texts]
-        assert naming(nodes, rows, titles) == in_python(naming)(other, rows, titles)
-    assert content_of(nodes, keep) == in_python(content_of)(other, keep)
-    assert permalinks(nodes).tolist() == in_python(permalinks)(other).tolist()
+        assert naming(nodes, rows, titles) == page_text.naming(other, rows, titles)
+    assert content_of(nodes, keep) == page_text.content_of(other, keep)
     templateness = np.linspace(0, 1, len(nodes.leaves))
     (texts, greatest), (others, expected) = (
         function(table, leaves, templateness)
-        for function, table in ((runs_of_words, nodes), (in_python(runs_of_words), other))
+        for function, table in ((runs_of_words, nodes), (word_shingles.runs_of_words, other))
     )
     assert (texts, greatest.tolist()) == (others, expected.tolist())
 
@@ -119,7 +118,7 @@ def test_leaves_of_another_page():
 def test_what_does_not_fit_together_is_refused():
     """Python raises an error by itself; the core would read memory of others."""
     nodes = build(parse("<h2>a</h2><p>b"), URL)
-    for function in (naming, in_python(naming)):
+    for function in (naming, page_text.naming):
         with pytest.raises(IndexError):
             function(nodes, [2], [["b"], []])
     with pytest.raises(ValueError, match="not a text for each leaf"):
@@ -145,5 +144,5 @@ characters = st.sampled_from(MARKS) | st.characters()
 
 @given(st.text(characters))
 def test_visible_words(text):
-    assert visible_words(text) == in_python(visible_words)(text)
+    assert visible_words(text) == page_text.visible_words(text)
     assert unicodedata.is_normalized("NFC", visible_words("e\u0301"))

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import (
     LONGEST,
@@ -18,6 +17,7 @@ from scrapy_pagelets.page.urls import (
     targets_of,
     written_addresses,
 )
+from tests.oracles import addresses
 
 SITE = Path(__file__).parents[1] / "site"
 #: What links are made of, plain and hostile; any of them may follow any other.
@@ -59,17 +59,17 @@ def outcome(function, *arguments):
 
 def assert_equal(base, links):
     targets, keys, beyond = targets_of(base, links)
-    expected, expected_keys, expected_beyond = in_python(targets_of)(base, links)
+    expected, expected_keys, expected_beyond = addresses.targets_of(base, links)
     assert targets == expected
     assert beyond == expected_beyond
     assert keys.dtype == expected_keys.dtype
     assert keys.tolist() == expected_keys.tolist()
     for link in links:
-        assert outcome(absolute, base, link) == outcome(in_python(absolute), base, link), (base, link)
-        written = outcome(in_python(written_addresses), base, [link])
+        assert outcome(absolute, base, link) == outcome(addresses.absolute, base, link), (base, link)
+        written = outcome(addresses.written_addresses, base, [link])
         assert outcome(written_addresses, base, [link]) == written, (base, link)
     for url in (base, *targets):
-        assert pages_of_host(targets, url) == in_python(pages_of_host)(targets, url)
+        assert pages_of_host(targets, url) == addresses.pages_of_host(targets, url)
 
 
 @settings(max_examples=10 * settings().max_examples)
@@ -126,14 +126,14 @@ def test_the_addresses_of_a_page_have_a_bound(form):
     assert all(keys[:-beyond])
     assert not any(targets[-beyond:])
     assert not any(keys[-beyond:])
-    expected, _, expected_beyond = in_python(targets_of)(base, links)
+    expected, _, expected_beyond = addresses.targets_of(base, links)
     assert (targets, beyond) == (expected, expected_beyond)
 
 
 @given(st.lists(hrefs, max_size=5), hrefs)
 def test_pages_of_a_host(urls, url):
     """Also for addresses that are not normalised."""
-    assert pages_of_host(urls, url) == in_python(pages_of_host)(urls, url)
+    assert pages_of_host(urls, url) == addresses.pages_of_host(urls, url)
     assert all(same_host(urls[i], url) for i in pages_of_host(urls, url))
     assert pages_of_host(urls, url) == [] or host_of(url) != ""
 

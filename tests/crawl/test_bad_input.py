@@ -53,7 +53,13 @@ def test_bad_arguments_end_the_crawl_of_an_archive_before_it_begins(tmp_path, ar
         ({"url": "http:///path"}, "'http:///path' is not the URL of a page"),
         ({"url": "http://a:port/"}, "'http://a:port/' is not the URL of a page"),
         ({"url": "a page"}, "'a page' is not the URL of a page"),
-        ({"url": "http://a.invalid/", "sitemap": "yes"}, "sitemap is 'yes': give 1 for yes or 0 for no"),
+        ({"url": "http://a.invalid/", "sitemap": "yes"}, "sitemap is 'yes': give 1 for yes, 0 for no, or the URL"),
+        ({"url": "http://a.invalid/", "sitemap": "file:///x.xml"}, "sitemap is 'file:///x.xml': give 1 for yes"),
+        (
+            {"url": "http://a.invalid/", "listed": "1"},
+            "listed and since are for the pages of sitemaps: add -a sitemap=1",
+        ),
+        ({"sitemap": "http://a.invalid/", "since": "soon"}, "since is 'soon': give a day like 2026-11-20, or a time"),
         ({"url": "http://a.invalid/", "pages": "-1"}, "pages is '-1': give a whole number"),
         ({"url": "http://a.invalid/", "pages": "\u00b2"}, "pages is '\u00b2': give a whole number"),
     ],
@@ -69,7 +75,9 @@ def test_an_unknown_argument_is_reported_and_the_crawl_goes_on(tmp_path):
     with SiteServer(routes=menu_site("home", "a")) as server:
         found = crawl(tmp_path, "site", url=server.url(""), depht=1, _job="4711")
     assert len(found.lines) == 2
-    assert found.warnings == ["unknown argument depht: the spider takes url, urls, depth, pages and sitemap"]
+    assert found.warnings == [
+        "unknown argument depht: the spider takes url, urls, depth, pages, sitemap, listed and since"
+    ]
 
 
 def start_page_that(tmp_path, routes, path="", robots="", **settings):

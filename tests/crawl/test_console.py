@@ -23,7 +23,7 @@ from tests.server import SiteServer
 
 CONSOLE = [sys.executable, "-m", "scrapy_pagelets.crawler.console"]
 #: Commands whose examples take long: that they can be read is tested here, what they do in tests of their own.
-SLOW = {"train", "corpus", "crawl", "template"}
+SLOW = {"train", "corpus", "crawl", "template", "mcp"}
 FAST = ["-s", "AUTOTHROTTLE_ENABLED=0", "-s", "RETRY_TIMES=0"]
 
 

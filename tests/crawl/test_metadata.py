@@ -244,6 +244,14 @@ def test_microdata_tells_of_the_one_work():
         ("<p>By Unknown", {}),
         ("<p>20 November 2026 - 21 November 2026", {}),
         ("<p>Posted on <time class=updated datetime=2026-11-20>today</time>", {"published": "2026-11-20"}),
+        ("<p>Vložil/a <a href=/ana>Ana Bo</a>, 20 Listopad, 2026", {"author": "Ana Bo", "published": "2026-11-20"}),
+        (
+            "<b>Ana</b> <a href=mailto:a@b.c>a at b.c</a> <i>20 Nov 2026</i>",
+            {"author": "Ana", "published": "2026-11-20"},
+        ),
+        ("<b>Ana</b> <a href=mailto:a@b.c>a at b.c</a> <i>Tea maker</i>", {}),
+        ("<b>Start:</b> 20 November 2026 <b>End:</b> 21 November 2026", {}),
+        ("<b>Erstellt:</b> 20. November 2026 <b>Kanne:</b> grün", {"published": "2026-11-20"}),
     ],
 )
 def test_bylines_near_the_heading_tell(byline, expected):
@@ -341,7 +349,41 @@ def test_a_page_without_a_heading_of_its_own_has_no_byline():
     assert metadata_of(one, None).fields == NOTHING
 
 
+LINE = "<p class=submitted>By <a href=/ana>Ana Bo</a>, 20 November 2026</p>"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        (PARAGRAPH + LINE, True),
+        (PARAGRAPH + LINE + LINE, False),
+        (f"{PARAGRAPH}<h2>More</h2>{LINE}", False),
+        (f"{PARAGRAPH}<div class=comment>{LINE}</div>", False),
+    ],
+)
+def test_the_one_line_that_is_called_a_byline_may_be_below_a_notice(text, is_told):
+    expected = {"author": "Ana Bo", "published": "2026-11-20"} if is_told else {}
+    assert told(article(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "badge", "expected"),
+    [
+        ("2026/11/20/tea", "<b>20</b> <b>November</b>", "2026-11-20"),
+        ("2026/11/20/tea", "<b>Nov 20</b>", "2026-11-20"),
+        ("2026/11/20/tea", "<b>21</b> <b>November</b>", None),
+        ("2026/11/20/tea", "", None),
+        ("2026/11/20/", "<b>20</b> <b>November</b>", None),
+        ("tea", "<b>20</b> <b>November</b>", None),
+    ],
+)
+def test_the_address_completes_a_date_without_a_year(address, badge, expected):
+    assert told(article(badge), f"http://shop.example/{address}").get("published") == expected
+
+
 def test_a_footer_tells_of_the_last_change():
+    assert told(article("") + "<p>Last modified 20 Nov 98 by ana")["modified"] == "1998-11-20"
+    assert "modified" not in told(article("") + "<p>Last modified 20 Nov 26 by ana")
     assert told(article("") + "<footer>Last updated on Nov 20, 2026.")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last modified: <b>2026-11-20</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last updated Nov 20, 2026<p>Last updated Nov 21, 2026") == {}
@@ -412,6 +454,23 @@ def test_back_and_search_are_no_breadcrumbs():
     links = "<ul class=breadcrumbs><li><a href=/>Home</a><li><a href=/s>Search</a></ul>"
     assert told(links + article(""))["breadcrumbs"] == ["Home"]
     assert "breadcrumbs" not in told("<div class=breadcrumb><a href=/>« Back to our teas</a></div>" + article(""))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On tea", NAMES),
+        ("<p><a href=/>Home</a> <i>»</i> <a href=/a/>Teas</a> <i>»</i> <i>On tea</i>", NAMES),
+        ("<p><a href=/>Home</a> | <a href=/a/>Teas</a> | On tea", None),
+        ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On pots", None),
+        ("<p><a href=/>Home</a> -&gt; On tea", None),
+        ("<p>Home -&gt; Teas -&gt; On tea", None),
+    ],
+)
+def test_arrows_that_lead_to_the_heading_are_a_trail_without_a_name(text, expected):
+    one = page(text + article(""))
+    assert alone(one).fields["breadcrumbs"] == (expected or [])
+    assert not alone(one).trail.any()
 
 
 def test_breadcrumbs_of_json_ld_are_found_in_the_text():

@@ -23,7 +23,7 @@ from scrapy_pagelets.rendering.snapshot import Frame
 from scrapy_pagelets.session.requests import PageFingerprinter
 from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
 from scrapy_pagelets.session.threads import GIVE_BACK, in_thread, let_go
-from tests.crawling import ROOT, SITE, crawl, menu_site, run_spider
+from tests.crawling import ROOT, SITE, menu_site, run_spider
 from tests.server import SiteServer
 
 
@@ -120,21 +120,6 @@ print(sorted(set(sys.modules) - before))
 def test_no_page_imports_what_was_not_imported_before_the_crawl():
     command = [sys.executable, "-c", IMPORTS, str(SITE)]
     assert subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout == "[]\n"
-
-
-def test_a_missing_core_is_named_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("SCRAPY_PAGELETS_CORE", "off")
-    found = crawl(tmp_path, "archive", path=SITE / "ajp")
-    [line] = [line for line in found.log.splitlines() if "compiled core" in line]
-    assert "INFO: Pages are cleaned more slowly, without the compiled core: " in line
-    assert line.endswith("SCRAPY_PAGELETS_CORE is off")
-
-
-def test_the_core_is_not_named_if_it_is_used(tmp_path):
-    pytest.importorskip("scrapy_pagelets.core.trees", reason="the core was not built")
-    if os.environ.get("SCRAPY_PAGELETS_CORE") == "off":
-        pytest.skip("the core is switched off")
-    assert "compiled core" not in crawl(tmp_path, "archive", path=SITE / "ajp").log
 
 
 def test_unused_objects_are_freed_in_a_thread():

@@ -17,7 +17,6 @@ from lxml import etree
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
-from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision.lexicon import heading_tokens, look_tokens
 from scrapy_pagelets.evidence.menu_links import labels_action
 from scrapy_pagelets.page.flattening import ROOM_OF_LOOKS, flatten
@@ -27,6 +26,7 @@ from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import parse
 from scrapy_pagelets.page.text import paths_of
 from tests.crawling import ROOT, SITE, crawl, menu_site, page, words
+from tests.oracles import flattening, page_text
 from tests.server import Reply, SiteServer
 
 
@@ -133,7 +133,7 @@ def test_the_looks_of_a_page_have_a_bound(form):
     columns, _ = flatten(root, noscript=False)
     assert sum(len(part) for look in columns["looks"] for part in look) < 1.1 * ROOM_OF_LOOKS
     assert len(columns["strings"]) == 10_000
-    expected, _ = in_python(flatten)(root, noscript=False)
+    expected, _ = flattening.flatten(root, noscript=False)
     assert columns["looks"] == expected["looks"]
     assert columns["look"].tolist() == expected["look"].tolist()
     assert columns["path"].tolist() == expected["path"].tolist()
@@ -159,7 +159,7 @@ def test_paths_have_a_bound_and_find_what_they_name(body):
         else:
             assert found is nodes.elements[row]
     leaves = np.arange(0, len(nodes.leaves), 2)
-    assert paths_of(nodes, leaves) == in_python(paths_of)(nodes, leaves)
+    assert paths_of(nodes, leaves) == page_text.paths_of(nodes, leaves)
 
 
 def test_a_title_without_an_end_is_cut_off():

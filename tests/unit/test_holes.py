@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scrapy_pagelets.decision.content import holes_of
-from tests.trees import page, soups
+from scrapy_pagelets.decision.content import corrected
+from tests.trees import page
 
 PROSE = "<p>All that there is to say about green tea of the hills, and how it is picked by hand in the spring.</p>"
 
@@ -14,14 +12,18 @@ PROSE = "<p>All that there is to say about green tea of the hills, and how it is
 def filled(html, lost):
     """The texts that become content, if the passes have lost those that begin with a word."""
     nodes = page(html).nodes
-    keep = np.array([not text.startswith(lost) for text in nodes.strings])
-    return [text for text, hole in zip(nodes.strings, holes_of(nodes, keep), strict=True) if hole]
+    lost_ones = np.array([text.startswith(lost) for text in nodes.strings])
+    found = corrected(nodes, 0.9 * lost_ones, None)
+    return [text for text, one in zip(nodes.strings, found, strict=True) if text.startswith(lost) and one == 0]
 
 
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        (f"{PROSE * 3}<ul><li>Lost gloves<li>Lost <a href=x>basket</a></ul>{PROSE}", ["Lost gloves", "Lost", "basket"]),
+        (
+            f"{PROSE * 3}<ul><li>Lost gloves<li>Lost <a href=x>Lost basket</a></ul>{PROSE}",
+            ["Lost gloves", "Lost", "Lost basket"],
+        ),
         (f"{PROSE * 3}<h2>Lost heading</h2>{PROSE}", ["Lost heading"]),
         (f"{PROSE * 3}<p>Lost at the end", []),
         (f"<p>Lost at the beginning</p>{PROSE * 3}", []),
@@ -34,11 +36,3 @@ def filled(html, lost):
 )
 def test_what_is_filled(html, expected):
     assert filled(html, "Lost") == expected
-
-
-@given(soups, st.integers(0, 2**32))
-def test_only_what_was_lost_is_filled(html, seed):
-    nodes = page(html).nodes
-    keep = np.random.default_rng(seed).random(len(nodes.leaves)) < 0.8
-    blocks = holes_of(nodes, keep)
-    assert not blocks[: np.argmax(keep)].any() if keep.any() else not blocks.any()

@@ -7,15 +7,17 @@ from scrapy_pagelets.decision.lone_headings import lone_headings_of
 from tests.trees import page
 
 
-def lone(html, alike=()):
+def lone(html, alike=(), anywhere=()):
     """The headings that go, where texts in small letters are template.
 
-    All other pages have the texts ``alike``, one those that end in an exclamation mark.
+    All other pages have the texts ``alike`` at their places, and those ``anywhere`` at others; one has those that end
+    in an exclamation mark.
     """
     nodes = page(html).nodes
     keep = np.array([not text.islower() for text in nodes.strings], np.bool_)
     others = np.array([9 * (text in alike) + text.endswith("!") for text in nodes.strings], np.int64)
-    found = lone_headings_of(nodes, keep, others, 9)
+    elsewhere = others + np.array([9 * (text in anywhere) for text in nodes.strings], np.int64)
+    found = lone_headings_of(nodes, keep, others, elsewhere, 9)
     return [text for text, one in zip(nodes.strings, found, strict=True) if one]
 
 
@@ -50,3 +52,16 @@ def test_many_headings():
     assert lone("<h1>Tea!</h1>x" * 10_000) == ["Tea!"]
     assert len(lone("<h1>Tea</h1>x" * 10_000, ["Tea"])) == 10_000
     assert lone("<h1>" * 1000 + "Tea" + "</h1>" * 1000 + "<p>x", ["Tea"]) == ["Tea"]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>Tea<h4>Share</h4><p>us<h4>Cups</h4><p>Of clay", ["Share"]),  # paragraphs before it shift its place
+        ("<p>Tea<h4>Share</h4><p>us", ["Share"]),
+        ("<p>Tea<h2><a href=/x>Share</a></h2><p>us<h2>Cups</h2><p>Of clay", []),  # a post that lists of posts name
+        ("<p>Tea<h4>Share</h4><p>Tags", []),
+    ],
+)
+def test_other_pages_have_the_heading_at_other_places(html, expected):
+    assert lone(html, anywhere=["Share"]) == expected

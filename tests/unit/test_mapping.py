@@ -15,8 +15,7 @@ from lxml.etree import fromstring
 
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.etdm import etdm, extract
-from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, keys_of
-from scrapy_pagelets.evidence.lossy_counter import CAPACITY
+from scrapy_pagelets.evidence.evidence import CAPACITY, CLASSIFIERS, Counts, Fragments, keys_of
 from scrapy_pagelets.evidence.siblings import Equality, assign, same_signature, same_signature_and_text, weighted
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT

@@ -13,6 +13,7 @@ from scrapy_pagelets.page.flattening import build, text_key
 from scrapy_pagelets.page.looks import signature
 from scrapy_pagelets.page.nodes import GAPS, TAG, TAGS, TEXT
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import links_of
 from tests.trees import URL, every, leaf_strings, page, soups
 
 
@@ -234,7 +235,7 @@ def test_tags_have_one_number_each():
 def test_an_empty_page_has_columns():
     nodes = Page.parse(b"", URL).nodes
     assert len(nodes) == 1
-    assert [len(c) for c in (nodes.leaves, nodes.strings, nodes.words, nodes.links.href, nodes.link_leaf)] == [0] * 5
+    assert [len(c) for c in (nodes.leaves, nodes.strings, nodes.words, nodes.links.href)] == [0] * 4
     assert nodes.total(nodes.spread(nodes.words)).tolist() == [0]
     assert nodes.shape.shape == nodes.path.shape == nodes.signature.shape == (1,)
     assert nodes.xpath(0) == "/html"
@@ -243,5 +244,5 @@ def test_an_empty_page_has_columns():
 def test_links_without_text_go_with_the_text_that_follows():
     found = page("<a href=/a><img></a><p>x<a href=/b>y</a><p>z<a href=/c><img></a>")
     assert found.nodes.strings == ["x", "y", "z"]
-    assert found.nodes.link_leaf.tolist() == [0, 1, 2]
+    assert [links_of(found.nodes, np.array([leaf])) for leaf in range(3)] == [[0], [1], [2]]
     assert every(found).tolist() == [True] * 3

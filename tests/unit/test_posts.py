@@ -62,6 +62,11 @@ def test_replies_are_comments_of_their_own():
     assert told(html, ARTICLE) == [("Bo", "2024-05-02"), ("Cy", "2024-05-03")]
 
 
+def test_a_frame_of_posts_in_two_parts_is_no_post():
+    frame = "<div class=post><p>Last updated by <b class=author>user2</b>{}{}</div>"
+    assert told(frame.format(BBPRESS.format(1, 9, BODY), BBPRESS.format(2, 8, OTHER))) == TWO
+
+
 def test_dates_in_no_order_are_not_those_of_posts():
     post = "<div class=post><b class=username>Ana</b> <i>{} May 2024</i>{}</div>"
     assert told("".join(post.format(day, BODY) for day in (5, 2, 9))) == [("Ana", None)] * 3
@@ -90,6 +95,22 @@ def test_a_thread_keeps_author_and_date_of_each_post_and_no_profile():
     assert "2010" not in found.text
     assert "Expert" not in found.text
     assert [word in found.text for word in ("user1", "11 Nov 2018", "user2", "12 Nov 2018")] == [True] * 4
+
+
+def test_a_reply_opens_a_thread_if_it_has_the_heading_of_the_page():
+    heading, reply = "<h1>Tea</h1>", "<div class=comment>{}<p>by <b class=author>{}</b> 1{} Nov 2018{}</div>"
+    other = reply.format("", "user2", 2, OTHER)
+    inside = record("<title>Tea</title>" + reply.format(heading, "user1", 1, BODY) + other, FORUM)
+    before = record("<title>Tea</title>" + heading + reply.format("", "user1", 1, BODY) + other, FORUM)
+    fields = [found.decision.metadata.fields for found in (inside, before)]
+    assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
+
+
+def test_the_post_that_is_called_the_topic_opens_a_thread():
+    first, second = BBPRESS.format(1, 9, BODY), BBPRESS.format(2, 8, OTHER).replace("'post-200'", "'post-200 reply'")
+    pages = (first.replace("'post-100'", "'post-100 topic'") + second, first.replace("'post-100'", "'post-100 reply'"))
+    fields = [record(f"<title>Tea</title><h1>Tea</h1>{html}", FORUM).decision.metadata.fields for html in pages]
+    assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
 
 
 def test_hostile_posts_take_no_time():

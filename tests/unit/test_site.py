@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, SiteEvidence, keys_of
-from scrapy_pagelets.evidence.lossy_counter import LossyCounter
+from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, LossyCounter, SiteEvidence, keys_of
 from scrapy_pagelets.evidence.site_counts import outline, same_class
 
 FOLDER = Path(__file__).parents[1] / "site"

@@ -20,7 +20,8 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, band_hashes, mix
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import UNSPACED, caseless
-from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.shingles import word_tokens as word_tokens
 from scrapy_pagelets.page.nodes import TAGS, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
@@ -37,19 +38,12 @@ LEAST_TARGETS: Final = 2
 # little, so such scripts give runs of three characters.
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-_WORD: Final = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+|\0")
-_PLAIN_WORD: Final = re.compile(r"\w+|\0")
-_NOT_PLAIN: Final = re.compile(f"[{UNSPACED}{_MARKS}]")
+_WORD: Final = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
 _UNSPACED_WORD: Final = re.compile(f"[{UNSPACED}]")
 _NUMBER: Final = re.compile(r"\d+")
-# Maps letters to lower case and separators to a space. Splitting takes a quarter of the time of a regular expression.
-_ASCII: Final = {i: chr(i).lower() if chr(i).isalnum() or chr(i) in "_\0" else " " for i in range(128)}
-#: A word that separates the runs of text of a page, which are tokenised in one step.
-_GAP: Final = " \0 "
 #: A longer word is a text without spaces in another script, or not a word.
 _LONGEST_WORD: Final = 15
 _GRAM: Final = 3
-give("shingles", LONGEST_WORD=_LONGEST_WORD, GRAM=_GRAM)
 
 _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for tag in TAGS], np.int64)
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
@@ -130,26 +124,17 @@ def exact_shingles(page: Page, pagelet: Ints) -> Ints:
     return np.where(found.candidates, found.exact, 0)
 
 
-def token_hashes(text: str) -> list[int]:
+def token_hashes(text: str) -> Ints:
     """Hashes of the words of a text, normalised (NFKC) and case-folded, with each number replaced by 0.
 
     Text in scripts without spaces gives its runs of three characters. This is decided for each run of characters
-    separately, so that an edit changes no other tokens.
+    separately, so that an edit changes no other tokens. The core asks for those of texts that are not ASCII.
 
-    >>> token_hashes("Page 12") == token_hashes("PAGE 7"), len(token_hashes("テンプレート"))
+    >>> token_hashes("Page 12").tolist() == token_hashes("PAGE 7").tolist(), len(token_hashes("テンプレート"))
     (True, 4)
     """
-    if text.isascii():
-        words, plain = text.translate(_ASCII).split(), True
-    else:
-        text = caseless(text)
-        plain = not _NOT_PLAIN.search(text)
-        words = (_PLAIN_WORD if plain else _WORD).findall(text)
-    if not plain:
-        words = list(chain.from_iterable(map(_grams, words)))
-    elif max(map(len, words), default=0) > _LONGEST_WORD:
-        words = [gram for word in words for gram in (_grams(word) if len(word) > _LONGEST_WORD else (word,))]
-    return list(map(_token, words))
+    words = chain.from_iterable(map(_grams, _WORD.findall(caseless(text))))
+    return np.fromiter(map(_token, words), np.int64)
 
 
 def _grams(word: str) -> list[str]:
@@ -163,27 +148,6 @@ def _grams(word: str) -> list[str]:
 @cached
 def _token(word: str) -> int:
     return xxh3_64_intdigest(_NUMBER.sub("0", word).encode("utf-8", "replace")) >> 1
-
-
-@compiled("shingles")
-def word_tokens(strings: list[str]) -> tuple[Ints, Ints]:
-    """(t,) number of the text, and (t,) hash, of each word of some texts, in their order; hashes as in `token_hashes`.
-
-    >>> texts, hashes = word_tokens(["two words", "", "words"])
-    >>> texts.tolist(), bool(hashes[1] == hashes[2])
-    ([0, 0, 2], True)
-    """
-    leaves: list[Ints] = []
-    columns: list[Ints] = []
-    ascii_only = np.fromiter(map(str.isascii, strings), np.bool_, len(strings))
-    for group in (np.flatnonzero(ascii_only), np.flatnonzero(~ascii_only)):
-        column = np.array(token_hashes(_GAP.join(strings[i] for i in group)), np.int64)
-        gap = column == _token("\0")
-        leaves.append(group[np.cumsum(gap)[~gap]])
-        columns.append(column[~gap])
-    leaf = np.concatenate(leaves)
-    order = np.argsort(leaf, kind="stable")
-    return leaf[order], np.concatenate(columns)[order]
 
 
 @cached
@@ -285,3 +249,6 @@ def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:
     np.minimum.at(table.reshape(-1), pagelet[kept] * VALUES + bins, hashes & (_EMPTY - 1))
     lender = _PROBES[np.arange(VALUES), (table != _EMPTY)[:, _PROBES].argmax(2)]
     return np.take_along_axis(table, lender, 1) % _EMPTY
+
+
+give("shingles", LONGEST_WORD=_LONGEST_WORD, GRAM=_GRAM, token_hashes=token_hashes)

@@ -1,0 +1,92 @@
+"""The downloader middleware that asks for pages only if they have been modified since an earlier crawl."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+
+from scrapy_pagelets.page.urls import key
+from scrapy_pagelets.recrawl.version_store import Validators
+from scrapy_pagelets.session.config import ONLY
+from scrapy_pagelets.session.crawl_session import Component
+from scrapy_pagelets.session.outgoing import CONDITIONAL, FOLLOWED, UNMODIFIED
+from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
+from scrapy_pagelets.session.threads import in_thread
+
+#: Request meta: the headers that we have added.
+_ADDED: Final = "_pagelets_added_headers"
+_HEADERS: Final = ("If-None-Match", "If-Modified-Since")
+
+
+class ConditionalMiddleware(Component):
+    """With ``PAGELETS_CHANGED=only``, ask only for what has been modified of the pages that an earlier crawl has seen.
+
+    This concerns requests with the meta ``pagelets_conditional``, as those of the spider `site`: they get the headers
+    ``If-None-Match`` and ``If-Modified-Since``. A page that is not modified (status 304) is one that is the same:
+    ``pagelets/recrawl/not_modified`` counts such pages.
+
+    If Scrapy's HTTP cache is on, nothing is added: the cache answers itself, or asks itself by RFC 2616. Pages that are
+    rendered are loaded always, because what their scripts load may have changed.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        config = self.session.config
+        if config.changed != ONLY or config.render or crawler.settings.getbool("HTTPCACHE_ENABLED"):
+            raise NotConfigured
+        if is_for_single_pages(crawler):
+            raise NotConfigured
+
+    async def process_request(self, request: Request) -> None:
+        for name in request.meta.pop(_ADDED, ()):  # a redirected request has those of another page
+            request.headers.pop(name, None)
+        if not request.meta.get(CONDITIONAL) or any(name in request.headers for name in _HEADERS):
+            return
+        if (found := await in_thread(self._validators, request)) is not None:
+            values = dict(zip(_HEADERS, found[:2], strict=True))
+            request.headers.update({name: value for name, value in values.items() if value is not None})
+            request.meta[_ADDED] = [name for name, value in values.items() if value is not None]
+
+    async def process_response(self, request: Request, response: Response) -> Response | Request:
+        if response.status != 304 or not request.meta.get(CONDITIONAL):
+            return response
+        if not request.meta.get(_ADDED):
+            self._lose(request)
+            return response
+        if (found := await in_thread(self._confirmed, request)) is None:
+            return request.replace(meta={**request.meta, CONDITIONAL: False}, dont_filter=True)
+        self.session.count("recrawl/not_modified")
+        request.meta[UNMODIFIED] = list(found.links)
+        if FOLLOWED in request.meta:  # the spider `site` follows these links; others do not expect such a response
+            request.meta["handle_httpstatus_list"] = [304]
+        return response
+
+    def _lose(self, request: Request) -> None:
+        """Report a server that answers 304 without a condition; the spider gets the response as an error."""
+        sentence = "%s is lost: its server says that it is not modified, though nobody has asked that"
+        self.session.warn("recrawl/unasked", sentence, request.url)
+        remedy = "look at what the server sends, or crawl without PAGELETS_CHANGED"
+        self.session.record_loss("pages were not sent, their servers answered 304 unasked", remedy)
+
+    def _validators(self, request: Request) -> Validators | None:
+        store = self.session.versions
+        try:
+            return None if store is None else store.validators(key(request.url))
+        except (sqlite3.Error, ValueError) as error:
+            self.session.warn("recrawl/failed", "%s is loaded in any case: %s", request.url, error)
+            return None
+
+    def _confirmed(self, request: Request) -> Validators | None:
+        """Keep the version of a page that is not modified; return its validators, None if they are gone."""
+        if (found := self._validators(request)) is None or self.session.versions is None:
+            return None
+        try:
+            self.session.versions.confirm(key(request.url))
+        except sqlite3.Error as error:
+            self.session.warn("recrawl/failed", "%s is not kept for the next crawl: %s", request.url, error)
+        return found

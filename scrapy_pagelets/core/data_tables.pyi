@@ -1,0 +1,3 @@
+from scrapy_pagelets.page.nodes import NodeTable
+
+def is_data(nodes: NodeTable, table: int) -> bool: ...

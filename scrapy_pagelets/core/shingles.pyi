@@ -1,0 +1,3 @@
+from scrapy_pagelets.base.arrays import Ints
+
+def word_tokens(strings: list[str]) -> tuple[Ints, Ints]: ...

@@ -1,0 +1,146 @@
+"""The texts and XPaths of leaves, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.characters import normalised
+from scrapy_pagelets.feed.content_words import _INVISIBLE, _PUNCTUATION
+from scrapy_pagelets.metadata.headline import _FIRST_LEVEL, _LONGEST, _MARKS, _words
+from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, NodeTable
+from scrapy_pagelets.page.text import _ITEMS, LEFT_OVER, _runs, roots
+
+_SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
+
+
+def written_leaves(nodes: NodeTable, keep: Bools) -> Ints:
+    """(k,) the leaves to keep, but for those that are `left_over`."""
+    return np.flatnonzero(keep & ~left_over(nodes))
+
+
+def words_in(nodes: NodeTable, leaves: Ints) -> int:
+    """Number of the words of some leaves."""
+    return int(nodes.words[leaves].sum())
+
+
+def left_over(nodes: NodeTable) -> Bools:
+    """(m,) whether a leaf is alone on its line and has only marks."""
+    begins = nodes.gap >= LINE
+    alone: Bools = begins & (nodes.words == 0)
+    alone[:-1] &= begins[1:]
+    for leaf in np.flatnonzero(alone).tolist():
+        alone[leaf] = leaf not in nodes.spaces and not nodes.strings[leaf].strip(LEFT_OVER)
+    return alone
+
+
+def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
+    """Those of some leaves, in ascending order, with which an item of a list begins."""
+    items = np.flatnonzero(nodes.tag == _ITEMS)
+    first = np.searchsorted(leaves, nodes.first_leaf[items])
+    shown = first < np.searchsorted(leaves, nodes.last_leaf[items])
+    return frozenset(leaves[first[shown]].tolist())
+
+
+def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
+    """Text of some leaves, in time that depends on their number and not on the size of the page.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    items : leaves that get a hyphen, because an item begins with them
+    """
+    pieces: list[str] = []
+    for leaf, gap, white in _runs(nodes, leaves):
+        if not pieces:
+            pieces.append(white.rpartition("\n")[2])
+        elif gap <= SPACE:
+            pieces.append(white or _SEPARATORS[gap])
+        else:  # of the white space at the start of a `pre`, only the indentation of its first line
+            pieces += _SEPARATORS[gap], white if gap == LINE else white.rpartition("\n")[2]
+        if leaf in items:
+            pieces.append("- ")
+        pieces.append(nodes.strings[leaf])
+    return "".join(pieces)
+
+
+def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
+    """The links that lead to a page and belong to some leaves, its first run of text or the next one.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    of_leaf: dict[int, list[int]] = {}
+    for number, (row, key) in enumerate(zip(nodes.links.row.tolist(), nodes.links.key.tolist(), strict=True)):
+        if key:
+            of_leaf.setdefault(min(nodes.first_leaf.item(row), len(nodes.leaves) - 1), []).append(number)
+    return [number for leaf in leaves.tolist() for number in of_leaf.get(leaf, ())]
+
+
+def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
+    """The text of some links, with its white space folded."""
+    rows = [nodes.links.row.item(number) for number in links]
+    return [" ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split()) for row in rows]
+
+
+def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
+    """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    return [nodes.xpath(row) for row in roots(nodes, leaves)]
+
+
+def naming(nodes: NodeTable, rows: Sequence[int], titles: Sequence[Sequence[str]]) -> list[int]:
+    """Those of some headings that are of the first level, begin with a word of a title, or have its first word."""
+    known, first = {word for title in titles for word in title}, {title[0] for title in titles}
+    found = []
+    for row in rows:
+        words = _words(heading_text(nodes, row))
+        if nodes.tag.item(row) == _FIRST_LEVEL or (words and (words[0] in known or not first.isdisjoint(words))):
+            found.append(row)
+    return found
+
+
+def heading_text(nodes: NodeTable, row: int) -> str:
+    """Text of a heading without the marks of permalinks; "" if it is too long."""
+    leaves = nodes.leaves_of(row)
+    if leaves.stop - leaves.start > _LONGEST or sum(nodes.words[leaves].tolist()) > _LONGEST:
+        return ""
+    pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
+    text = "".join([" " + string if gap else string for gap, string in pieces])
+    return " ".join(text.strip(_MARKS).split())
+
+
+def content_of(nodes: NodeTable, keep: Bools) -> str:
+    """The words of the leaves to keep, in document order, separated by single spaces; no Markdown is added.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.page.page import Page
+    >>> nodes = Page.parse(b"<ol><li>On<b>e</b> item<li>Two</ol>", "http://a/").nodes
+    >>> content_of(nodes, np.ones(4, np.bool_))
+    'One item Two'
+    """
+    leaves = np.flatnonzero(keep)
+    apart = (nodes.gap[leaves] >= SPACE) | (np.diff(leaves, prepend=-2) > 1)
+    pieces: list[str] = []
+    for leaf, gap in zip(leaves.tolist(), apart.tolist(), strict=True):
+        pieces += (" " if gap or nodes.spaces.get(leaf) else ""), nodes.strings[leaf]
+    return " ".join("".join(pieces).split())
+
+
+def visible_words(text: str) -> str:
+    """A text in composed form without white space, invisible characters, and punctuation that stands alone."""
+    visible = _INVISIBLE.sub("", normalised("NFC", text))
+    return "".join(word for word in visible.split() if word.strip(_PUNCTUATION))
