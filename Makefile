@@ -1,4 +1,4 @@
-# make demo   crawl the bundled site, or URL=https://..., and show one line of the feed
+# make demo   crawl the bundled site, or URL=https://..., and show a page before and after
 # make test   check style and types, and run the tests
 # make quick  check style and types, and run the tests that need no crawl, service or browser
 # make clean  remove the files that building and running leave behind; make distclean also removes .venv
@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 FEED := out/demo.jsonl
 CORE := setup.py $(wildcard scrapy_pagelets/core/*.pyx scrapy_pagelets/core/*.pxd scrapy_pagelets/core/*.hpp)
 URL ?=
-export FEED URL
+export URL
 
 .PHONY: demo test quick compiler chromium java postgresql redis clean distclean
 
@@ -54,40 +54,15 @@ $(VENV)/.installed-dev: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@$(PIP) install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
-define SHOW_FEED
-import json, os, pathlib
-
-from scrapy_pagelets.base.characters import visible
-
-feed = pathlib.Path(os.environ["FEED"])
-lines = feed.read_text(encoding="utf-8").strip("\n").split("\n") if feed.exists() else []
-if not any(lines):
-    raise SystemExit("No page was written. The log above says why: a wrong URL, a host that does not answer, or robots.txt?")
-
-def shortened(value, limit=160):
-    if isinstance(value, str):
-        return value if len(value) <= limit else value[:limit] + " ..."
-    if isinstance(value, list):
-        return [shortened(part, 80) for part in value[:1]] + (["... %d more" % (len(value) - 1)] if value[1:] else [])
-    if isinstance(value, dict):
-        return {key: shortened(part, 80) for key, part in value.items()}
-    return value
-
-line = max(map(json.loads, lines[:50]), key=lambda line: len(line.get("text") or ""))
-print("\nOne line of the feed, shortened:")
-print("\n".join(map(visible, json.dumps(shortened(line), indent=1, ensure_ascii=False).split("\n"))))
-print("\n%d pages written, one line each: %s" % (len(lines), feed.resolve()))
-endef
-export SHOW_FEED
-
 demo: $(VENV)/.installed
-	@mkdir -p $(dir $(FEED)); rm -f $(FEED)
+	@mkdir -p $(dir $(FEED))
 	@if [ -n "$$URL" ]; then \
-		$(BIN)/scrapy crawl site -a url="$$URL" -O $(FEED) -s LOG_LEVEL=INFO; \
+		echo "Crawling 60 pages of $$URL at the pace that the site allows: a minute or two."; \
+		$(BIN)/pagelets crawl "$$URL" --pages 60 -o $(FEED) --log $(FEED:.jsonl=.log); \
 	else \
-		$(BIN)/python tests/server.py tests/site -- $(BIN)/scrapy crawl site -a 'url={url}index.html' -O $(FEED) -s LOG_LEVEL=INFO; \
+		echo "Crawling a bundled site of 35 pages on loopback: about ten seconds."; \
+		$(BIN)/python tests/server.py tests/site -- $(BIN)/pagelets crawl '{url}index.html' -o $(FEED) --log $(FEED:.jsonl=.log); \
 	fi
-	@$(BIN)/python -c "$$SHOW_FEED"
 
 # The core is compiled; by the tests once more, with the sanitizers of GCC.
 define COMPILES

@@ -148,7 +148,8 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
         f"{counted(counts.cleaned, 'page')} cleaned: {counted(counts.words - counts.template, 'word')} kept, "
         f"{counts.template:,} ({counts.share}) stripped as template"
     )
-    yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
+    if counts.duplicates or counts.empty:
+        yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
     if session.config.changed == ONLY:
         names = ("recrawl/left_out", "recrawl/not_modified")
         loaded, not_sent = (0 if session.stats is None else session.stats.get_value(f"pagelets/{n}", 0) for n in names)
@@ -158,10 +159,10 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
     yield f"written: {written or 'nothing'}"
     if name := next((name for name in feeds if name.endswith(_READABLE)), None):
         quoted = shlex.quote(name)
-        yield f"to see what was stripped: scrapy pagelets report {quoted}"
+        yield f"to see what was stripped: pagelets report {quoted}"
         # Playwright draws the picture; it is not part of a base install.
         without = "" if find_spec("playwright") else " --no-picture"
-        yield f"to see it on a page, and why: scrapy pagelets view {quoted} --page URL{without}"
+        yield f"to see it on a page, and why: pagelets view {quoted} --page URL{without}"
     for stat, sentence in session.progress.warnings.items():
         number = session.stats.get_value(f"pagelets/{stat}", 1) if session.stats is not None else 1
         yield f"warned of {stat}, {counted(number, 'time')}: {sentence}"

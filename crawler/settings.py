@@ -1,7 +1,7 @@
 """Settings of the project in which ``scrapy crawl site`` and ``scrapy crawl archive`` run."""
 
 BOT_NAME = "scrapy-pagelets"
-USER_AGENT = "scrapy-pagelets (+https://pypi.org/project/scrapy-pagelets/)"
+USER_AGENT = "scrapy-pagelets (+https://github.com/scrapy-pagelets/scrapy-pagelets)"
 SPIDER_MODULES = ["scrapy_pagelets.crawler.spiders"]
 ADDONS = {"scrapy_pagelets.Addon": 500}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +22,7 @@ from scrapy.utils.misc import load_object
 from scrapy_pagelets.links.relevance import Distiller, Link, PageScores, Topic, examples, score
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.session.config import focused
-from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.page_context import PageContext, context_of
 from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
 from scrapy_pagelets.session.threads import in_thread
@@ -87,6 +88,8 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         """The topic of the crawl, None if the settings give none that can be used."""
         if not focused(self.crawler.settings):
             return None
+        if find_spec("sklearn") is None:
+            abort_crawl(self.crawler, "PAGELETS_TOPIC needs scikit-learn: pip install 'scrapy-pagelets[topic]'")
         texts = [self.session.config.topic]
         for name in self.session.config.topic_pages:
             try:

@@ -7,26 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_pagelets.crawler.addon import Addon
-    from scrapy_pagelets.decision.site import Site
     from scrapy_pagelets.document.markdown import markdown
+    from scrapy_pagelets.feed.cleaning import CleanPage, clean
+    from scrapy_pagelets.feed.cleaning import LearntSite as Site
     from scrapy_pagelets.feed.pagelet import Pagelet, segment
     from scrapy_pagelets.page.page import Page
 
-__all__ = ["Addon", "Page", "Pagelet", "Site", "markdown", "segment"]
+__all__ = ["Addon", "CleanPage", "Page", "Pagelet", "Site", "clean", "markdown", "segment"]
 __version__ = "0.1.0"
 
 # Scrapy imports this package whenever it starts, to find the command, so the names below are imported on first use.
 _MODULES = {
-    "Addon": "scrapy_pagelets.crawler.addon",
-    "Page": "scrapy_pagelets.page.page",
-    "Pagelet": "scrapy_pagelets.feed.pagelet",
-    "Site": "scrapy_pagelets.decision.site",
-    "markdown": "scrapy_pagelets.document.markdown",
-    "segment": "scrapy_pagelets.feed.pagelet",
+    "Addon": ("scrapy_pagelets.crawler.addon", "Addon"),
+    "CleanPage": ("scrapy_pagelets.feed.cleaning", "CleanPage"),
+    "Page": ("scrapy_pagelets.page.page", "Page"),
+    "Pagelet": ("scrapy_pagelets.feed.pagelet", "Pagelet"),
+    "Site": ("scrapy_pagelets.feed.cleaning", "LearntSite"),
+    "clean": ("scrapy_pagelets.feed.cleaning", "clean"),
+    "markdown": ("scrapy_pagelets.document.markdown", "markdown"),
+    "segment": ("scrapy_pagelets.feed.pagelet", "segment"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    module, attribute = _MODULES[name]
+    return getattr(import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets chunks``: one line of JSON for each chunk of a feed."""
+"""The command ``pagelets chunks``: one line of JSON for each chunk of a feed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from scrapy_pagelets.crawler.commands.terminal import warn, write
 from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.feed.feed_schema import FEED
 
+EXAMPLES: Final = (
+    "pagelets crawl https://example.com/ -s PAGELETS_CHUNKS=200 -o pages.jsonl",
+    "pagelets chunks pages.jsonl -o chunks.jsonl",
+    "pagelets chunks pages.jsonl --no-duplicates | head -3",
+)
 #: What a chunk does not say of its page.
 _LEFT_OUT: Final = ("text", "markdown", "html", "sketch", "content_hash")
 #: What it says: the fields of the feed that are a string.

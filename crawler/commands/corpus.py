@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets corpus``: clean a corpus of archived pages, on this machine or on a Spark cluster."""
+"""The command ``pagelets corpus``: clean a corpus of archived pages, on this machine or on a Spark cluster."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.corpus.job import Report
 
+EXAMPLES: Final = (
+    "pagelets corpus crawl.warc.gz tables/",
+    "pagelets corpus mirror/ tables/ --workers 1 -s PAGELETS_CHUNKS=200",
+)
 #: Engine -> what it needs, and the extra that installs it.
 _ENGINES: Final = {"duckdb": (("duckdb", "pyarrow"), "corpus"), "spark": (("pyspark", "pyarrow"), "spark")}
 

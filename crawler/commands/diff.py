@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets diff``: which pages two crawls have in common, and what has changed on them."""
+"""The command ``pagelets diff``: which pages two crawls have in common, and what has changed on them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from scrapy_pagelets.page.urls import key
 if TYPE_CHECKING:
     from scrapy_pagelets.recrawl.version_store import Change
 
+EXAMPLES: Final = (
+    "pagelets diff last-week.jsonl pages.jsonl",
+    "pagelets diff last-week.jsonl pages.jsonl --changes 0",
+)
 #: Exit codes, as those of ``diff``.
 _DIFFERENT, _TROUBLE = 1, 2
 #: Changes of a page that are shown unless an option says otherwise.

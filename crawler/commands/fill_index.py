@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets index``: write a feed to a search index."""
+"""The command ``pagelets index``: write a feed to a search index."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from scrapy_pagelets.feed.feed_reader import Feed, pagelets_of_line
 from scrapy_pagelets.index.interface import IndexedPage, now, page_of, shown
 from scrapy_pagelets.index.targets import kind_of, open_index
 
+EXAMPLES: Final = (
+    "pagelets index pages.jsonl pages.sqlite",
+    "pagelets index pages.jsonl pages.sqlite --purge",
+)
 #: Number of pages to write at once.
 _BATCH: Final = 64
 _COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")

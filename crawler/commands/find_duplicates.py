@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets duplicates``: groups of near-duplicates in a feed, copied blocks, copied hosts."""
+"""The command ``pagelets duplicates``: groups of near-duplicates in a feed, copied blocks, copied hosts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from scrapy_pagelets.feed.feed_reader import Feed, content_text
 from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
 
+EXAMPLES: Final = (
+    "pagelets duplicates pages.jsonl",
+    "pagelets duplicates pages.jsonl --pagelets",
+)
 _DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
 #: Texts of blocks are cut to this length.

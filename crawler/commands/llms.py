@@ -1,14 +1,21 @@
-"""The command ``scrapy pagelets llms``: llms.txt and llms-full.txt of a feed."""
+"""The command ``pagelets llms``: llms.txt and llms-full.txt of a feed."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed
+
+EXAMPLES: Final = (
+    "pagelets crawl https://example.com/ -s PAGELETS_FORMATS=text,markdown -o pages.jsonl",
+    "pagelets llms pages.jsonl",
+    "pagelets llms pages.jsonl -o site/",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

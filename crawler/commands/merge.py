@@ -1,14 +1,20 @@
-"""The command ``scrapy pagelets merge``: one feed out of the parts of a shared crawl."""
+"""The command ``pagelets merge``: one feed out of the parts of a shared crawl."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.shared.merging import merge
+
+EXAMPLES: Final = (
+    "pagelets merge part-1.jsonl part-2.jsonl -o pages.jsonl",
+    "pagelets merge part-*.jsonl -o pages.jsonl --field url",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

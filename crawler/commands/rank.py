@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets rank``: authorities and hubs for a query, PageRank, and related pages of a feed."""
+"""The command ``pagelets rank``: authorities and hubs for a query, PageRank, and related pages of a feed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from scrapy_pagelets.base.arrays import Floats, Ints
     from scrapy_pagelets.links.link_tables import Tables
 
+EXAMPLES: Final = (
+    "pagelets crawl https://example.com/ -s PAGELETS_EXPORT=all -o all.jsonl",
+    "pagelets rank all.jsonl --pagerank",
+    'pagelets rank all.jsonl --query "install"',
+)
 #: Lower scores are not shown.
 _LEAST: Final = 0.0005
 _TITLE: Final = 60

@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets report``: what was stripped, per site and template, and which pages are doubtful."""
+"""The command ``pagelets report``: what was stripped, per site and template, and which pages are doubtful."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from scrapy_pagelets.feed.feed_reader import Feed
 if TYPE_CHECKING:
     from scrapy_pagelets.report.summary import Summary, Totals
 
+EXAMPLES: Final = (
+    "pagelets report pages.jsonl",
+    "pagelets report pages.jsonl --html report.html",
+)
 _COLUMNS: Final = ("template", "pagelets", "text", "near_duplicate_of")
 #: Doubtful pages, and texts that were stripped, in the terminal.
 _SHOWN: Final = 5

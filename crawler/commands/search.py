@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets search``: search an index for pages and their best pagelets."""
+"""The command ``pagelets search``: search an index for pages and their best pagelets."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from scrapy_pagelets.crawler.commands.terminal import warn, write
 if TYPE_CHECKING:
     from scrapy_pagelets.retrieval.collection import StoredCollection, StoredMatches
 
+EXAMPLES: Final = (
+    'pagelets search pages.sqlite "install"',
+    'pagelets search pages.sqlite "install" --feedback segments --top 3',
+)
 #: Length of the passage of a pagelet that is shown, in runs without white space.
 _PASSAGE: Final = 40
 _BOLD: Final = ("\033[1m", "\033[0m")

@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets template``: the template of a site as HTML, from a store, a crawl or a feed."""
+"""The command ``pagelets template``: the template of a site as HTML, from a store, a crawl or a feed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ from scrapy.utils.project import get_project_settings
 
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.addon import Addon
-from scrapy_pagelets.crawler.commands.terminal import show, warn, write
+from scrapy_pagelets.crawler.commands.terminal import show, tell, warn, write
 from scrapy_pagelets.feed.feed_reader import CONTENT, Feed, Line
 
+EXAMPLES: Final = (
+    "pagelets template https://example.com/ > template.html",
+    "pagelets template all.jsonl --out templates/",
+)
+USES_SETTINGS: Final = True
 _WEB: Final = ("http://", "https://")
 _SQLITE: Final = b"SQLite format 3\0"
 #: Settings of this project.
@@ -192,6 +197,7 @@ def _of_url(url: str) -> Iterator[_Class]:
     from scrapy_pagelets.sites.site_store import FILES, read_sites
 
     with TemporaryDirectory(prefix="pagelets-") as folder:
+        tell(f"loading {url} and pages of its menu")
         problem = _crawl(url, folder)
         sites = [site for path in Path(folder).glob(FILES) for _, site in read_sites(path)]
     if not any(site.classes for site in sites):

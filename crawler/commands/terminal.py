@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from shutil import get_terminal_size
-from typing import Final, TextIO
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Final, TextIO
 
 from scrapy_pagelets.base.characters import visible
 
-#: Exit code of a command whose output was closed, as in shells: 128 plus the number of SIGPIPE.
+if TYPE_CHECKING:
+    from rich.live import Live
+
+#: Exit codes of a command whose output was closed, and of one that Ctrl-C has ended, as in shells: 128 plus the number
+#: of the signal.
 CLOSED: Final = 141
+INTERRUPTED: Final = 130
+#: Seconds after which a command tells that it works.
+_PATIENCE: Final = 2.0
 
 
 class OutputClosed(Exception):
-    """Raised when the reader of the output is gone (``... | head``); `PageletsCommand` then ends silently."""
+    """Raised when the reader of the output is gone (``... | head``); `run_command` then ends silently."""
 
 
 def show(line: str) -> None:
@@ -32,6 +42,8 @@ def write(line: str, stream: TextIO | None = None) -> None:
     stream = stream or sys.stdout
     if stream is None:  # closed by the shell
         return
+    if stream.isatty():
+        _line.end()
     encoding = stream.encoding or "utf-8"
     try:
         print(line.encode(encoding, "backslashreplace").decode(encoding), file=stream)
@@ -41,6 +53,8 @@ def write(line: str, stream: TextIO | None = None) -> None:
 
 def terminal_width() -> int | None:
     """Characters that fit into a line of the terminal; None if the output is none."""
+    from shutil import get_terminal_size  # which loads all its compressions
+
     return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
@@ -59,3 +73,69 @@ def _closed(stream: TextIO) -> OutputClosed:
     os.dup2(devnull, stream.fileno())
     os.close(devnull)
     return OutputClosed()
+
+
+class _WorkingLine:
+    """A line on the terminal's standard error, which says what a command does until it prints something."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._timer: Timer | None = None
+        self._live: Live | None = None
+        self._about, self._since = "", 0.0
+
+    def begin(self, about: str) -> None:
+        """Show the line if the command takes long."""
+        self._about, self._since = about, time.monotonic()
+        self._timer = Timer(_PATIENCE, self._show)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def tell(self, about: str) -> None:
+        """Say what is being done now."""
+        self._about = about
+
+    def end(self) -> None:
+        """Remove the line."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._live is not None:
+                self._live.stop()
+            self._timer = self._live = None
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        console = Console(file=sys.stderr)
+        with self._lock:
+            if self._timer is None or console.is_dumb_terminal:
+                return
+            self._live = Live(
+                console=console, transient=True, redirect_stdout=False, redirect_stderr=False,
+                get_renderable=lambda: Text(f"{self._about} · {time.monotonic() - self._since:.0f} s", style="dim"),
+            )  # fmt: skip
+            self._live.start()
+
+
+_line: Final = _WorkingLine()
+
+
+@contextmanager
+def working(about: str) -> Iterator[None]:
+    """While it is entered, a terminal shows what is being done, if that takes long."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    _line.begin(about)
+    try:
+        yield
+    finally:
+        _line.end()
+
+
+def tell(about: str) -> None:
+    """Say on the working line, if there is one, what is being done."""
+    _line.tell(visible(about))

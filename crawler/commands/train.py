@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets train``: train a model on archives, or the weights of a segmenter on divided pages."""
+"""The command ``pagelets train``: train a model on archives, or the weights of a segmenter on divided pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import flush, show
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from scrapy_pagelets.rendering.browser import RenderError
     from scrapy_pagelets.training.labels import Example
 
+EXAMPLES: Final = (
+    "pagelets train crawl.warc.gz --out model.npz",
+    "pagelets train --segments pages/ --gold blocks.jsonl --out segmenter.npz",
+)
 #: Time limit for rendering a page, in seconds.
 _TIMEOUT = 600.0
 

@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets view``: a page with its pagelets, what is stripped, and why, as one HTML file."""
+"""The command ``pagelets view``: a page with its pagelets, what is stripped, and why, as one HTML file."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
 
+EXAMPLES: Final = (
+    "pagelets view page.html --no-picture --out page-view.html",
+    "pagelets view pages.jsonl --page https://example.com/ --no-picture",
+)
+USES_SETTINGS: Final = True
 _TIMEOUT: Final = 60.0
 #: Largest height of a picture of a page, in pixels.
 _MAX_HEIGHT: Final = 16_000
@@ -151,7 +156,10 @@ async def _load(
 
     if options.no_picture:
         if source.html is None and source.line is None:
-            raise ValueError("--no-picture needs a file or a feed: save the page first")
+            raise ValueError(
+                f"--no-picture loads no page: save it first (curl -L -o page.html {source.url}), "
+                "or name the feed of a crawl with --page URL"
+            )
         return None if source.html is None else Page.from_root(parse(source.html), source.url), None, []
     try:
         page, picture = await _rendered(source, config, scripts=not options.no_scripts)

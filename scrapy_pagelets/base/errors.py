@@ -16,4 +16,4 @@ class QueryError(PageletsError, ValueError):
 
 
 class CommandError(PageletsError):
-    """Raised by a command that cannot do what is asked; `PageletsCommand` prints the message and exits with code 1."""
+    """Raised by a command that cannot do what is asked; `run_command` prints the message and exits with code 1."""

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
 import numpy as np
-from charset_normalizer import from_bytes
 from lxml import etree
 from w3lib import encoding
 
@@ -401,6 +400,8 @@ def _detect(body: bytes) -> str:
     foreign = sample.translate(None, _ASCII)
     if len(foreign) < 12 or len(set(foreign)) < 5:  # quotes, dashes, a copyright sign, a name
         return _WESTERN
+    from charset_normalizer import from_bytes  # most pages declare their charset
+
     matches = from_bytes(sample, cp_isolation=_DETECTED)
     best = matches.best()
     if best is None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-import tldextract
-from w3lib.url import canonicalize_url, url_query_cleaner
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import cached
@@ -18,6 +17,9 @@ from scrapy_pagelets.core.urls import absolute as absolute
 from scrapy_pagelets.core.urls import pages_of_host as pages_of_host
 from scrapy_pagelets.core.urls import targets_of as targets_of
 from scrapy_pagelets.core.urls import written_addresses as written_addresses
+
+if TYPE_CHECKING:
+    import tldextract
 
 # Parameters that campaigns and sessions add to a link without changing the page behind it.
 _TRACKING: Final = (
@@ -54,7 +56,6 @@ _NOT_A_PAGE: Final = re.compile(
 _AMBIGUOUS: Final = re.compile(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
 _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
-_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 #: A link of an HTTP header with its parameters, and one of these.
 _LINK: Final = re.compile(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")
 _PARAMETER: Final = re.compile(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")
@@ -97,6 +98,9 @@ def _query(query: str) -> str:
     if _PLAIN_QUERY.fullmatch(query):  # the same as w3lib, in a tenth of the time
         pairs = (pair.partition("=") for pair in query.split("&") if pair)
         return "&".join(f"{name}={value}" for name, _, value in sorted(pairs) if name not in _TRACKING)
+    # Imported where it is used: it loads HTTP and TLS, which the start of the command `clean` would wait for.
+    from w3lib.url import canonicalize_url, url_query_cleaner
+
     cleaned = url_query_cleaner(f"http://h/?{query}", _TRACKING, remove=True, unique=False)
     return urlsplit(canonicalize_url(cleaned)).query
 
@@ -118,6 +122,8 @@ def _encoded(name: str) -> str:
 
 def _path(path: str) -> str:
     if not _PLAIN_PATH.fullmatch(path):
+        from w3lib.url import canonicalize_url
+
         path = urlsplit(canonicalize_url("http://h" + _SESSION.sub("", path).replace("?", "%3F"))).path
         if "/." in path:
             path = _without_dot_segments(path)
@@ -307,7 +313,15 @@ def site_of(url: str) -> str:
     ('example.co.uk', 'a.github.io', '127.0.0.1:8000')
     """
     host = host_of(url)
-    return _suffixes.extract_str(host).top_domain_under_public_suffix or host
+    return _suffixes().extract_str(host).top_domain_under_public_suffix or host
+
+
+@cache
+def _suffixes() -> tldextract.TLDExtract:
+    """The public suffixes; a page by itself needs none of them, and they take as long to import as NumPy."""
+    import tldextract
+
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 @cached

@@ -41,13 +41,12 @@ def test_a_crawl_says_what_it_holds_back_and_what_came_out(tmp_path):
     assert max(held) <= len(done.lines)
     feed = tmp_path / "feed.jsonl"
     words, template = done.stat("words"), done.stat("words/template")
-    assert lines[-5:] == [
+    assert lines[-4:] == [
         f"{len(done.lines)} pages cleaned: {words - template:,} words kept, {template:,} ({template / words:.0%}) "
         "stripped as template",
-        "0 near-duplicates; nothing is left of 0 pages",
         f"written: {feed} ({len(done.lines)} items)",
-        f"to see what was stripped: scrapy pagelets report {feed}",
-        f"to see it on a page, and why: scrapy pagelets view {feed} --page URL",
+        f"to see what was stripped: pagelets report {feed}",
+        f"to see it on a page, and why: pagelets view {feed} --page URL",
     ]
 
 
@@ -60,7 +59,7 @@ def test_the_closing_hint_can_be_followed_in_a_base_install(tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "playwright", None)
     [hint] = [line for line in closing_lines(session) if "pagelets view" in line]
     asyncio.run(session.spider_closed())
-    assert hint.endswith(f"scrapy pagelets view {feed} --page URL --no-picture")
+    assert hint.endswith(f"pagelets view {feed} --page URL --no-picture")
     parser = ArgumentParser()
     view.add_arguments(parser)
     given = hint.partition("pagelets view ")[2].replace("URL", "http://h/").split()

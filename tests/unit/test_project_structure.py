@@ -33,7 +33,8 @@ EXCEPTIONS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pag
 PUBLIC = {"_asdict", "_c_node", "_doc", "_fields", "_make", "_replace"}
 #: Where a crawl or a command begins.
 ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.crawler.settings",
-           "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site_spider",
+           "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.console",
+           "scrapy_pagelets.crawler.spiders.site_spider",
            "scrapy_pagelets.crawler.spiders.archive", "scrapy_pagelets.crawler.monitors")  # fmt: skip
 
 

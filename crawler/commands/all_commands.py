@@ -1,0 +1,112 @@
+"""The list of all commands, and how one is called. A new command is a row of `_COMMANDS` and its module."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Final, NoReturn
+
+from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.crawler.commands.terminal import CLOSED, INTERRUPTED, OutputClosed, flush, warn, working
+
+#: Command -> its description, and its module, which has ``EXAMPLES``, ``add_arguments(parser)`` and ``run(options)``.
+#: Only the module of the command that is called is imported, and imports heavy libraries in ``run``. A module that
+#: reads settings (``options.settings``) says so with ``USES_SETTINGS = True`` and gets the option ``-s``.
+_COMMANDS: Final = {
+    "crawl": ("crawl a site and write its clean pages to a feed", "scrapy_pagelets.crawler.commands.crawl"),
+    "clean": ("clean a page, or all pages of a folder or an archive", "scrapy_pagelets.crawler.commands.clean"),
+    "report": ("show how much was stripped, per site and template", "scrapy_pagelets.crawler.commands.report"),
+    "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
+    "search": (
+        "search an index, with or without feedback from the best pagelets",
+        "scrapy_pagelets.crawler.commands.search",
+    ),
+    "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.fill_index"),
+    "chunks": ("write the chunks of a feed, one line of JSON each", "scrapy_pagelets.crawler.commands.chunks"),
+    "diff": (
+        "show which pages are new, gone or changed since an earlier crawl",
+        "scrapy_pagelets.crawler.commands.diff",
+    ),
+    "duplicates": (
+        "show near-duplicate pages, copied blocks and copied sites",
+        "scrapy_pagelets.crawler.commands.find_duplicates",
+    ),
+    "rank": (
+        "rank the pages of a crawl by their links, or show related pages",
+        "scrapy_pagelets.crawler.commands.rank",
+    ),
+    "template": (
+        "write the template of a site as HTML, with slots where content stands",
+        "scrapy_pagelets.crawler.commands.template",
+    ),
+    "train": ("train a model on archives, with or without labels by people", "scrapy_pagelets.crawler.commands.train"),
+    "llms": ("write llms.txt and llms-full.txt of a feed", "scrapy_pagelets.crawler.commands.llms"),
+    "mcp": ("serve an index to language models, by the Model Context Protocol", "scrapy_pagelets.crawler.commands.mcp"),
+    "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
+    "corpus": ("clean a corpus of WARC or Parquet files", "scrapy_pagelets.crawler.commands.corpus"),
+}
+#: Library that a command may need -> its name, and the extra that installs it.
+_EXTRAS: Final = {"sklearn": ("scikit-learn", "topic")}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end with code 2."""
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help has examples\n")
+
+
+def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | None = None) -> None:
+    """Add the commands to a parser.
+
+    Parameters
+    ----------
+    script : what a user calls, ``pagelets`` or ``scrapy pagelets``
+    wanted : the one command whose arguments are needed; all if None
+    """
+    commands = parser.add_subparsers(
+        title="commands", prog=script, metavar="COMMAND", dest="command", parser_class=Parser
+    )
+    for name, (about, module) in _COMMANDS.items():
+        sub = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+        sub.set_defaults(module=module, script=script)
+        if wanted in (None, name):
+            _describe(sub, import_module(module), script)
+
+
+def _describe(parser: argparse.ArgumentParser, module: ModuleType, script: str) -> None:
+    """Add arguments and examples."""
+    module.add_arguments(parser)
+    if getattr(module, "USES_SETTINGS", False):
+        parser.add_argument(
+            "-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help="set a setting (repeatable)"
+        )
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    examples = (f"  {example.replace('pagelets', script, 1)}" for example in module.EXAMPLES)
+    parser.epilog = "\n".join(("examples:", *examples))
+
+
+def run_command(run: Callable[[argparse.Namespace], int | None], options: argparse.Namespace) -> int:
+    """Run a command and return its exit code; 1, after printing the message, if it raises a `PageletsError`."""
+    try:
+        with working(getattr(options, "command", "")):
+            code = run(options)
+            flush()
+    except PageletsError as error:
+        warn(error)
+        return 1
+    except ModuleNotFoundError as error:
+        if (library := (error.name or "").partition(".")[0]) not in _EXTRAS:
+            raise
+        name, extra = _EXTRAS[library]
+        warn(f"this needs {name}: pip install 'scrapy-pagelets[{extra}]'")
+        return 1
+    except OutputClosed:
+        return CLOSED
+    except KeyboardInterrupt:
+        warn("interrupted")
+        return INTERRUPTED
+    return code or 0

@@ -1,0 +1,161 @@
+"""Run one of our spiders in this process, outside of any Scrapy project as well, and tell what came out."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import shlex
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import Any, Final
+
+from scrapy import Spider, signals
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.settings import Settings
+from scrapy.utils.conf import build_component_list
+from scrapy.utils.misc import load_object
+
+from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.base.errors import CommandError
+from scrapy_pagelets.crawler import settings as own
+from scrapy_pagelets.crawler.addon import Addon
+from scrapy_pagelets.crawler.commands.before_after import Shown, lines, shown_of
+from scrapy_pagelets.crawler.commands.outputs import STDOUT
+from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, show, warn, write
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import context_of
+
+#: Suffix of a feed -> its format.
+_FORMATS: Final = {".jsonl": "jsonlines", ".jl": "jsonlines", ".parquet": "parquet", ".json": "json", ".csv": "csv"}
+#: Pages of which the one is chosen that is shown before and after.
+_CANDIDATES: Final = 40
+_WIDTH: Final = 100
+
+
+def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -> int:
+    """Run a spider, print what came out, and return the exit code."""
+    settings = _settings(options)
+    process = AsyncCrawlerProcess(settings)
+    _log_warnings(options.log)
+    crawler = process.create_crawler(spider)
+    sample = _Sample(crawler)
+    began = time.monotonic()
+    process.crawl(crawler, **arguments)
+    process.start()
+    seconds = time.monotonic() - began
+    assert crawler.stats is not None
+    reason = crawler.stats.get_value("finish_reason")
+    pages = crawler.stats.get_value("pagelets/pages/cleaned", 0)
+    if pages and not process.bootstrap_failed:
+        _summary(crawler, options, sample.best, pages, seconds)
+    elif not process.bootstrap_failed:
+        raise CommandError("no page was written: the address has no HTML page, or robots.txt forbids it")
+    if reason == "shutdown":
+        warn("interrupted: the feed has the pages until then")
+        return INTERRUPTED
+    return int(process.bootstrap_failed)
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    """The settings of the project around, if it has the add-on, else those of this package; one feed; a short log."""
+    settings: Settings = options.settings
+    if Addon not in map(load_object, build_component_list(settings["ADDONS"])):
+        given = {name: settings[name] for name in _named(options)}
+        settings = Settings()
+        settings.setmodule(own, "project")
+        settings.setdict(given, "cmdline")
+    if options.out == STDOUT:
+        feed, form = "stdout:", "jsonlines"
+    else:
+        feed, form = _feed(options.out)
+    settings.set("FEEDS", {feed: {"format": form, "overwrite": options.out != STDOUT}}, "cmdline")
+    exporters = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
+    settings.set("FEED_EXPORTERS", exporters | settings.getdict("FEED_EXPORTERS"), "cmdline")
+    settings.set("LOG_ENABLED", bool(options.log), "cmdline")
+    settings.set("LOG_FILE", options.log, "cmdline")
+    settings.set("LOG_FILE_APPEND", False, "cmdline")
+    return settings
+
+
+def _named(options: argparse.Namespace) -> list[str]:
+    """The settings of the command line: those of ``pagelets ... -s`` and of ``scrapy pagelets -s``."""
+    return [one.partition("=")[0] for one in (*options.given, *getattr(options, "set", ()))]
+
+
+def _feed(name: str) -> tuple[str, str]:
+    """The address of a feed and its format; a feed that cannot be written is refused before a page is loaded."""
+    path = Path(name).absolute()
+    form = _FORMATS.get(path.suffix.lower())
+    if form is None:
+        raise CommandError(f"-o is {name}: give a name that ends in {', '.join(_FORMATS)}, or - for standard output")
+    if path.is_dir():
+        raise CommandError(f"{name} cannot be written: it is a folder")
+    if not path.parent.is_dir():
+        raise CommandError(f"{name} cannot be written: there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise CommandError(f"{name} cannot be written: Permission denied")
+    return path.as_uri(), form
+
+
+def _log_warnings(name: str | None) -> None:
+    """Show warnings and errors on standard error, a line each, whether there is a log file or not."""
+    if sys.stderr is None:
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    logging.getLogger().addHandler(handler)
+    if name is None:
+        logging.getLogger().setLevel(logging.WARNING)
+
+
+class _Sample:
+    """The page of the first ones that shows best what is stripped."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.best: Shown | None = None
+        self._crawler = crawler
+        self._seen = 0
+        crawler.signals.connect(self.item_scraped, signals.item_scraped)
+
+    def item_scraped(self, item: Any, response: Any) -> None:
+        context = context_of(response, session_of(self._crawler)) if self._seen < _CANDIDATES else None
+        if context is None or context.failed:
+            return
+        self._seen += 1
+        with suppress(Exception):  # nothing that is only shown may end a crawl
+            page = shown_of(context.record)
+            if self.best is None or page.worth > self.best.worth:
+                self.best = page
+
+
+def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, pages: int, seconds: float) -> None:
+    """Tell what came out, on standard error if standard output is the feed."""
+    to_error = options.out == STDOUT
+    tell = warn if to_error else show
+    stream = sys.stderr if to_error else sys.stdout
+    if page is not None and not to_error:
+        write("One page before and after:")
+        width = get_terminal_size((_WIDTH, 24)).columns
+        for line in lines(page, width, ansi=stream is not None and stream.isatty()):
+            write(line)
+    assert crawler.stats is not None
+    counts = [crawler.stats.get_value(f"pagelets/{name}", 0) for name in ("words", "words/template")]
+    words, template = counts
+    share = f" ({template / words:.0%})" if words else ""
+    tell("")
+    tell(f"{counted(pages, 'page')} in {seconds:.0f} s, {pages / max(seconds, 0.1):.1f} a second")
+    tell(f"{counted(words - template, 'word')} kept, {template:,}{share} stripped as template")
+    if to_error:
+        return
+    feed = shlex.quote(options.out)
+    tell(f"feed: {Path(options.out).absolute()}" + (f"; log: {options.log}" if options.log else ""))
+    if Path(options.out).suffix.lower() in (".jsonl", ".jl", ".parquet"):
+        tell("next:")
+        script = options.script
+        for line in (f"report {feed}", f"index {feed} pages.sqlite", 'search pages.sqlite "WORDS"'):
+            tell(f"  {script} {line}")

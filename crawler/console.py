@@ -1,0 +1,101 @@
+"""The console script ``pagelets``: the commands, in any folder, without a Scrapy project."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from scrapy_pagelets import __version__
+from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.crawler.commands.all_commands import Parser, add_commands, run_command
+from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, warn
+
+if TYPE_CHECKING:
+    from scrapy.settings import Settings
+
+_SCRIPT: Final = "pagelets"
+_FIRST: Final = """\
+start here:
+  pagelets crawl https://example.com/ -o pages.jsonl
+  pagelets clean page.html
+
+pagelets COMMAND --help has examples of each command."""
+#: Variables that argcomplete, a shell's completion, sets.
+_COMPLETING, _LINE = "_ARGCOMPLETE", "COMP_LINE"
+
+
+class Options(argparse.Namespace):
+    """The options of a command."""
+
+    given: Sequence[str] = ()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of the Scrapy project around, Scrapy's defaults without one, and those of ``-s``."""
+        from scrapy.utils.project import get_project_settings
+
+        try:
+            settings = get_project_settings()
+        except ImportError as error:
+            raise ConfigError(f"the settings of the Scrapy project here cannot be read: {error}") from None
+        settings.setdict(given_settings(self.given), "cmdline")
+        return settings
+
+
+def given_settings(given: Sequence[str]) -> dict[str, str]:
+    """The settings of options ``-s NAME=VALUE``.
+
+    >>> given_settings(["PAGELETS_CHUNKS=200"])
+    {'PAGELETS_CHUNKS': '200'}
+    """
+    from scrapy_pagelets.session.config import unknown
+
+    pairs = [one.partition("=") for one in given]
+    for (name, equals, _), whole in zip(pairs, given, strict=True):
+        if not (name and equals):
+            raise ConfigError(f"-s {whole} has no value: write -s NAME=VALUE, such as -s PAGELETS_CHUNKS=200")
+    for sentence in unknown(name for name, _, _ in pairs):
+        raise ConfigError(sentence)
+    return {name: value for name, _, value in pairs}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    words = os.environ.get(_LINE, "").split()[1:] if _COMPLETING in os.environ else arguments
+    parser = _parser(words)
+    if _COMPLETING in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
+    options = parser.parse_args(arguments, Options())
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    try:
+        module = import_module(options.module)
+    except KeyboardInterrupt:
+        warn("interrupted")
+        return INTERRUPTED
+    return run_command(module.run, options)
+
+
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    parser = Parser(
+        _SCRIPT,
+        description="Turn a crawl into clean text: learn the templates of a site from its own pages, and strip them.",
+        epilog=_FIRST,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"scrapy-pagelets {__version__}")
+    add_commands(parser, _SCRIPT, next((word for word in words if not word.startswith("-")), ""))
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,350 @@
+"""The console script ``pagelets``: in any folder, without a project; its help, its examples and its errors."""
+
+import io
+import json
+import os
+import pty
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.crawler import console
+from scrapy_pagelets.crawler.commands import _COMMANDS
+from scrapy_pagelets.crawler.commands.before_after import Region, Shown, lines
+from tests.crawling import LIMIT, ROOT, menu_site, page, scrapy, words
+from tests.server import SiteServer
+
+CONSOLE = [sys.executable, "-m", "scrapy_pagelets.crawler.console"]
+#: Commands whose examples take long: that they can be read is tested here, what they do in tests of their own.
+SLOW = {"train", "corpus", "crawl", "template", "mcp"}
+FAST = ["-s", "AUTOTHROTTLE_ENABLED=0", "-s", "RETRY_TIMES=0"]
+
+
+def examples(name):
+    return import_module(_COMMANDS[name][1]).EXAMPLES
+
+
+def arguments_of(example):
+    """What a shell hands to the command, and the file that is its standard input."""
+    words = shlex.split(example)
+    source = words[words.index("<") + 1] if "<" in words else None
+    end = min((words.index(mark) for mark in ("|", ">", "<") if mark in words), default=len(words))
+    assert words[0] == "pagelets"
+    return words[1:end], source
+
+
+def pagelets(*arguments, cwd, **options):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
+    environment.pop("SCRAPY_SETTINGS_MODULE", None)
+    return subprocess.run(
+        [*CONSOLE, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=LIMIT, **options
+    )
+
+
+def linking(name):
+    """A paragraph with a link that no other page has."""
+    return f'<p>Whoever reads {words(name, 9)} should read <a href="/b">of {words("b", 2)}</a> as well</p>'
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder outside of any project with what the examples name, and what the crawl printed."""
+    folder = tmp_path_factory.mktemp("anywhere")
+    (folder / "page.html").write_text(page("alone", ["/", "/a"]), encoding="utf-8")
+    (folder / "mirror").mkdir()
+    for name in "abcd":
+        (folder / "mirror" / f"{name}.html").write_text(page(name, ["/", "/a"]), encoding="utf-8")
+    with SiteServer(routes=menu_site("home", *"abcdef", more=linking)) as server:
+        settings = ["-s", "PAGELETS_EXPORT=all", "-s", "PAGELETS_CHUNKS=50", *FAST]
+        done = pagelets("crawl", server.url(""), "-o", "all.jsonl", "--log", "all.log", *settings, cwd=folder)
+    for name in ("pages", "last-week", "part-1", "part-2"):
+        shutil.copy(folder / "all.jsonl", folder / f"{name}.jsonl")
+    return folder, done, server.url("")
+
+
+def test_a_crawl_outside_of_a_project_ends_with_what_came_out(site):
+    folder, done, _ = site
+    assert (done.returncode, done.stderr) == (0, "")
+    said = done.stdout
+    assert "One page before and after:" in said
+    assert "[-The slogan of the house" in said
+    assert re.search(r"^7 pages in \d+ s, [\d.]+ a second$", said, re.MULTILINE)
+    assert re.search(r"^\d+ words kept, \d+ \(\d+%\) stripped as template$", said, re.MULTILINE)
+    assert f"feed: {folder / 'all.jsonl'}; log: all.log" in said
+    assert len(said.splitlines()) < 24
+    assert "scrapy.core.engine" in (folder / "all.log").read_text(encoding="utf-8")
+    assert len((folder / "all.jsonl").read_text(encoding="utf-8").splitlines()) == 7
+
+
+def test_the_next_commands_that_a_crawl_names_work(site, monkeypatch, capsys):
+    folder, done, _ = site
+    monkeypatch.chdir(folder)
+    named = [line.strip() for line in done.stdout.partition("next:\n")[2].splitlines()]
+    assert len(named) == 3
+    for line in named:
+        assert console.main(shlex.split(line.replace("WORDS", "heading"))[1:]) == 0, capsys.readouterr().err
+
+
+def test_standard_output_can_be_the_feed(site):
+    folder, *_ = site
+    done = pagelets("clean", "mirror", "--base", "https://example.com/", cwd=folder)
+    assert done.returncode == 0
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["url"] for line in found] == [f"https://example.com/{name}.html" for name in "abcd"]
+    assert "4 pages in" in done.stderr
+
+
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        console.main([name, "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert len(examples(name)) >= 2
+    for example in examples(name):
+        assert f"  {example}\n" in shown
+        arguments, _ = arguments_of(example)
+        options = console._parser(arguments).parse_args(arguments, console.Options())
+        assert options.command == arguments[0]
+
+
+@pytest.mark.parametrize(
+    "example", [line for name in _COMMANDS for line in examples(name) if arguments_of(line)[0][0] not in SLOW]
+)
+def test_the_examples_work(site, monkeypatch, capsys, example):
+    folder, _, url = site
+    arguments, source = arguments_of(example.replace("https://example.com/ ", f"{url} "))
+    monkeypatch.chdir(folder)
+    if "mirror/" in arguments:  # a reactor runs once in a process
+        assert pagelets(*arguments, cwd=folder).returncode == 0
+        return
+    if source is not None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((folder / source).read_bytes())))
+    if arguments[0] == "search":
+        console.main(["index", "pages.jsonl", "pages.sqlite"])
+    given = ["bword1" if word == "install" else word for word in arguments]
+    if "part-*.jsonl" in given:
+        given[1:2] = ["part-1.jsonl", "part-2.jsonl"]
+    code = console.main(given)
+    assert code == (1 if arguments[0] == "diff" and code == 1 else 0), capsys.readouterr().err
+
+
+def test_a_page_from_a_pipe_is_printed_as_markdown(site):
+    folder, *_ = site
+    html = (folder / "page.html").read_text(encoding="utf-8")
+    done = pagelets("clean", "-", input=html, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("# Heading alone\n\naloneword0 ")
+    assert "slogan" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("text", "Heading alone\n"), ("html", "<"), ("json", '{"url": "http://h/')]
+)
+def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, begins):
+    monkeypatch.chdir(site[0])
+    assert console.main(["clean", "page.html", "--format", form, "--url", "http://h/"]) == 0
+    assert capsys.readouterr().out.startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["report", "nowhere.jsonl"], "nowhere.jsonl cannot be used: No such file or directory"),
+        (["clean", "nowhere.html"], "nowhere.html does not exist"),
+        (["clean", "empty.html"], "empty.html is empty: give the HTML of a page"),
+        (["clean", "picture.html"], "picture.html is not HTML, it is"),
+        (["clean", "https://example.com/a"], "is an address: pagelets crawl https://example.com/a --pages 1"),
+        (["clean", "page.html", "-o", "no/folder.md"], "no/folder.md cannot be written: No such file or directory"),
+        (["clean", "mirror", "--format", "text"], "--format and --url are for one page"),
+        (["clean", "mirror", "-o", "page.txt"], "-o is page.txt: give a name that ends in .jsonl,"),
+        (["crawl", "http://h/", "-o", "no/pages.jsonl"], "no/pages.jsonl cannot be written: there is no folder"),
+        (["crawl", "http://h/", "-o", "folder.jsonl"], "folder.jsonl cannot be written: it is a folder"),
+        (["crawl", "http://h h/"], "'http://h h/' is not the URL of a page: give one like https://example.com/"),
+        (["crawl", "http://h/", "--pages", "-1"], "--pages and --depth take a number"),
+        (["crawl", "http://h/", "-s", "PAGELETS_CHUNK=1"], "there is no setting PAGELETS_CHUNK: did you mean"),
+        (["crawl", "http://h/", "-s", "PAGELETS_CHUNKS"], "has no value: write -s NAME=VALUE"),
+        (["view", "https://example.com/", "--no-picture"], "save it first (curl -L -o page.html https://example.com/)"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_sentence(site, monkeypatch, capsys, arguments, sentence):
+    folder = site[0]
+    (folder / "empty.html").write_bytes(b" \n")
+    (folder / "picture.html").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    (folder / "folder.jsonl").mkdir(exist_ok=True)
+    monkeypatch.chdir(folder)
+    assert console.main(arguments) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", [name for name in _COMMANDS if name != "train"])
+def test_a_command_without_arguments_says_what_it_needs(capsys, name):
+    with pytest.raises(SystemExit) as ended:
+        console.main([name])
+    assert ended.value.code == 2
+    assert re.fullmatch(
+        rf"pagelets {name}: the following arguments are required: .*; pagelets {name} --help has examples\n",
+        capsys.readouterr().err,
+    )
+
+
+def test_without_a_command_there_is_help(capsys):
+    assert console.main([]) == 2
+    assert "pagelets crawl https://example.com/ -o pages.jsonl" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user who may not write everywhere")
+def test_a_folder_without_write_permission_is_refused(tmp_path, monkeypatch, capsys):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    monkeypatch.chdir(tmp_path)
+    assert console.main(["crawl", "http://h/", "-o", "closed/pages.jsonl"]) == 1
+    assert capsys.readouterr().err == "closed/pages.jsonl cannot be written: Permission denied\n"
+
+
+def test_a_site_that_does_not_answer_is_one_line(tmp_path):
+    with SiteServer() as server:
+        url = server.url("")
+    done = pagelets("crawl", url, *FAST, cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.fullmatch(rf"ERROR: {url} cannot be loaded: .*; check the URL and whether the site is up\n", done.stderr)
+
+
+def test_the_settings_of_a_crawl_are_ours_without_the_add_on(tmp_path):
+    """``scrapy startproject`` names no add-on: its settings would give pages that nothing is stripped from."""
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = mine\n")
+    (tmp_path / "mine.py").write_text("BOT_NAME = 'mine'\nADDONS = {}\nROBOTSTXT_OBEY = False\n")
+    with SiteServer(routes=menu_site("home", *"ab")) as server:
+        done = pagelets("crawl", server.url(""), *FAST, "-s", "PAGELETS_FORMATS=markdown", cwd=tmp_path)
+        assert "/robots.txt" in server.hits
+        ours = server.headers["/a"]["User-Agent"]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ours.startswith("scrapy-pagelets (+https://github.com/")
+    line = json.loads((tmp_path / "pages.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert line["markdown"].startswith("# Heading ")
+
+
+def test_a_project_with_the_add_on_keeps_its_settings(tmp_path):
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = mine\n")
+    (tmp_path / "mine.py").write_text("USER_AGENT = 'mine'\nADDONS = {'scrapy_pagelets.Addon': 500}\n")
+    with SiteServer(routes=menu_site("home", *"ab")) as server:
+        done = scrapy("pagelets", "crawl", server.url(""), *FAST, cwd=tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}")
+        assert server.headers["/a"]["User-Agent"] == "mine"
+    assert done.returncode == 0, done.stderr
+    assert "  scrapy pagelets report pages.jsonl" in done.stdout
+
+
+def test_a_project_whose_settings_are_gone_is_one_sentence(tmp_path):
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = nowhere.settings\n")
+    done = pagelets("crawl", "http://127.0.0.1/", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "the settings of the Scrapy project here cannot be read: No module named 'nowhere'" in done.stderr
+
+
+WITHOUT = "import sys\nsys.modules['sklearn'] = None\nfrom scrapy_pagelets.crawler.console import main\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["search", "pages.sqlite", "heading", "--as-printed"], "this needs scikit-learn"),
+        (["crawl", "http://127.0.0.1:9/", "-s", "PAGELETS_TOPIC=tea"], "ERROR: PAGELETS_TOPIC needs scikit-learn"),
+    ],
+)
+def test_a_library_that_is_not_installed_is_named(site, arguments, sentence):
+    folder = site[0]
+    assert console.main(["index", str(folder / "all.jsonl"), str(folder / "pages.sqlite")]) == 0
+    command = [sys.executable, "-c", WITHOUT + "sys.exit(main(sys.argv[1:]))", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"{sentence}: pip install 'scrapy-pagelets[topic]'\n"
+
+
+def test_ctrl_c_ends_a_command_with_a_word(tmp_path):
+    with subprocess.Popen(
+        [*CONSOLE, "clean", "-"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        process.stdin.write("x" * (1 << 17))  # more than a pipe holds: it is being read, the command has begun
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=LIMIT)
+    assert (process.returncode, out, error) == (130, "", "interrupted\n")
+
+
+def test_settings_are_names_and_values():
+    assert console.given_settings(["A=b=c"]) == {"A": "b=c"}
+    with pytest.raises(ConfigError, match="has no value"):
+        console.given_settings(["=c"])
+
+
+def test_what_was_stripped_is_struck_out_on_a_terminal():
+    regions = [Region("navigation", 2, "Home \x1b[31mHelp"), Region("content", 3, "All about tea")]
+    _, menu, content = lines(Shown("http://h/", 3, 2, regions), 80, ansi=True)
+    assert menu.startswith("  navigation \x1b[2;9mHome ")
+    assert menu.endswith("\x1b[0m")
+    assert "\x1b[31m" not in menu
+    assert content == "  content    All about tea"
+
+
+def test_a_long_page_is_shortened():
+    regions = [Region("content" if n % 2 else "navigation", 9, "word " * 80) for n in range(40)]
+    shown = list(lines(Shown("http://h/", 1, 1, regions), 80, ansi=False))
+    assert len(shown) < 15
+    assert "  ... 32 more regions, 16 of them stripped" in shown
+    assert max(map(len, shown)) <= 80
+
+
+def test_help_starts_without_scrapy_and_numpy():
+    code = "import sys; sys.argv = ['pagelets', '--help']\nfrom scrapy_pagelets.crawler.console import main\n"
+    code += "try:\n    main()\nexcept SystemExit:\n"
+    code += "    print('loaded:', {'scrapy', 'numpy', 'lxml', 'rich'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
+    assert done.stdout.endswith("loaded: set()\n"), done.stderr
+
+
+def test_a_page_is_cleaned_without_scrapy_and_what_is_slow_to_load(site):
+    code = "import sys\nfrom scrapy_pagelets.crawler.console import main\nmain(sys.argv[1:])\n"
+    code += "print({'scrapy', 'twisted', 'tldextract', 'requests', 'scipy', 'sklearn', 'rich'} & set(sys.modules))"
+    arguments = ["clean", str(site[0] / "page.html"), "--url", "https://example.com/"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT
+    )
+    assert done.stdout.endswith("\nset()\n"), done.stderr
+
+
+def test_a_shell_completes_commands_and_options():
+    line = "pagelets rep"
+    completing = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    environment = {**os.environ, **completing, "_ARGCOMPLETE_STDOUT_FILENAME": "/dev/stdout", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(CONSOLE, env=environment, capture_output=True, text=True, timeout=LIMIT)
+    assert done.stdout.strip() == "report"
+
+
+def test_a_terminal_tells_what_takes_long(tmp_path):
+    """``clean -`` waits for its input here until it has said so."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    with subprocess.Popen(
+        [*CONSOLE, "clean", "-"], cwd=tmp_path, env=environment, stderr=theirs,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        shown = b""
+        while b" s" not in shown:
+            shown += os.read(ours, 1 << 12)
+        out, _ = process.communicate(b"<h1>Tea</h1><p>All about tea.", timeout=LIMIT)
+    for end in (ours, theirs):
+        os.close(end)
+    assert b"clean" in shown
+    assert (process.returncode, out) == (0, b"# Tea\n\nAll about tea.\n")
