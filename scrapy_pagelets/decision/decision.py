@@ -73,7 +73,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         comments = comments_of(page, kept, is_product=kinds["product"], is_discussion=kinds["discussion"])
         sections, trails = link_sections_of(page, alike, others), rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
-        profiles, lines = signed_posts(page, told.thread, kept)
+        profiles, lines = signed_posts(page, told.thread, kept & ~comments)
         for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails | told.trail | profiles)):
             named[leaves] = ROLES.index(role)
         found[
