@@ -37,17 +37,6 @@ def test_comments_below_an_article_are_template(way):
     assert comment not in left(f"<body>{ARTICLE}{WAYS[way].format(comment)}")
 
 
-def test_author_and_date_of_comments_leave_with_them():
-    """Drupal writes them as it does those of the posts of a forum."""
-    comments = "".join(
-        f"<div class=comment><h3><a href=#c{number}>Word{number}</a></h3>"
-        f"<div class=submitted>Submitted by <a href=/user/{number}>Ana{number}</a> on 3 June, 2014 - 11:4{number}.</div>"
-        f"<div class=content><p>{words(f'comment{number}', 30)}</div></div>"
-        for number in range(4)
-    )
-    assert "Submitted" not in left(f"<body><div>{ARTICLE}</div><div id=comments>{comments}</div>")
-
-
 @pytest.mark.parametrize("is_product", [True, False])
 def test_reviews_are_template_on_the_page_of_a_product(is_product):
     head = '<meta property="og:type" content="product">' if is_product else ""
