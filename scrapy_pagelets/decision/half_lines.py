@@ -48,9 +48,11 @@ def torn_bylines(
     """
     found = np.zeros(len(keep), np.bool_)
     known = {name.casefold() for name in names} - {""}
+    lines = {leaf for post in thread.posts for leaf in post.line}
     beside = [] if thread.is_thread else [_near(nodes, headline)]
     for near in (*beside, *_posts(thread.posts, keep)):
-        told = {place for place, leaf in enumerate(near) if _tells(nodes, leaf, known)}
+        told = {place for place, leaf in enumerate(near) if leaf in lines or _tells(nodes, leaf, known)}
+        told |= {place - 1 for place in told if near[place] - 1 in near and _is_name_before(nodes, near[place], keep)}
         for place in sorted(told):
             if keep[near[place]]:
                 found[_line(nodes, near, place, told)] = True
@@ -87,10 +89,10 @@ def _near(nodes: NodeTable, headline: Headline | None) -> list[int]:
 
 
 def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:
-    """The leaves of each post up to the end of the line with its author and date, if that is content; no profiles."""
+    """The leaves of each post up to its author and date and a few behind, if these are content; no profiles."""
     for post in posts:
         if post.line and keep[list(post.line)].any():
-            last = max(post.line)
+            last = max(post.line) + _REACH
             yield [leaf for leaf in post.leaves if leaf <= last and leaf not in post.profile]
 
 
@@ -100,6 +102,11 @@ def _tells(nodes: NodeTable, leaf: int, names: set[str]) -> bool:
         return False
     text = nodes.strings[leaf]
     return text.strip().casefold() in names or dates.find(text, day_first=True) is not None
+
+
+def _is_name_before(nodes: NodeTable, leaf: int, keep: Bools) -> bool:
+    """Whether the leaf before a date is content in the same line, and as short as a name."""
+    return bool(leaf and nodes.gap[leaf] < LINE and keep[leaf - 1] and nodes.words[leaf - 1] <= _LABEL)
 
 
 def _line(nodes: NodeTable, near: Sequence[int], place: int, told: set[int]) -> list[int]:

@@ -8,8 +8,9 @@ from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.half_lines import left_alone, torn_bylines
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.metadata.headline import headline_of
-from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread
+from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
 from scrapy_pagelets.page.page import Page
 
 BODY = "Here somebody says what he thinks of green tea, and he goes on and on. "
@@ -34,6 +35,7 @@ def saved(byline: str, kept: str, author: str = "Ana Bo") -> list[str]:
             ["By", "-", "May 2, 2024"],
         ),
         ("<p>Vložil/a <a href=/u/1>Ana</a>, 2 May 2024 - 09:18", ", 2 May 2024 - 09:18", ["Vložil/a"]),
+        ("<p>Vložil/a <a href=/u/1>Ana Bo</a>, 2 May 2024 - 09:18", "Ana Bo", ["Vložil/a", ", 2 May 2024 - 09:18"]),
         # a menu, a share line and a longer text are none of it
         ("<p><a href=/m>More</a> <a href=/u/1>Ana Bo</a> <a href=/s>Share</a>", "Ana Bo", []),
         ("<p>Four words before it <a href=/u/1>Ana Bo</a>", "Ana Bo", []),
@@ -44,6 +46,24 @@ def test_a_byline_is_kept_whole(byline, kept, expected):
     before = "Ana" if kept.startswith(",") else "Ana Bo"
     found = saved(byline, kept, before)
     assert [text for text in found if text != before] == expected
+
+
+def test_a_name_that_nothing_tells_belongs_to_the_date_behind_it():
+    page = Page.parse("<h1>Tea</h1><p>Vložil/a <a href=/1>Ana</a>, 2 May 2024<p>All of tea.".encode(), "http://a/1")
+    keep = np.array([True, False, True, True, True])
+    found = torn_bylines(page.nodes, headline_of(page), NO_THREAD, [], keep)
+    assert found.tolist() == [False, True, False, False, False]
+
+
+def test_the_line_of_each_post_is_kept_whole():
+    post = "<div class=post id=p{0}><p>Sent by <a class=username href=/u/{0}>Ana{0}</a> on 1{0} May 2024<p>{1}</div>"
+    html = "<h1>Tea</h1>" + "".join(post.format(number, BODY) for number in (1, 2))
+    page = Page.parse(html.encode(), "http://a.example/forum/tea")
+    thread = thread_of(page, Habits())
+    keep = np.array([not text.startswith(("Sent", "on")) for text in page.nodes.strings])
+    found = torn_bylines(page.nodes, headline_of(page), thread, [], keep)
+    assert len(thread.posts) == 2
+    assert (found | keep).all()
 
 
 def test_a_name_is_no_content_without_its_post():
