@@ -147,9 +147,9 @@ def _pictures_again(root: Block) -> set[int]:
     found: set[int] = set()
     for block in root.walk():
         pictures = {run for run in block.runs if run.source}
-        if block.kind == "paragraph" and pictures and all(run.text for run in pictures):
-            if not text_of_runs(block.runs) and pictures <= known:
-                found.add(id(block))
+        is_alone = block.kind == "paragraph" and bool(pictures) and not text_of_runs(block.runs)
+        if is_alone and all(run.text for run in pictures) and pictures <= known:
+            found.add(id(block))
         known |= pictures
     return found
 

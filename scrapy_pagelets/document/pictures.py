@@ -215,11 +215,17 @@ def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, 
 
 
 def _is_nearer(nodes: NodeTable, row: int, left: int, right: int, keep: Bools) -> bool:
-    """Whether the smallest element with the picture and a run of text beside it has more content than template."""
+    """Whether the smallest element with a picture and one text beside it has content there, or more than template.
+
+    Words of both do not count if the text is the only one of the two in it: a short post may hold its related posts.
+    """
     above = int(nodes.parent[row])
     while above > 0:
         first, last = int(nodes.first_leaf[above]), int(nodes.last_leaf[above])
-        if first <= left or last > right:
+        beside = [leaf for leaf in (left, right) if first <= leaf < last]
+        if beside:
+            if len(beside) == 1 and keep[beside[0]]:
+                return True
             inside = keep[first:last]
             return bool(2 * nodes.words[first:last][inside].sum() >= nodes.words[first:last].sum())
         above = int(nodes.parent[above])

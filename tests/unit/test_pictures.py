@@ -186,3 +186,11 @@ def test_icons_that_a_page_shows_again_and_again_are_left_out():
     assert written(f"<table>{head}{''.join(rows[:3])}</table>").count("new.png") == 3
     named = [row.format("new", "new", number) for number in range(4)]
     assert written(f"<table>{head}{''.join(named)}</table>").count("new.png") == 4
+
+
+def test_pictures_of_a_short_post_are_content_though_related_posts_stand_in_it():
+    related = "<h3>Related posts</h3><a href=/b>All about the picking of black tea</a>"
+    post = f"<div><p><img src=/one.jpg></p><p><img src=/two.jpg></p><p>Two frames.</p>{related}</div>"
+    found = Page.parse(f"<h1>Tea</h1><div>Comments</div>{post}<p>Menu".encode(), URL)
+    shown = markdown_of(document_of(found, np.array([True, False, True, False, False, False])))
+    assert shown.count("![") == 2, shown
