@@ -17,7 +17,7 @@ from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
-from scrapy_pagelets.metadata.headline import Headline, headline_of
+from scrapy_pagelets.metadata.headline import Headline, headline_of, names_above
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
@@ -80,7 +80,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[
             comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         ] = 1
-        found[page.nodes.leaves_below(headline.banners if headline else ())] = 1
+        found[page.nodes.leaves_below(headline.banners if headline else names_above(page, alike, others))] = 1
         found[profiles] = 1
         found[lines] = 0
         of_page = () if told.thread.is_thread else told.names  # each post of a thread has its author in its line

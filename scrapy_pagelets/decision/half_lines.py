@@ -52,7 +52,11 @@ def torn_bylines(
     beside = [] if thread.is_thread else [_near(nodes, headline)]
     for near in (*beside, *_posts(thread.posts, keep)):
         told = {place for place, leaf in enumerate(near) if leaf in lines or _tells(nodes, leaf, known)}
-        told |= {place - 1 for place in told if near[place] - 1 in near and _is_name_before(nodes, near[place], keep)}
+        told |= {
+            place - 1
+            for place in told
+            if place and near[place - 1] == near[place] - 1 and _is_name_before(nodes, near[place], keep)
+        }
         for place in sorted(told):
             if keep[near[place]]:
                 found[_line(nodes, near, place, told)] = True
@@ -65,7 +69,7 @@ def left_alone(thread: Thread, words: Sequence[int], keep: Bools) -> list[int]:
 
 
 def _is_kept(post: Post, words: Sequence[int], keep: Bools) -> bool:
-    others = [leaf for leaf in post.leaves if leaf not in post.line and leaf not in post.profile]
+    others = set(post.leaves).difference(post.line, post.profile)
     said = sum(words[leaf] for leaf in others)
     return not said or 2 * sum(words[leaf] for leaf in others if keep[leaf]) > said
 
@@ -89,11 +93,12 @@ def _near(nodes: NodeTable, headline: Headline | None) -> list[int]:
 
 
 def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:
-    """The leaves of each post up to its author and date and a few behind, if these are content; no profiles."""
+    """The leaves of each post around its author and date, if these are content; without its profile."""
     for post in posts:
         if post.line and keep[list(post.line)].any():
-            last = max(post.line) + _REACH
-            yield [leaf for leaf in post.leaves if leaf <= last and leaf not in post.profile]
+            first, last = min(post.line) - _REACH, max(post.line) + _REACH
+            profile = set(post.profile)
+            yield [leaf for leaf in post.leaves if first <= leaf <= last and leaf not in profile]
 
 
 def _tells(nodes: NodeTable, leaf: int, names: set[str]) -> bool:
