@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import is_between
 from scrapy_pagelets.metadata.headline import Headline
@@ -63,15 +63,15 @@ def torn_bylines(
     return found & ~keep
 
 
-def left_alone(thread: Thread, words: Sequence[int], keep: Bools) -> list[int]:
+def left_alone(thread: Thread, words: Ints, keep: Bools) -> list[int]:
     """Leaves with author and date of posts and comments that are no content by most of their other words."""
     return [leaf for post in thread.posts if not _is_kept(post, words, keep) for leaf in post.line]
 
 
-def _is_kept(post: Post, words: Sequence[int], keep: Bools) -> bool:
-    others = set(post.leaves).difference(post.line, post.profile)
-    said = sum(words[leaf] for leaf in others)
-    return not said or 2 * sum(words[leaf] for leaf in others if keep[leaf]) > said
+def _is_kept(post: Post, words: Ints, keep: Bools) -> bool:
+    others = sorted(set(post.leaves).difference(post.line, post.profile))
+    said = int(words[others].sum())
+    return not said or 2 * int((words[others] * keep[others]).sum()) > said
 
 
 def _near(nodes: NodeTable, headline: Headline | None) -> list[int]:
