@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 import numpy as np
@@ -38,6 +38,8 @@ _SHARE_OF_LINKS: Final = 5
 #: Runs of text beside a block of code that may be buttons, and the levels of their elements.
 _CONTROLS: Final = 6
 _LEVELS: Final = 4
+#: Digits of the number of a line.
+_DIGITS: Final = 9
 #: Words of a form to log in, or of links to further pages.
 _SHORT: Final = 40
 #: Words of content that the page must have besides, or they are what it is about.
@@ -69,7 +71,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes)
-    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep)))
+    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes)))
     found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -116,6 +118,19 @@ def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
             leaves.stop - leaves.start >= _LINKS_OF_MENU
             and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum()
         ):
+            yield row
+
+
+def _counts(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the ``pre`` elements that count the lines of the one in the next cell, whatever their class."""
+    rows = rows_tagged(nodes, TAG["pre"])
+    for row, other in pairwise(rows):
+        cell, beside = nodes.parent.item(row), nodes.parent.item(other)
+        if cell == beside or nodes.parent[cell] != nodes.parent[beside] or nodes.tag.item(cell) != TAG["td"]:
+            continue
+        numbers = " ".join(nodes.strings[nodes.leaves_of(row)]).split()
+        first = int(numbers[0][:_DIGITS]) if numbers and numbers[0].isdecimal() else -1
+        if first >= 0 and numbers == list(map(str, range(first, first + len(numbers)))):
             yield row
 
 

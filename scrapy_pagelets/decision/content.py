@@ -63,8 +63,8 @@ def _is_label(classes: str) -> bool:
 def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], prices: Sequence[str]) -> Bools:
     """(m,) leaves near the page's own heading that say its author, its product's name or what that costs.
 
-    They are content even if other pages of the site say the same. Of a price, it is the first: shops repeat it in forms
-    that style sheets hide.
+    They are content even if other pages of the site say the same. Of a price and of a name, it is the first: shops
+    repeat prices in forms that style sheets hide, and news say at the end who the author is.
 
     Parameters
     ----------
@@ -81,9 +81,10 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
         text = nodes.strings[leaf]
         if nodes.words[leaf] > _LONGEST:
             continue
-        amount = _amount(text)
-        mask[leaf] = text.casefold().strip() in told or amount in amounts
+        amount, name = _amount(text), text.casefold().strip()
+        mask[leaf] = name in told or amount in amounts
         amounts.discard(amount)
+        told.discard(name)
     return mask
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
 from scrapy_pagelets.decision.content import corrected, said_of_itself
+from scrapy_pagelets.decision.half_lines import left_alone, torn_bylines
 from scrapy_pagelets.decision.list_items import decided_together
 from scrapy_pagelets.decision.lone_headings import lone_headings_of
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
-from scrapy_pagelets.metadata.headline import Headline, headline_of
+from scrapy_pagelets.metadata.headline import Headline, headline_of, names_above
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
@@ -42,10 +43,10 @@ class Decision:
 def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Collection[str] = (CONTENT,)) -> Decision:
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
-    What the page says of itself is content, author and date of each post of a thread among it; breadcrumbs that the
-    page calls so, the comments of readers below an article, the reviews of a product, signatures and profiles of
-    authors on forums, what the page says twice, and what `asides_of`, `link_sections_of` and `lone_headings_of` find
-    are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
+    What the page says of itself is content, author and date of each post of a thread among it, in whole lines;
+    breadcrumbs that the page calls so, the comments of readers below an article, the reviews of a product, signatures
+    and profiles of authors on forums, what the page says twice, and what `asides_of`, `link_sections_of` and
+    `lone_headings_of` find are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
 
     Parameters
     ----------
@@ -79,10 +80,16 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[
             comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         ] = 1
-        found[page.nodes.leaves_below(headline.banners if headline else ())] = 1
+        found[page.nodes.leaves_below(headline.banners if headline else names_above(page, alike, others))] = 1
         found[profiles] = 1
         found[lines] = 0
-        found[said_of_itself(page, headline, told.names, told.prices)] = 0
+        of_page = () if told.thread.is_thread else told.names  # each post of a thread has its author in its line
+        found[said_of_itself(page, headline, of_page, told.prices)] = 0
+        alone = left_alone(told.thread, page.nodes.words, ~is_template(found))
+        found[alone] = 1
+        named[alone] = ROLES.index(COMMENTS)
+        names = (told.fields["author"] or "").split(", ")
+        found[torn_bylines(page.nodes, headline, told.thread, names, ~is_template(found))] = 0
         own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
         found[lone_headings_of(page.nodes, ~is_template(found), alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from scrapy_pagelets.base.arrays import Bools
@@ -16,6 +17,8 @@ from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 
 _HOLDERS: Final = ("list", "item", "quote")
+#: Words of a price with its currency.
+_FEW: Final = 4
 
 
 def document_of(
@@ -45,6 +48,7 @@ def document_of(
     if headline is not None:
         _put_first(root, headline, walk.leaves_of(headline.row), page.key)
     _drop_known_links(root)
+    _drop_copies(root)
     repair_levels(root, headed=headline is not None)
     return root
 
@@ -119,6 +123,55 @@ def _drop_known_links(root: Block) -> None:
             if run.style.href not in known:
                 known.add(run.style.href)
                 block.runs += (*[Run(","), Run(" ")] * bool(block.runs), run)
+
+
+def _drop_copies(root: Block) -> None:
+    """Leave out what says and leads to the same as the heading before it, and blocks that are the same as those before.
+
+    Cards of products have their name once for the picture and once for the text, and the price for each state of sale.
+    """
+    headings = [block for block in root.walk() if block.kind == "heading"]
+    copies = {id(other) for one, other in pairwise(headings) if _says_again(one, other)}
+    copies |= _pictures_again(root)
+    for block in root.walk():
+        kept: list[Block] = []
+        for child in block.children:
+            if id(child) not in copies and not (kept and _is_copy(kept[-1], child, block)):
+                kept.append(child)
+        block.children = kept
+
+
+def _pictures_again(root: Block) -> set[int]:
+    """The paragraphs of named pictures alone that all stand above, as for screens of another width."""
+    known: set[Run] = set()
+    found: set[int] = set()
+    for block in root.walk():
+        pictures = {run for run in block.runs if run.source}
+        is_alone = block.kind == "paragraph" and bool(pictures) and not text_of_runs(block.runs)
+        if is_alone and all(run.text for run in pictures) and pictures <= known:
+            found.add(id(block))
+        known |= pictures
+    return found
+
+
+def _says_again(one: Block, other: Block) -> bool:
+    """Whether a heading has the words and the links of the one before, and has links."""
+    links = _links_of(one)
+    return bool(links) and links == _links_of(other) and _says(other, ("heading",), text_of_runs(one.runs))
+
+
+def _links_of(block: Block) -> list[str]:
+    return list(dict.fromkeys(run.style.href for run in block.runs if run.style.href))
+
+
+def _is_copy(one: Block, other: Block, within: Block) -> bool:
+    """Whether a heading, or a few words in an item, are those right before."""
+    text = text_of_runs(one.runs)
+    if one.kind != other.kind or not text or text != text_of_runs(other.runs) or any(run.source for run in other.runs):
+        return False
+    return (one.kind == "heading" and one.level == other.level) or (
+        one.kind == "paragraph" and within.kind == "item" and len(text.split()) <= _FEW
+    )
 
 
 def repair_levels(root: Block, *, headed: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from itertools import islice
 from typing import Final
 
@@ -13,8 +15,8 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.decision.asides import hints_of
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document.players import PLAYERS
-from scrapy_pagelets.document.sources import PICTURES, source_of
-from scrapy_pagelets.page.looks import LANDMARKS
+from scrapy_pagelets.document.sources import PICTURES, source_of, text_of
+from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 
@@ -45,6 +47,10 @@ _AVATAR: Final = re.compile(
 _PREVIEW: Final = re.compile(r"thumb|placeholder|preview|blur|lqip|small|low", re.IGNORECASE)
 _LONGEST: Final = 2000
 _NEAR: Final = 4
+#: Places of a picture without alternative text from which on it is an icon.
+_OFTEN: Final = 4
+#: Runs of text from a picture to the heading that leads to the same page.
+_TO_HEADING: Final = 8
 _SHOWING: Final = PICTURES | PLAYERS
 #: Pictures of at most so many pixels count visits or fill space.
 _TINY: Final = 2
@@ -70,7 +76,8 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     """(n,) the pictures that stand in the content: beside the run of text that they share the smallest element with.
 
     Permalinks of headings and hints for screen readers, such as "Next slide", do not count: they are template in the
-    midst of the content. A picture whose caption is template is judged by the text around its figure.
+    midst of the content. A picture whose caption is template is judged by the text around its figure. A picture that
+    leads to the same page as a heading of content right behind it belongs to that, whatever stands between.
 
     Parameters
     ----------
@@ -84,11 +91,42 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     start, end = _without_captions(nodes, rows, keep)
     before = texts[np.maximum(np.searchsorted(texts, start) - 1, 0)]
     after = texts[np.minimum(np.searchsorted(texts, end), len(texts) - 1)]
+    icons, teasers = _icons(nodes, rows), _teasers(nodes, rows, keep)
     for row, left, right in zip(rows.tolist(), before.tolist(), after.tolist(), strict=True):
         image = nodes.elements[row]
-        if is_tiny(image) or (image.tag not in PLAYERS and _is_no_content(image)):
+        if is_tiny(image) or row in icons or (image.tag not in PLAYERS and _is_no_content(image)):
             continue
-        found[row] = keep[left] if keep[left] == keep[right] else _is_nearer(nodes, row, left, right, keep)
+        found[row] = row in teasers or (
+            keep[left] if keep[left] == keep[right] else _is_nearer(nodes, row, left, right, keep)
+        )
+    return found
+
+
+def _icons(nodes: NodeTable, rows: Ints) -> set[int]:
+    """Rows of the pictures without alternative text that the page shows beside one text after the other."""
+    same: dict[str, list[int]] = defaultdict(list)
+    for row in rows.tolist():
+        image = image_of(nodes.elements[row])
+        if image.tag not in PLAYERS and (source := source_of(image)) and not text_of(image).strip():
+            same[source].append(row)
+    often = (places for places in same.values() if len(set(nodes.first_leaf[places].tolist())) >= _OFTEN)
+    return {row for places in often for row in places}
+
+
+def _teasers(nodes: NodeTable, rows: Ints, keep: Bools) -> set[int]:
+    """Rows of the pictures in links to the page to which a heading of content leads that follows soon."""
+    links = nodes.links
+    first, end = np.searchsorted(rows, links.row), np.searchsorted(rows, nodes.end[links.row])
+    around = np.flatnonzero((first < end) & (links.key != 0)).tolist()
+    headings = nodes.leaves_below(rows_with(nodes, HEADING)) & keep if around else keep
+    titles = [link for link, row in enumerate(links.row.tolist()) if around and headings[nodes.leaves_of(row)].any()]
+    places = nodes.first_leaf[links.row[titles]].tolist()
+    found: set[int] = set()
+    for link in around if titles else ():
+        place = nodes.first_leaf.item(links.row.item(link))
+        near = titles[bisect_left(places, place) : bisect_right(places, place + _TO_HEADING)]
+        if any(links.key[title] == links.key[link] for title in near):
+            found.update(rows[first[link] : end[link]].tolist())
     return found
 
 
@@ -177,11 +215,17 @@ def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, 
 
 
 def _is_nearer(nodes: NodeTable, row: int, left: int, right: int, keep: Bools) -> bool:
-    """Whether the smallest element with the picture and a run of text beside it has more content than template."""
+    """Whether the smallest element with a picture and one text beside it has content there, or more than template.
+
+    Words of both do not count if the text is the only one of the two in it: a short post may hold its related posts.
+    """
     above = int(nodes.parent[row])
     while above > 0:
         first, last = int(nodes.first_leaf[above]), int(nodes.last_leaf[above])
-        if first <= left or last > right:
+        beside = [leaf for leaf in (left, right) if first <= leaf < last]
+        if beside:
+            if len(beside) == 1 and keep[beside[0]]:
+                return True
             inside = keep[first:last]
             return bool(2 * nodes.words[first:last][inside].sum() >= nodes.words[first:last].sum())
         above = int(nodes.parent[above])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import copy
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Final
 
 import numpy as np
@@ -397,6 +397,8 @@ class Walk:
 
     def add_table(self, lines: _Table, cells: list[int]) -> None:
         """Add a table; a single cell with text is a paragraph: its table has been removed, but for this cell."""
+        used = [any(column) for column in zip_longest(*lines, fillvalue=[])]  # icons may have stood in the others
+        lines = [[cell for cell, is_used in zip(line, used, strict=False) if is_used] for line in lines]
         filled = [cell for line in lines for cell in line if cell]
         leaves = [leaf for cell in cells for leaf in self.leaves_of(cell)]
         if len(filled) == 1 and not is_left_over(filled[0]):

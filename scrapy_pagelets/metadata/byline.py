@@ -66,7 +66,8 @@ _NO_NAME: Final = frozenset(
 )
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = re.compile(
-    r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
+    r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised|edited))"
+    r"(?: on)?\b",
     re.IGNORECASE,
 )
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.

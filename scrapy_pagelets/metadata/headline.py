@@ -105,6 +105,24 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     return _linked(page, alike, pages) or _about(page, alike, pages)
 
 
+def names_above(page: Page, alike: Ints, pages: int) -> list[int]:
+    """Rows of the headings that name the site on a page without a heading of its own, as lists of topics have none.
+
+    They are of the first level, lead to another page, and stand at the same place of many other pages. Parameters are
+    those of `headline_of`.
+    """
+    nodes = page.nodes
+    leading = nodes.leaves_below(nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != page.key)].tolist())
+    rows = [row for row in rows_with(nodes, HEADING)[:_MOST] if nodes.tag.item(row) == _FIRST_LEVEL]
+    return [
+        row
+        for row in rows
+        if (text := heading_text(nodes, row))
+        and leading[nodes.leaves_of(row)].all()
+        and _is_often(text, _others(nodes, row, alike), pages)
+    ]
+
+
 def _copies(nodes: NodeTable, own: _Candidate, found: Iterable[_Candidate]) -> Iterator[int]:
     """Yield the rows of other first-level headings with the same text."""
     equal = (one for one in found if one.is_first_level and one.text.casefold() == own.text.casefold())

@@ -386,6 +386,7 @@ def test_a_footer_tells_of_the_last_change():
     assert "modified" not in told(article("") + "<p>Last modified 20 Nov 26 by ana")
     assert told(article("") + "<footer>Last updated on Nov 20, 2026.")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last modified: <b>2026-11-20</b>")["modified"] == "2026-11-20"
+    assert told(article("") + "<p>Last edited <b>Fri Nov 20 20:23:50 2026</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last updated Nov 20, 2026<p>Last updated Nov 21, 2026") == {}
 
 

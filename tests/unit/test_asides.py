@@ -7,6 +7,7 @@ from hypothesis import given
 from scrapy_pagelets import Site
 from scrapy_pagelets.decision.asides import asides_of, comments_of
 from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.page.page import Page
 from tests.trees import page, soups
 
 PROSE = "All that there is to say about green tea of the hills, in words that nothing else on the page has. " * 2
@@ -96,3 +97,19 @@ def test_a_forum_beside_the_article_makes_no_forum_of_it(beside, within):
     one = page(f"<div id=main>{article}</div>{topics if beside else ''}")
     keep = np.array(["kettles" not in text for text in one.nodes.strings])
     assert comments_of(one, keep).any() != within
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_kept"), [("7\n8\n9", False), ("7", False), ("7\n9", True), ("7 a", True), ("", False)]
+)
+def test_numbers_of_lines_in_a_cell_of_their_own_are_left_out(numbers, is_kept):
+    html = f"<p>All about green tea.<table><tr><td><pre class=x>{numbers}</pre><td><pre>a = 1\nb = 2</pre></table>"
+    page = Page.parse(html.encode(), "http://a.example/")
+    found = asides_of(page.nodes, np.ones(len(page.nodes.leaves), np.bool_))
+    kept = " ".join(text for text, is_aside in zip(page.nodes.strings, found, strict=True) if not is_aside)
+    assert ("7" in kept, "a = 1" in kept) == (is_kept, True)
+
+
+def test_numbers_that_a_program_prints_are_content():
+    page = Page.parse(b"<p>All about green tea.<pre>for i in range(3): print(i)</pre><pre>0\n1\n2</pre>", "http://a/")
+    assert not asides_of(page.nodes, np.ones(3, np.bool_)).any()

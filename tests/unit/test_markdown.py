@@ -487,3 +487,34 @@ def test_a_rule_divides_what_stands_on_both_sides():
     expected = "# On tea\n\none\n\n***\n\ntwo\n\n## More\n\nthree"
     assert markdown(html) == expected
     assert markdown(html, headline=headline_of(page(html))) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        # cards have their name once for the picture and once for the text, and a price for each state of sale
+        (
+            "<ul><li><h3><a href=/t>Tea</a></h3><span>Sold out</span><h3><a href=/t>Tea</a></h3><p>£2.90<p>£2.90</ul>",
+            "- # [Tea](http://example.com/t)\n\n  Sold out\n\n  £2.90",
+        ),
+        ("<h2>5 products</h2><h2>5 products</h2><p>Tea", "# 5 products\n\nTea"),
+        # other sections, other pages and prose are none
+        ("<h2>Note</h2><p>Green.</p><h2>Note</h2><p>Black.", "# Note\n\nGreen.\n\n# Note\n\nBlack."),
+        (
+            "<h2><a href=/a>Tea</a></h2><p>A</p><h2><a href=/b>Tea</a></h2><p>B",
+            "# [Tea](http://example.com/a)\n\nA\n\n# [Tea](http://example.com/b)\n\nB",
+        ),
+        ("<p>Never again.<p>Never again.", "Never again.\n\nNever again."),
+        # pictures for screens of two widths
+        (
+            "<p><img src=/t.jpg alt=Tea></p>Green.<p><img src=/t.jpg alt=Tea></p>Black.",
+            "![Tea](http://example.com/t.jpg)\n\nGreen.\n\nBlack.",
+        ),
+        (
+            "<p><img src=/t.jpg alt=Tea></p>Green.<p><img src=/t.jpg alt='Tea in a cup'></p>Black.",
+            "![Tea](http://example.com/t.jpg)\n\nGreen.\n\n![Tea in a cup](http://example.com/t.jpg)\n\nBlack.",
+        ),
+    ],
+)
+def test_what_a_card_says_twice_is_written_once(html, expected):
+    assert markdown(html) == expected

@@ -160,3 +160,37 @@ def test_pictures_of_few_pages_are_content():
 )
 def test_hostile_pictures(html):
     assert "http://example.com/" in written(f"<p>text{html}<p>text")
+
+
+def test_a_picture_of_an_entry_belongs_to_its_title_whatever_stands_between():
+    entry = "<div><a href=/{0}><img src=/{0}.jpg></a><p>Asia</p><h2><a href=/{0}>About {0}</a></h2><p>Comments</div>"
+    found = Page.parse(f"<h1>Tea</h1>{entry.format('b')}{entry.format('c')}".encode(), URL)
+    keep = np.array([text not in ("Asia", "Comments") for text in found.nodes.strings])
+    shown = markdown_of(document_of(found, keep))
+    assert shown.count("![") == 2, shown
+    assert shown.index("/b.jpg") < shown.index("About b") < shown.index("/c.jpg") < shown.index("About c")
+
+
+def test_a_picture_that_leads_elsewhere_does_not_belong_to_a_title():
+    found = Page.parse(b"<p>Menu<a href=/><img src=/logo.png></a><p>Asia<h2><a href=/b>About b</a></h2><p>Tea.", URL)
+    assert "logo" not in markdown_of(document_of(found, np.array([False, False, True, True])))
+
+
+def test_icons_that_a_page_shows_again_and_again_are_left_out():
+    row = "<tr><td><img src=/{0}.png alt='{1}'><td>Topic {2}<td>{2} replies"
+    rows = [row.format("new", "", number) for number in range(4)]
+    head = "<tr><th><th>Topic<th>Replies"
+    assert written(f"<table>{head}{''.join(rows)}</table>").splitlines()[:3] == [
+        "| Topic | Replies |", "| --- | --- |", "| Topic 0 | 0 replies |",
+    ]  # fmt: skip
+    assert written(f"<table>{head}{''.join(rows[:3])}</table>").count("new.png") == 3
+    named = [row.format("new", "new", number) for number in range(4)]
+    assert written(f"<table>{head}{''.join(named)}</table>").count("new.png") == 4
+
+
+def test_pictures_of_a_short_post_are_content_though_related_posts_stand_in_it():
+    related = "<h3>Related posts</h3><a href=/b>All about the picking of black tea</a>"
+    post = f"<div><p><img src=/one.jpg></p><p><img src=/two.jpg></p><p>Two frames.</p>{related}</div>"
+    found = Page.parse(f"<h1>Tea</h1><div>Comments</div>{post}<p>Menu".encode(), URL)
+    shown = markdown_of(document_of(found, np.array([True, False, True, False, False, False])))
+    assert shown.count("![") == 2, shown

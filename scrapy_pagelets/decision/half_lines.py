@@ -1,0 +1,139 @@
+"""Lines that say who wrote something and when are kept whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.metadata import dates
+from scrapy_pagelets.metadata.byline import is_between
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.posts import Post, Thread
+from scrapy_pagelets.page.looks import HEADING
+from scrapy_pagelets.page.nodes import LINE, NodeTable, rows_with
+
+#: Runs of text before and after the own heading that may be its byline.
+_BEFORE, _AFTER = 3, 14
+#: Words of a run of text with a date or a name, and of the label before them: "Submitted by".
+_LONG, _LABEL = 9, 3
+#: Runs of text from a name to the date beside it.
+_REACH: Final = 4
+
+
+def torn_bylines(
+    nodes: NodeTable, headline: Headline | None, thread: Thread, names: Iterable[str], keep: Bools
+) -> Bools:
+    """(m,) leaves that belong to a name or a date that is content: the other one of the two, and the label before them.
+
+    Names and dates are those of the posts of a thread, or else those beside the page's own heading.
+
+    Parameters
+    ----------
+    headline : the page's own heading
+    names : of the authors of the page
+    keep : (m,) the leaves that are content so far
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> from scrapy_pagelets.metadata.posts import NO_THREAD
+    >>> html = b"<h1>Tea</h1><p>By <a href=/ana>Ana Bo</a> on <i>2 May 2024</i> <a href=/s>Share</a><p>All of tea."
+    >>> nodes = Page.parse(html, "http://a/").nodes
+    >>> keep = np.array([True, False, True, False, False, False, True])
+    >>> torn_bylines(nodes, Headline(2, "Tea"), NO_THREAD, ["Ana Bo"], keep).tolist()
+    [False, True, False, True, True, False, False]
+    """
+    found = np.zeros(len(keep), np.bool_)
+    known = {name.casefold() for name in names} - {""}
+    lines = {leaf for post in thread.posts for leaf in post.line}
+    beside = [] if thread.is_thread else [_near(nodes, headline)]
+    for near in (*beside, *_posts(thread.posts, keep)):
+        told = {place for place, leaf in enumerate(near) if leaf in lines or _tells(nodes, leaf, known)}
+        told |= {
+            place - 1
+            for place in told
+            if place and near[place - 1] == near[place] - 1 and _is_name_before(nodes, near[place], keep)
+        }
+        for place in sorted(told):
+            if keep[near[place]]:
+                found[_line(nodes, near, place, told)] = True
+    return found & ~keep
+
+
+def left_alone(thread: Thread, words: Ints, keep: Bools) -> list[int]:
+    """Leaves with author and date of posts and comments that are no content by most of their other words."""
+    return [leaf for post in thread.posts if not _is_kept(post, words, keep) for leaf in post.line]
+
+
+def _is_kept(post: Post, words: Ints, keep: Bools) -> bool:
+    others = sorted(set(post.leaves).difference(post.line, post.profile))
+    said = int(words[others].sum())
+    return not said or 2 * int((words[others] * keep[others]).sum()) > said
+
+
+def _near(nodes: NodeTable, headline: Headline | None) -> list[int]:
+    """The leaves around the own heading, up to the headings before and after it."""
+    if headline is None:
+        return []
+    own, headings = nodes.leaves_of(headline.row), nodes.leaves_below(rows_with(nodes, HEADING))
+    before: list[int] = []
+    for leaf in range(own.start - 1, max(-1, own.start - 1 - _BEFORE), -1):
+        if headings[leaf]:
+            break
+        before.insert(0, leaf)
+    after: list[int] = []
+    for leaf in range(own.stop, min(len(headings), own.stop + _AFTER)):
+        if headings[leaf]:
+            break
+        after.append(leaf)
+    return before + after
+
+
+def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:
+    """The leaves of each post around its author and date, if these are content; without its profile."""
+    for post in posts:
+        if post.line and keep[list(post.line)].any():
+            first, last = min(post.line) - _REACH, max(post.line) + _REACH
+            profile = set(post.profile)
+            yield [leaf for leaf in post.leaves if first <= leaf <= last and leaf not in profile]
+
+
+def _tells(nodes: NodeTable, leaf: int, names: set[str]) -> bool:
+    """Whether a leaf is one of some names, or has a date and few words besides."""
+    if nodes.words[leaf] > _LONG:
+        return False
+    text = nodes.strings[leaf]
+    return text.strip().casefold() in names or dates.find(text, day_first=True) is not None
+
+
+def _is_name_before(nodes: NodeTable, leaf: int, keep: Bools) -> bool:
+    """Whether the leaf before a date is content in the same line, and as short as a name."""
+    return bool(leaf and nodes.gap[leaf] < LINE and keep[leaf - 1] and nodes.words[leaf - 1] <= _LABEL)
+
+
+def _line(nodes: NodeTable, near: Sequence[int], place: int, told: set[int]) -> list[int]:
+    """The leaves from the label before what is told to the last date or name beside it."""
+    first = last = place
+    for step in (-1, 1):
+        edge = place
+        for other in range(place + step, place + step * (_REACH + 1), step):
+            if not 0 <= other < len(near) or near[other] != near[edge] + step:
+                break
+            if other in told:
+                first, last = min(first, other), max(last, other)
+            elif not is_between(nodes.strings[near[other]]):
+                break
+            edge = other
+    label = near[first] - 1  # a post may begin behind it
+    return [*([label] * _is_label(nodes, label)), *near[first : last + 1]]
+
+
+def _is_label(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a leaf announces the next one: a few words in its line, or "by" in a line of its own; no link."""
+    text = nodes.strings[leaf] if leaf >= 0 else ""
+    if not any(map(str.isalpha, text)) or nodes.anchor[nodes.leaves[leaf]]:
+        return False
+    return is_between(text) or bool(nodes.gap[leaf + 1] < LINE and nodes.words[leaf] <= _LABEL)

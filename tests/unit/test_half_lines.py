@@ -1,0 +1,93 @@
+"""Lines with author and date: kept whole or not at all."""
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets.decision.content import said_of_itself
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.half_lines import left_alone, torn_bylines
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.metadata.headline import headline_of
+from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
+from scrapy_pagelets.page.page import Page
+
+BODY = "Here somebody says what he thinks of green tea, and he goes on and on. "
+
+
+def saved(byline: str, kept: str, author: str = "Ana Bo") -> list[str]:
+    """The texts that are saved because some text of the byline is content."""
+    page = Page.parse(f"<title>Tea</title><h1>Tea</h1>{byline}<p>{BODY * 3}".encode(), "http://a.example/tea")
+    keep = np.array([text in ("Tea", kept) or BODY.strip() in text for text in page.nodes.strings])
+    found = torn_bylines(page.nodes, headline_of(page), NO_THREAD, [author], keep)
+    return [text for text, is_saved in zip(page.nodes.strings, found, strict=True) if is_saved]
+
+
+@pytest.mark.parametrize(
+    ("byline", "kept", "expected"),
+    [
+        ("<p>Submitted by <a href=/u/1>Ana Bo</a> on 2 May 2024", "Ana Bo", ["Submitted by", "on 2 May 2024"]),
+        # label, name and date in elements of their own
+        (
+            "<div>By</div><div><a href=/u/1>Ana Bo</a></div><div>-</div><time>May 2, 2024</time><div>Share</div>",
+            "Ana Bo",
+            ["By", "-", "May 2, 2024"],
+        ),
+        ("<p>Vložil/a <a href=/u/1>Ana</a>, 2 May 2024 - 09:18", ", 2 May 2024 - 09:18", ["Vložil/a"]),
+        ("<p>Vložil/a <a href=/u/1>Ana Bo</a>, 2 May 2024 - 09:18", "Ana Bo", ["Vložil/a", ", 2 May 2024 - 09:18"]),
+        # a menu, a share line and a longer text are none of it
+        ("<p><a href=/m>More</a> <a href=/u/1>Ana Bo</a> <a href=/s>Share</a>", "Ana Bo", []),
+        ("<p>Four words before it <a href=/u/1>Ana Bo</a>", "Ana Bo", []),
+        ("<p>Submitted by <a href=/u/1>Ana Bo</a> on 2 May 2024", "on", []),
+    ],
+)
+def test_a_byline_is_kept_whole(byline, kept, expected):
+    before = "Ana" if kept.startswith(",") else "Ana Bo"
+    found = saved(byline, kept, before)
+    assert [text for text in found if text != before] == expected
+
+
+def test_a_name_that_nothing_tells_belongs_to_the_date_behind_it():
+    page = Page.parse("<h1>Tea</h1><p>Vložil/a <a href=/1>Ana</a>, 2 May 2024<p>All of tea.".encode(), "http://a/1")
+    keep = np.array([True, False, True, True, True])
+    found = torn_bylines(page.nodes, headline_of(page), NO_THREAD, [], keep)
+    assert found.tolist() == [False, True, False, False, False]
+
+
+def test_the_line_of_each_post_is_kept_whole():
+    post = "<div class=post id=p{0}><p>Sent by <a class=username href=/u/{0}>Ana{0}</a> on 1{0} May 2024<p>{1}</div>"
+    html = "<h1>Tea</h1>" + "".join(post.format(number, BODY) for number in (1, 2))
+    page = Page.parse(html.encode(), "http://a.example/forum/tea")
+    thread = thread_of(page, Habits())
+    keep = np.array([not text.startswith(("Sent", "on")) for text in page.nodes.strings])
+    found = torn_bylines(page.nodes, headline_of(page), thread, [], keep)
+    assert len(thread.posts) == 2
+    assert (found | keep).all()
+
+
+def test_a_name_is_no_content_without_its_post():
+    thread = Thread((Post((0, 1, 2), author="Ana", line=(0,)), Post((3, 4), author="Bo", line=(3,))), True)
+    keep = np.array([True, False, False, True, True])
+    assert left_alone(thread, np.array([1, 9, 9, 1, 9]), keep) == [0]
+
+
+def test_names_of_those_who_comment_leave_with_their_comments():
+    comment = "<div class=comment id=comment-{0}><p>Written by <a class=username href=/user/{0}>Ana{0}</a><p>{1}</div>"
+    comments = "".join(comment.format(number, BODY * 2) for number in (1, 2, 3))
+    html = f"<title>Tea</title><h1>Tea</h1><p>{BODY * 9}</p><div id=comments class=comments>{comments}</div>"
+    page = Page.parse(html.encode(), "http://a.example/tea")
+    site = Site("a.example")
+    site.learn(page)
+    record = PageRecord(page, decided(page, site))
+    assert [post["role"] for post in record.posts] == ["comments"] * 3
+    assert "Ana" not in record.text
+    assert (record.comments or "").count("Ana") == 3
+
+
+def test_the_name_of_the_author_is_kept_once():
+    box = "<h3>Share</h3><div><a href=/u/1>Ana Bo</a></div>"
+    html = f"<title>Tea</title><meta name=author content='Ana Bo'><h1>Tea</h1><p>By <a href=/u/1>Ana Bo</a>{box}"
+    page = Page.parse(html.encode(), "http://a.example/tea")
+    said = said_of_itself(page, headline_of(page), ["Ana Bo"], [])
+    assert [text for text, is_said in zip(page.nodes.strings, said, strict=True) if is_said] == ["Ana Bo"]
