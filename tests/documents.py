@@ -1,13 +1,13 @@
-"""Run the code of a page of the documents, block by block, in an empty folder beside a server of the bundled site.
+r"""Run the code of a page of the documents, block by block, in an empty folder beside a server of the bundled site.
 
-- A block ``console`` has commands behind ``$``, and what they print (`agrees`); ``...`` stands for whatever. A command ends with the
-  exit code 0, or with the one that a comment behind it names: ``# exit code 1``.
+- A block ``console`` has commands behind ``$``, and what they print (`agrees`); ``...`` stands for whatever. A command
+  ends with the exit code 0, or with the one that a comment behind it names: ``# exit code 1``.
 - A block whose first line is a comment with the name of a file is written to that file.
-- Any other block ``python`` is run, all of a page in one namespace; what it prints is that of the block ``text`` behind it.
+- Any other block ``python`` is run, all of a page in one namespace; the block ``text`` behind it is what it prints.
 
->>> Block("console", "$ echo a\\nb", 3).commands()
+>>> Block("console", "$ echo a\nb", 3).commands()
 [('echo a', 'b')]
->>> Block("toml", "# rules.toml\\n[[rule]]", 9).file
+>>> Block("toml", "# rules.toml\n[[rule]]", 9).file
 'rules.toml'
 """
 

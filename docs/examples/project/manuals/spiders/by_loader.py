@@ -1,4 +1,4 @@
-"""A spider with ``async def start``, an item loader and a Scrapy item; two pages only, of which none is loaded for a template."""
+"""A spider with ``async def start``, an item loader and a Scrapy item; it loads no pages for a template."""
 
 import scrapy
 from scrapy.loader import ItemLoader
