@@ -14,12 +14,14 @@ r"""Run the code of a page of the documents, block by block, in an empty folder 
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import re
 import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -174,8 +176,10 @@ class Run:
 
     def _python(self, text: str) -> str:
         printed = io.StringIO()
-        with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed):
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # warcio leaves temporary files open
             exec(compile(self._here(text), "<a block>", "exec"), self.names)
+            gc.collect()
         return printed.getvalue()
 
 

@@ -9,7 +9,7 @@ class Rendered(scrapy.Spider):
     """Load a few pages as a browser shows them."""
 
     name = "rendered"
-    custom_settings = {  # noqa: RUF012
+    custom_settings = {
         "ADDONS": {"scrapy_pagelets.Addon": 500},
         "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": shutil.which("chromium")},  # None: that of Playwright
         "DOWNLOAD_HANDLERS": {"http": "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"},

@@ -34,7 +34,7 @@ class ArticleSpider(scrapy.Spider):
     """Follow all links of the site."""
 
     name = "articles"
-    custom_settings = {"ADDONS": {"scrapy_poet.Addon": 300, "scrapy_pagelets.Addon": 500}}  # noqa: RUF012
+    custom_settings = {"ADDONS": {"scrapy_poet.Addon": 300, "scrapy_pagelets.Addon": 500}}
 
     async def start(self):
         """Request the start page."""

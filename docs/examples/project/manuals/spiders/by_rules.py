@@ -19,7 +19,7 @@ class ByRules(CrawlSpider):
     """Follow links into the reference."""
 
     name = "by_rules"
-    custom_settings = {"PAGELETS_FORMATS": "markdown"}  # noqa: RUF012 - as Scrapy's documentation has it
+    custom_settings = {"PAGELETS_FORMATS": "markdown"}
     rules = (Rule(LinkExtractor(allow="/reference/"), callback="parse_page", follow=True),)
 
     def __init__(self, url, **options):
