@@ -10,7 +10,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -47,12 +47,19 @@ def commands() -> Iterator[str]:
         yield f"## {name}\n\n```text\n{one.format_help().strip()}\n```\n"
 
 
+def default(value: object) -> str:
+    """A default as a user would write it."""
+    if value == "" or value is None:
+        return "none"
+    return f"`{','.join(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value}`"
+
+
 def settings() -> Iterator[str]:
     """Each setting with its default, as a row."""
     yield "| setting | default |\n|---|---|"
     for field in fields(Config):
         name = setting_of(field.name)
-        yield f"| [{name}](settings.md#{name.lower()}) | `{field.default!r}` |"
+        yield f"| [{name}](settings.md#{name.lower()}) | {default(getattr(Config(), field.name))} |"
 
 
 def public_names() -> Iterator[str]:

@@ -1,9 +1,11 @@
 """The code of the tutorial and of the guides does what they say."""
 
 import re
+from dataclasses import fields
 
 import pytest
 
+from scrapy_pagelets.session.config import Config
 from tests.crawling import ROOT
 from tests.documents import NOT_RUN, Block, blocks, run
 
@@ -57,6 +59,18 @@ def test_every_example_is_run_by_a_guide():
     guides = "".join(page.read_text(encoding="utf-8") for page in GUIDES)
     shown = set(re.findall(r"examples/([\w.-]+)", guides))
     assert {path.name for path in (DOCS / "examples").iterdir() if path.name != "__pycache__"} == shown
+
+
+def test_the_page_of_settings_has_their_defaults():
+    """But for two that are computed: the scope of duplicates, and the name of a shared crawl."""
+    text = (DOCS / "settings.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^### PAGELETS_(\w+)\n\nDefault: (none|`[^`]*`)", text, re.MULTILINE))
+    for field in fields(Config):
+        if field.name not in ("duplicates_scope", "redis_key"):
+            value = getattr(Config(), field.name)
+            written = ",".join(value) if isinstance(value, tuple) else str(value).removesuffix(".0")
+            written = written.removeprefix("mappingproxy(").removesuffix(")")
+            assert said[field.name.upper()].strip("`") in ((written,) if written else ("none", '""')), field.name
 
 
 def test_a_long_command_goes_on_in_the_next_line():
