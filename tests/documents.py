@@ -35,7 +35,7 @@ from tests.server import SiteServer
 PLACES = ("http://localhost:8000/", "https://example.com/")
 #: What would change the machine, needs the network, or does not end.
 NOT_RUN = ("pip install ", "git clone ", "python -m venv ", "python -m http.server ", "docker ", "curl ", "apt-get ")
-LIMIT = 300
+LIMIT = 600
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# ([\w./-]+\.\w+)\n")
 
@@ -56,7 +56,7 @@ class Block(NamedTuple):
     def commands(self) -> list[tuple[str, str]]:
         """Each command with what it prints; a line that ends with a backslash goes on in the next one."""
         joined = self.text.replace("\\\n", "")
-        return [tuple(part.strip("\n").partition("\n")[::2]) for part in re.split(r"^\$ ", joined, flags=re.M)[1:]]  # type: ignore[misc]
+        return [tuple(part.strip("\n").partition("\n")[::2]) for part in re.split(r"^\$ ", joined, flags=re.M)[1:]]
 
 
 def blocks(page: Path) -> list[Block]:
