@@ -70,8 +70,17 @@ def public_names() -> Iterator[str]:
         yield f"```{{eval-rst}}\n.. auto{kind}:: scrapy_pagelets.{name}\n{members}```\n"
 
 
+def other_pages() -> Iterator[str]:
+    """The pages that `index.md` does not name."""
+    folder = ROOT / "docs"
+    named = (folder / "index.md").read_text(encoding="utf-8").splitlines()
+    pages = sorted(page.relative_to(folder).with_suffix("").as_posix() for page in folder.rglob("*.md"))
+    yield from (page for page in pages if page not in ("index", *named))
+
+
 GENERATED: dict[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
+    "other pages": other_pages,
     "settings": settings,
     "public names": public_names,
 }
