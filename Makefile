@@ -1,6 +1,7 @@
 # make demo   crawl the bundled site, or URL=https://..., and show a page before and after
 # make test   check style and types, and run the tests
 # make quick  check style and types, and run the tests that need no crawl, service or browser
+# make docs   build the documents as a site, out/docs; each broken link is an error
 # make clean  remove the files that building and running leave behind; make distclean also removes .venv
 SHELL := /bin/bash
 VENV := .venv
@@ -11,7 +12,7 @@ CORE := setup.py $(wildcard scrapy_pagelets/core/*.pyx scrapy_pagelets/core/*.px
 URL ?=
 export URL
 
-.PHONY: demo test quick compiler chromium java postgresql redis clean distclean
+.PHONY: demo test quick docs compiler chromium java postgresql redis clean distclean
 
 # The first suitable Python; an active virtualenv makes no difference.
 define FIND_PYTHON
@@ -134,7 +135,10 @@ types=$$(mktemp); \
 wait $$! || code=$$?; cat $$types; rm $$types; exit $$code
 endef
 
-test: $(VENV)/.installed-dev chromium java postgresql redis
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
+
+test: $(VENV)/.installed-dev chromium java postgresql redis docs
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	@$(TESTED)

@@ -52,13 +52,13 @@ def _absolute(url: str) -> str:
     return absolute
 
 
-def number(name: str, value: str) -> int:
-    """Return the value of an argument that takes a whole number.
+def number(name: str, value: str | int) -> int:
+    """Return the value of an argument that takes a whole number; a script gives it as one.
 
-    >>> number("depth", "3")
-    3
+    >>> number("depth", "3"), number("pages", 10)
+    (3, 10)
     """
-    if not (value.isascii() and value.isdecimal()):
+    if not (str(value).isascii() and str(value).isdecimal()):
         raise ValueError(f"{name} is {value!r}: give a whole number, 0 for no limit")
     return int(value)
 

@@ -1,0 +1,51 @@
+"""The image, and what CI tests with the oldest and the newest dependencies."""
+
+import re
+import tomllib
+
+from tests.crawling import ROOT
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def instructions(name):
+    joined = DOCKERFILE.replace("\\\n", " ")
+    return re.findall(rf"^{name} (.+)$", joined, re.MULTILINE)
+
+
+def test_the_image_is_slim_and_runs_as_no_root():
+    assert {image.split()[0] for image in instructions("FROM")} == {"python:3.13-slim"}
+    last = DOCKERFILE.rpartition("FROM ")[2]
+    assert re.search(r"^USER (?!root)\w+$", last, re.MULTILINE)
+    assert "g++" not in last  # compilers stay in the stage that builds
+
+
+def test_the_image_keeps_no_caches():
+    for command in instructions("RUN"):
+        assert "apt-get install" not in command or "rm -rf /var/lib/apt/lists/*" in command
+        assert "pip install" not in command or "--no-cache-dir" in command
+
+
+def test_what_the_image_copies_is_all_that_a_build_needs():
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert ignored[0] == "*"
+    kept = {line[1:] for line in ignored if line.startswith("!")}
+    assert {path for path in kept if not (ROOT / path).exists()} == set()
+    packages = {folder.split("/")[0] for folder in PYPROJECT["tool"]["setuptools"]["package-dir"].values()}
+    needed = {"pyproject.toml", "setup.py", PYPROJECT["project"]["readme"], *PYPROJECT["project"]["license-files"]}
+    assert packages | needed <= kept
+
+
+def test_the_oldest_dependencies_of_tox_are_those_of_the_project():
+    oldest = PYPROJECT["tool"]["tox"]["env"]["oldest"]["deps"]
+    pinned = dict(line.split("==") for line in oldest)
+    lowest = dict(line.split(">=") for line in PYPROJECT["project"]["dependencies"])
+    assert {name: version.rstrip(".*") for name, version in pinned.items()} == lowest
+
+
+def test_ci_runs_the_environments_of_tox():
+    ci = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    environments = set(re.findall(r"tox: (\w+)", ci)) | set(re.findall(r"- tox: (\w+)", ci))
+    assert environments == set(PYPROJECT["tool"]["tox"]["env_list"])
+    assert "continue-on-error: ${{ matrix.tox == 'master' }}" in ci
