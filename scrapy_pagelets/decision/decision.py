@@ -9,8 +9,8 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
-from scrapy_pagelets.decision.content import corrected, said_of_itself
-from scrapy_pagelets.decision.half_lines import left_alone, torn_bylines
+from scrapy_pagelets.decision.content import corrected, permalinks, said_of_itself
+from scrapy_pagelets.decision.half_lines import left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.list_items import decided_together
 from scrapy_pagelets.decision.lone_headings import lone_headings_of
 from scrapy_pagelets.decision.page_features import declared
@@ -90,6 +90,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         named[alone] = ROLES.index(COMMENTS)
         names = (told.fields["author"] or "").split(", ")
         found[torn_bylines(page.nodes, headline, told.thread, names, ~is_template(found))] = 0
+        found = np.where(permalinks(page.nodes), found, signs_with_words(page.nodes, found))
         own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
         found[lone_headings_of(page.nodes, ~is_template(found), alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)

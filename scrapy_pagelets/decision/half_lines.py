@@ -1,4 +1,4 @@
-"""Lines that say who wrote something and when are kept whole or not at all."""
+"""Lines that are kept whole or not at all: who wrote something and when; signs go with the words beside them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import is_between
 from scrapy_pagelets.metadata.headline import Headline
@@ -63,6 +63,29 @@ def torn_bylines(
     return found & ~keep
 
 
+def signs_with_words(nodes: NodeTable, templateness: Floats) -> Floats:
+    """(m,) templateness in which a run without words has that of the words before it in its line, or else behind it.
+
+    Without its brackets, code is wrong; a comma without what it parts is none.
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> nodes = Page.parse(b"<p><i>template</i><b>&lt;</b><br><b>, </b><i>tea</i><p>-", "http://a/").nodes
+    >>> signs_with_words(nodes, np.array([0.1, 0.6, 0.2, 0.7, 0.3])).tolist()
+    [0.1, 0.1, 0.7, 0.7, 0.3]
+    """
+    line, place = np.cumsum(nodes.gap >= LINE), np.arange(len(templateness))
+    words = nodes.words > 0
+    before = np.maximum.accumulate(np.where(words, place, -1))
+    behind = np.minimum.accumulate(np.where(words, place, len(place))[::-1])[::-1]
+    after = np.minimum(behind, len(place) - 1)
+    is_before = (before >= 0) & (line[before] == line)
+    is_behind = (behind < len(place)) & (line[after] == line)
+    beside = np.where(is_before, before, np.where(is_behind, after, place))
+    return templateness[beside]
+
+
 def left_alone(thread: Thread, words: Ints, keep: Bools) -> list[int]:
     """Leaves with author and date of posts and comments that are no content by most of their other words."""
     return [leaf for post in thread.posts if not _is_kept(post, words, keep) for leaf in post.line]
@@ -102,11 +125,11 @@ def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:
 
 
 def _tells(nodes: NodeTable, leaf: int, names: set[str]) -> bool:
-    """Whether a leaf is one of some names, or has a date and few words besides."""
+    """Whether a leaf ends in one of some names, or has a date, and few words besides."""
     if nodes.words[leaf] > _LONG:
         return False
     text = nodes.strings[leaf]
-    return text.strip().casefold() in names or dates.find(text, day_first=True) is not None
+    return text.rstrip().casefold().endswith(tuple(names)) or dates.find(text, day_first=True) is not None
 
 
 def _is_name_before(nodes: NodeTable, leaf: int, keep: Bools) -> bool:

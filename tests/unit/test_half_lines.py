@@ -5,7 +5,7 @@ import pytest
 
 from scrapy_pagelets.decision.content import said_of_itself
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.half_lines import left_alone, torn_bylines
+from scrapy_pagelets.decision.half_lines import left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.metadata.habits import Habits
@@ -91,3 +91,26 @@ def test_the_name_of_the_author_is_kept_once():
     page = Page.parse(html.encode(), "http://a.example/tea")
     said = said_of_itself(page, headline_of(page), ["Ana Bo"], [])
     assert [text for text, is_said in zip(page.nodes.strings, said, strict=True) if is_said] == ["Ana Bo"]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p><i>template</i><b>&lt;</b>", "template<"),
+        ("<p><b>&gt;</b><i>tea</i>", ">tea"),
+        ("<p><i>LOST</i><b>, </b><i>tea</i>", "tea"),
+        ("<p><i>tea</i><p><b>-</b>", "tea-"),  # a line of its own
+        ("<p>-<p>-", "--"),
+    ],
+)
+def test_signs_go_with_the_words_beside_them(html, expected):
+    nodes = Page.parse(html.encode(), "http://a/").nodes
+    told = np.array([0.6 if text.isupper() or text.strip() in "<>" else 0.4 for text in nodes.strings])
+    found = signs_with_words(nodes, told)
+    assert "".join(text for text, one in zip(nodes.strings, found, strict=True) if one < 0.5) == expected
+
+
+def test_a_permalink_is_no_content_beside_its_heading():
+    page = Page.parse(f"<h2>Tea<a href=#tea>¶</a></h2><p>{BODY}".encode(), "http://a/")
+    content = decided(page, Site(page.site)).content
+    assert dict(zip(page.nodes.strings, content.tolist(), strict=True)) == {"Tea": True, "¶": False, BODY.strip(): True}
