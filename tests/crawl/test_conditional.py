@@ -96,11 +96,12 @@ def test_what_is_not_modified_is_not_sent_again_but_its_links_are_followed(tmp_p
     assert [(path, line["changed"]) for path, line in zip(paths(third), third.lines, strict=True)] == [
         ("/deep", "changed")
     ]
+    assert (third.stat("recrawl/not_modified"), third.errors, third.warnings) == (4, [], [])
 
 
 def test_the_command_says_so_if_nothing_has_changed(tmp_path, site):
     recrawl(tmp_path, site, "1")
-    settings = ["-s", f"PAGELETS_STORE={tmp_path / 'store'}", "-s", "PAGELETS_CHANGED=only", "-s", "AUTOTHROTTLE_ENABLED=0"]
+    settings = f"-s PAGELETS_STORE={tmp_path / 'store'} -s PAGELETS_CHANGED=only -s AUTOTHROTTLE_ENABLED=0".split()
     done = subprocess.run(
         [sys.executable, "-m", "scrapy_pagelets.crawler.console", "crawl", site.url(""), "-o", "2.jsonl", *settings],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=LIMIT,
@@ -108,7 +109,6 @@ def test_the_command_says_so_if_nothing_has_changed(tmp_path, site):
     assert (done.returncode, done.stderr) == (0, "")
     assert "5 pages left out: the same as in the earlier crawl\n" in done.stdout
     assert "next:" not in done.stdout  # there is nothing in the feed to report
-    assert (third.stat("recrawl/not_modified"), third.errors, third.warnings) == (4, [], [])
 
 
 def test_a_date_will_do_and_so_will_nothing(tmp_path, site):
