@@ -49,7 +49,7 @@ _LEAST: Final = 0.05
 class CrawlReport(Component):
     """Write a report on the feed to the file ``PAGELETS_REPORT`` when the crawl has ended.
 
-    It is the report of ``scrapy pagelets report FEED --html FILE``, and tells more: how long the crawl took, what it
+    It is the report of ``pagelets report FEED --html FILE``, and tells more: how long the crawl took, what it
     loaded, the subdigraphs, and what each rule did.
     """
 

@@ -41,7 +41,7 @@ class ContentMonitor(_PageletsMonitor):
         pages, empty = self.stat("pages/cleaned"), self.stat("pages/empty")
         most = self.crawler.settings.getfloat(*_MOST_EMPTY)
         if empty > most * pages:
-            self.fail(f"nothing is left of {empty} of {pages} pages: scrapy pagelets report FEED shows which")
+            self.fail(f"nothing is left of {empty} of {pages} pages: pagelets report FEED shows which")
 
 
 class TemplateMonitor(_PageletsMonitor):

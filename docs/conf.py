@@ -18,10 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 os.environ["COLUMNS"] = "100"  # of the help of commands
 
-from scrapy.settings import Settings  # noqa: E402
-
 import scrapy_pagelets  # noqa: E402 - it is found by the line above
-from scrapy_pagelets.crawler.commands import PageletsCommand  # noqa: E402
+from scrapy_pagelets.crawler.commands.all_commands import add_commands  # noqa: E402
 from scrapy_pagelets.session.config import Config, setting_of  # noqa: E402
 
 project = "scrapy-pagelets"
@@ -39,9 +37,7 @@ autodoc_member_order = "bysource"
 def commands() -> Iterator[str]:
     """The help of each command."""
     parser = argparse.ArgumentParser()
-    command = PageletsCommand()
-    command.settings = Settings()
-    command.add_options(parser)
+    add_commands(parser, "pagelets")
     [subcommands] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     for name, one in subcommands.choices.items():
         yield f"## {name}\n\n```text\n{one.format_help().strip()}\n```\n"

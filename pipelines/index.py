@@ -35,7 +35,7 @@ _FILE: Final = "pagelets-index.json"
 _ABOUT: Final = ("title", "language", "fetched_at")
 _LEFT: Final = (
     "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or for "
-    "`scrapy pagelets index`"
+    "`pagelets index`"
 )
 
 

@@ -49,7 +49,7 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
     seconds = time.monotonic() - began
     assert crawler.stats is not None
     reason = crawler.stats.get_value("finish_reason")
-    pages = crawler.stats.get_value("pagelets/pages/cleaned", 0)
+    pages = _count(crawler, "pages/cleaned") + _count(crawler, "recrawl/not_modified")
     if pages and not process.bootstrap_failed:
         _summary(crawler, options, sample.best, pages, seconds)
     elif not process.bootstrap_failed:
@@ -143,19 +143,24 @@ def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, 
         width = get_terminal_size((_WIDTH, 24)).columns
         for line in lines(page, width, ansi=stream is not None and stream.isatty()):
             write(line)
-    assert crawler.stats is not None
-    counts = [crawler.stats.get_value(f"pagelets/{name}", 0) for name in ("words", "words/template")]
-    words, template = counts
+    words, template = _count(crawler, "words"), _count(crawler, "words/template")
     share = f" ({template / words:.0%})" if words else ""
     tell("")
     tell(f"{counted(pages, 'page')} in {seconds:.0f} s, {pages / max(seconds, 0.1):.1f} a second")
     tell(f"{counted(words - template, 'word')} kept, {template:,}{share} stripped as template")
+    if same := _count(crawler, "recrawl/left_out") + _count(crawler, "recrawl/not_modified"):
+        tell(f"{counted(same, 'page')} left out: the same as in the earlier crawl")
     if to_error:
         return
     feed = shlex.quote(options.out)
     tell(f"feed: {Path(options.out).absolute()}" + (f"; log: {options.log}" if options.log else ""))
-    if Path(options.out).suffix.lower() in (".jsonl", ".jl", ".parquet"):
+    if same < pages and Path(options.out).suffix.lower() in (".jsonl", ".jl", ".parquet"):
         tell("next:")
         script = options.script
         for line in (f"report {feed}", f"index {feed} pages.sqlite", 'search pages.sqlite "WORDS"'):
             tell(f"  {script} {line}")
+
+
+def _count(crawler: Crawler, name: str) -> int:
+    assert crawler.stats is not None
+    return int(crawler.stats.get_value(f"pagelets/{name}", 0))

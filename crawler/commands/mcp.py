@@ -17,7 +17,7 @@ EXAMPLES: Final = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
-    parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `scrapy pagelets index` write it")
+    parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `pagelets index` write it")
 
 
 def run(options: argparse.Namespace) -> None:

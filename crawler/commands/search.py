@@ -28,7 +28,7 @@ _STARS: Final = ("**", "**")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
-    parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `scrapy pagelets index` write it")
+    parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `pagelets index` write it")
     parser.add_argument("query", help="words to search; in quotes if there are several")
     parser.add_argument(
         "--feedback",
@@ -77,10 +77,10 @@ def filled(index: str) -> Iterator[StoredCollection]:
     from scrapy_pagelets.retrieval.stored import stored
 
     if kind_of(index) != "sqlite":
-        raise CommandError(f"{shown(index)} is not an SQLite index: fill one with `scrapy pagelets index`")
+        raise CommandError(f"{shown(index)} is not an SQLite index: fill one with `pagelets index`")
     with stored(index) as collection:
         if not collection.size.words:
-            raise CommandError(f"{index} has no pages: fill it with PAGELETS_INDEX or `scrapy pagelets index`")
+            raise CommandError(f"{index} has no pages: fill it with PAGELETS_INDEX or `pagelets index`")
         yield collection
 
 

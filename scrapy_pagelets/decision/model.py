@@ -183,7 +183,7 @@ def lexicon_of(data: Mapping[str, NDArray[Any]]) -> Lexicon:
 
 @lru_cache(4)
 def load(name: str) -> Model:
-    """Read a model, by the name of a shipped one or by the path of a file that ``scrapy pagelets train`` has written.
+    """Read a model, by the name of a shipped one or by the path of a file that ``pagelets train`` has written.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def load(name: str) -> Model:
         raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
     except (EOFError, KeyError, ValueError, BadZipFile):  # NumPy's own words would name an option that runs code
         raise ModelError(
-            f"{name} is not a model of this version: train it again with `scrapy pagelets train`"
+            f"{name} is not a model of this version: train it again with `pagelets train`"
         ) from None
 
 

@@ -107,7 +107,7 @@ class SQLiteIndex(interface.Index):
         self._path, self._lock = path, threading.RLock()
         if not create and not Path(path).is_file():
             raise interface.IndexUnusable(
-                f"{path} does not exist: create an index with PAGELETS_INDEX or `scrapy pagelets index`."
+                f"{path} does not exist: create an index with PAGELETS_INDEX or `pagelets index`."
             )
         with self._errors():
             self.base = sqlite3.connect(path, _PATIENCE, isolation_level=None, check_same_thread=False)

@@ -113,7 +113,7 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     method : a key of ``METHODS``
     templateness : (m,) of each leaf, a feature for GCuts; None estimates it from the page alone
     options : ``k``, number of links of a pagelet; ``pdoc`` of VIPS, 1 to 10; for GCuts and CClus, ``penalty`` (lambda)
-        or ``segments`` (the wanted number), and ``weights``, a file written by `scrapy pagelets train --segments`. If
+        or ``segments`` (the wanted number), and ``weights``, a file written by `pagelets train --segments`. If
         it is for rendered pages and the page is not rendered, or the other way round, the shipped weights are used
 
     Raises

@@ -79,7 +79,7 @@ def load(name: str = PAGE_LEVEL) -> PageLevel:
         raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
     except (EOFError, KeyError, ValueError, BadZipFile):
         raise ModelError(
-            f"{name} is not a page-level model of this version: train it with `scrapy pagelets train --page-level`"
+            f"{name} is not a page-level model of this version: train it with `pagelets train --page-level`"
         ) from None
 
 

@@ -183,7 +183,7 @@ def _doubtful(summary: Summary, feed: str, links: Mapping[str, str]) -> Iterator
         return
     yield "<p class=soft>The most doubtful first; the command shows the page, what is stripped, and why.</p><ul>"
     for page in summary.doubtful:
-        command = f"scrapy pagelets view {shlex.quote(feed)} --page {shlex.quote(page.url)}"
+        command = f"pagelets view {shlex.quote(feed)} --page {shlex.quote(page.url)}"
         name = _text(page.url)
         if page.url in links:
             name = f'<a href="{escape(quote(links[page.url]))}">{name}</a>'

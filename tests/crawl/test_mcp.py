@@ -128,7 +128,7 @@ def test_what_is_no_index_is_refused_in_one_sentence(tmp_path, index):
     feed.touch()
     for path, sentence in (
         (index, "is an index of version 0, not 1: create a new one, under another name."),
-        (empty, "has no pages: fill it with PAGELETS_INDEX or `scrapy pagelets index`"),
+        (empty, "has no pages: fill it with PAGELETS_INDEX or `pagelets index`"),
         (other, "cannot be used (file is not a database): name another file."),
         (tmp_path / "none.sqlite", "does not exist: create an index with PAGELETS_INDEX"),
         (feed, "is not the name of an index: give a path that ends in .sqlite"),

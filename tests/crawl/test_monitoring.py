@@ -45,7 +45,7 @@ def test_a_crawl_that_was_cleaned_passes(tmp_path):
 def test_a_crawl_of_which_nothing_is_left_fails_unless_that_is_allowed(tmp_path):
     file = everything_is_template(tmp_path / "file.npz")
     method = {"PAGELETS_DETECTION": "classifier", "PAGELETS_CLASSIFIER": str(file)}
-    sentence = "nothing is left of 3 of 3 pages: scrapy pagelets report FEED shows which"
+    sentence = "nothing is left of 3 of 3 pages: pagelets report FEED shows which"
     with SiteServer(routes=menu_site("home", *"ab")) as server:
         for most, expected in ((0.05, [sentence]), (1, [])):
             found = monitored(tmp_path, server.url(""), SPIDERMON_PAGELETS_MOST_EMPTY=most, **method)

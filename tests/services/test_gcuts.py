@@ -255,7 +255,7 @@ def test_weights_that_cannot_be_used(tmp_path):
         load(str(tmp_path / "none.npz"))
     broken = tmp_path / "broken.npz"
     broken.write_bytes(b"PK broken")
-    with pytest.raises(WeightsError, match="write it again with `scrapy pagelets train --segments`"):
+    with pytest.raises(WeightsError, match="write it again with `pagelets train --segments`"):
         load(str(broken))
 
 

@@ -108,7 +108,7 @@ class Weights:
 
 @lru_cache(8)
 def load(name: str, *, rendered: bool = False) -> Weights:
-    """Read the weights of the level ``top`` or ``inner``, or a file that ``scrapy pagelets train`` has written.
+    """Read the weights of the level ``top`` or ``inner``, or a file that ``pagelets train`` has written.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def load(name: str, *, rendered: bool = False) -> Weights:
         raise WeightsError(f"there are no weights {name}: give {TOP}, {INNER} or the path of a file") from None
     except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
         raise WeightsError(
-            f"{name} is not a weights file of this version: write it again with `scrapy pagelets train --segments` "
+            f"{name} is not a weights file of this version: write it again with `pagelets train --segments` "
             f"({error})"
         ) from None
 
