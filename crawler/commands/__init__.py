@@ -41,6 +41,7 @@ _COMMANDS: Final = {
         "search an index, with or without feedback from the best pagelets",
         "scrapy_pagelets.crawler.commands.search",
     ),
+    "similar": ("show the pages that resemble a page of a feed most", "scrapy_pagelets.crawler.commands.similar"),
     "template": (
         "write the template of a site as HTML, with slots where content stands",
         "scrapy_pagelets.crawler.commands.template",
