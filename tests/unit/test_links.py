@@ -478,10 +478,10 @@ class TestCocitation:
         tables = read([*lines, *map(line, target)])
         expected = [0.0] * 7
         for i in set(range(7)) - {page}:
-            for found in parts.values():
-                if any({i, page} <= cited for cited in found):
+            for sets in parts.values():
+                if any({i, page} <= cited for cited in sets):
                     expected[i] += weight
-                elif {i, page} <= set().union(*found):
+                elif {i, page} <= set().union(*sets):
                     expected[i] += 1
         number = tables.find(target[page])
         assert number is not None
