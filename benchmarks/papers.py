@@ -15,14 +15,23 @@ in the gold content. Ours is the default, ``fused``, with all pages of a site kn
 - 2003: mean average precision of queries with many answers, names of pages that list others, on all text cut by VIPS
   without a browser; see ``retrieval.py``.
 
+With ``--mappings``, only the mappings of 2014: the measure above for two key pages of each site by each node equality,
+for the largest mapping and for that of Algorithm 2 as printed (``tests/oracles/greedy_mapping.py``). *Label* is the
+equality of Figure 1; *weighted* weighs class, attributes, number of children and position, as Section 4.2 says of the
+authors' own.
+
     python -m benchmarks papers
     python -m benchmarks papers --sites 12     # the same on fewer sites
+    python -m benchmarks papers --mappings
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import sys
+import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -38,11 +47,13 @@ from benchmarks.tools import option_parser, referee, sites_below, table
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.evidence.etdm import extract
-from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_signature_and_text, weighted
+from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.page_level import scores
 from scrapy_pagelets.retrieval.search import printed
-from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example
+from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.paper_training import train_page_level as train
+from tests.oracles.greedy_mapping import greedy_template
 
 DATA = """
 2014: other sites and labels than the paper's; it reports seven loads, and our copy of it has no figures of accuracy.
@@ -52,6 +63,15 @@ DATA = """
 2003: WT10g and its topics in the paper; here pages of manuals and blogs, of which the first search already finds more.
 """
 
+#: Key pages of a site for `--mappings`.
+KEY_PAGES = 2
+#: Node equalities of 2014; the first is that of Figure 1, the second that of ``PAGELETS_DETECTION=etdm``.
+EQUALITIES = {
+    "label": Equality(lambda nodes: nodes.tag.astype(np.int64)),
+    "same_signature": same_signature,
+    "same_signature_and_text": same_signature_and_text,
+    "weighted": weighted,
+}
 #: Precision, recall and F1.
 Figures = tuple[float, float, float]
 
@@ -62,9 +82,13 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--sites", type=int, metavar="N", help="no more than so many sites, spread over the list")
+    parser.add_argument("--mappings", action="store_true", help="only compare the node equalities of 2014")
     args = parser.parse_args(argv)
     score = referee(args.referee)
     folders = spread(folders_of(args.data), args.sites)
+    if args.mappings:
+        mappings(folders, score)
+        return
     found = [*templates(folders, args.models, score), *blocks(args), *feedback(args)]
     print()
     table(["paper: measure", "strict form", "ours", "the paper reports"], found)
@@ -124,6 +148,37 @@ def mapped(folder: Path, example: Example) -> tuple[Bools, Bools, int]:
         return nothing, nothing, found.loads
     template = extract(nodes, [other.nodes for other in found.found], same_signature)
     return template.rows[nodes.leaves], template.same[nodes.leaves], found.loads
+
+
+def mappings(folders: Sequence[Path], score: ModuleType) -> None:
+    """Print precision, recall and F1 of runs of text by node equality and kind of mapping, and the time of a page."""
+    figures: dict[tuple[str, str], list[Figures]] = defaultdict(list)
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
+    for folder in folders:
+        gold = list(score.read(folder / "gold.jsonl.gz"))
+        for line in random.Random(0).sample(gold, min(KEY_PAGES, len(gold))):
+            (page,) = pages_of(folder, [line])
+            example, nodes = Example(page, by_gold(page, line["content"])), page.nodes
+            others = [other.nodes for other in search(page, Folder(folder, "").page).found]
+            for name, equality in EQUALITIES.items():
+                for kind, rows_of in (("largest", largest_rows), ("as printed", greedy_template)):
+                    start = time.process_time()
+                    rows, _ = rows_of(nodes, others, equality)
+                    seconds[name, kind] += time.process_time() - start
+                    found = rows[nodes.leaves] & bool(others)
+                    figures[name, kind].append(of_runs(example, found))
+    count = len(next(iter(figures.values())))
+    print(f"{count} key pages of {len(folders)} sites; without a set, no text is template\n")
+    table(
+        ["equality", "mapping", "precision", "recall", "F1", "seconds per page"],
+        [[*key, *np.mean(found, axis=0).tolist(), seconds[key] / count] for key, found in figures.items()],
+    )
+
+
+def largest_rows(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality) -> tuple[Bools, Bools]:
+    """(n,) rows in the template by the largest mappings, and those of them that say the same."""
+    template = extract(key_page, pages, equality)
+    return template.rows, template.same
 
 
 def repeated_runs(folder: Path, examples: Sequence[Example], score: ModuleType) -> list[Bools]:

@@ -2,7 +2,9 @@
 
 Nothing is crawled: a link leads to the file of its path. The search is that of a crawl: the candidates of
 ``menu_links``, four pages that link each other, eight loads at most. Once the key page may be one of the four, as in
-the default; once they are beside it, as printed in the paper and with ``PAGELETS_DETECTION=etdm``.
+the default; once they are beside it, as printed in the paper and with ``PAGELETS_DETECTION=etdm``. Then in the orders
+that others use: the paper itself goes through the links as they stand in the page, later papers of its authors (as far
+as we remember) by hyperlink distance and then by DOM distance. These do not prefer what most loaded pages link to.
 
 ``--content`` then cleans up to 40 pages of each site, which knows only the pages that the first search has loaded: all
 of them; only those of the set; all, with the pages of the set counted as one class; and the same as the first with
@@ -30,8 +32,9 @@ from benchmarks.tools import need, option_parser, referee, table
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
-from scrapy_pagelets.evidence.menu_links import candidates, link_targets
+from scrapy_pagelets.evidence.menu_links import candidates, dom_distances, hyperlink_distance, link_targets
 from scrapy_pagelets.evidence.site_counts import Observation, outline
+from scrapy_pagelets.page.urls import normalise
 from scrapy_pagelets.probing.menu_search import MAX_LOADS
 
 #: Pages that must link each other, the default of PAGELETS_PROBE.
@@ -97,7 +100,9 @@ def main(argv: Sequence[str]) -> None:
             "key page may be one of the four", [search(page, folder.page, member=True) for folder, page in starts]
         ),
         searched("four beside it, as printed", [search(page, folder.page) for folder, page in starts]),
-    ]
+        *(searched(f"four beside it, {name}", [search(page, folder.page, order=order) for folder, page in starts])
+          for name, order in ORDERS.items()),
+    ]  # fmt: skip
     table(["start pages", "sites", "sets of 4", "loads", "sets of 2 or 3", "none"], rows)
     if args.content:
         print()
@@ -118,20 +123,53 @@ def searched(name: str, found: Sequence[Search]) -> list[object]:
     return [name, len(found), sizes[SIZE], loads, sizes[2] + sizes[3], sizes[0] + sizes[1]]
 
 
-def search(key_page: Page, fetch: Callable[[str], Page | None], *, member: bool = False) -> Search:
+def in_document_order(page: Page) -> list[int]:
+    """Indices of the links that may be loaded, the first to each target, as they stand in the page (Algorithm 1)."""
+    links = page.nodes.links
+    allowed = {int(links.key[i]) for i in candidates(page)}
+    first: dict[int, int] = {}
+    for i in sorted(page.links):
+        if int(links.key[i]) in allowed:
+            first.setdefault(int(links.key[i]), i)
+    return list(first.values())
+
+
+def by_distances(page: Page) -> list[int]:
+    """The same by hyperlink distance, then by DOM distance from the first such link, then in document order."""
+    links, found, url = page.nodes.links, in_document_order(page), normalise(page.url)
+    if not found:
+        return found
+    far = [hyperlink_distance(url, links.target[i]) for i in found]
+    near = dom_distances(page.nodes, int(links.row[found[int(np.argmin(far))]]))[links.row[found]]
+    return [found[i] for i in np.lexsort((near, far))]
+
+
+#: Orders of the links other than ours, see the module docstring.
+ORDERS = {"links in document order": in_document_order, "links by distances": by_distances}
+
+
+def search(
+    key_page: Page,
+    fetch: Callable[[str], Page | None],
+    *,
+    member: bool = False,
+    order: Callable[[Page], list[int]] | None = None,
+) -> Search:
     """Search from a key page (Alarte et al. 2014, Algorithm 1, with a limit of loads).
 
     Parameters
     ----------
     fetch : from a URL to its page
     member : whether the key page may be one of the set
+    order : load the links in this order; by default in that of a crawl
     """
     links = key_page.nodes.links
-    urls = {int(links.key[i]): links.target[i] for i in candidates(key_page)}
+    urls = {int(links.key[i]): links.target[i] for i in (order or candidates)(key_page)}
     graph = Subdigraph(urls, SIZE, key_page.key if member else None)
+    rest = iter(urls)
     loaded: dict[int, Page] = {}
     loads = 0
-    while not graph.done and loads < MAX_LOADS and (key := graph.next()) is not None:
+    while not graph.done and loads < MAX_LOADS and (key := next(rest, None) if order else graph.next()) is not None:
         loads += 1
         if (page := fetch(urls[key])) is not None:
             loaded[page.key] = page

@@ -33,6 +33,7 @@ _COMMANDS: Final = {
         "show near-duplicate pages, copied blocks and copied sites",
         "scrapy_pagelets.crawler.commands.find_duplicates",
     ),
+    "similar": ("show the pages that resemble a page of a feed most", "scrapy_pagelets.crawler.commands.similar"),
     "rank": (
         "rank the pages of a crawl by their links, or show related pages",
         "scrapy_pagelets.crawler.commands.rank",

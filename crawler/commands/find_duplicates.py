@@ -1,4 +1,4 @@
-"""The command ``pagelets duplicates``: groups of near-duplicates in a feed, copied blocks, copied hosts."""
+"""The command ``pagelets duplicates``: near-duplicates in a feed, copied blocks, copied hosts, and excerpts."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ EXAMPLES: Final = (
 )
 _DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
+_SKETCHED: Final = "crawl without PAGELETS_DUPLICATES=off and PAGELETS_FIELDS=lean"
 #: Texts of blocks are cut to this length.
 _SHOWN: Final = 60
 
@@ -62,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "which pages resemble an earlier one, on any site",
     )
     parser.add_argument(
+        "--contained",
+        type=float,
+        metavar="SHARE",
+        help="show the pages of whose content at least this share stands on a larger page, as of excerpts, digests and "
+        "print versions; the feed needs the field sketch",
+    )
+    parser.add_argument(
         "--threshold",
         type=float,
         default=_DEFAULT.duplicates_threshold,
@@ -80,7 +88,10 @@ def run(options: argparse.Namespace) -> None:
     feed = Feed(options.feed, _COLUMNS, ("text",), ("pagelets",) if options.pagelets else ("text", "pagelets"))
     Config(duplicates_threshold=options.threshold, duplicates_threshold_across=options.across)
     threshold = Threshold(options.threshold, options.across)
-    if options.bloom is not None:
+    if options.contained is not None:
+        feed = Feed(options.feed, ("text", "pagelets", "sketch"), ("text",), ("sketch",), _SKETCHED)
+        lines = _excerpts(feed, options)
+    elif options.bloom is not None:
         lines = _repeated(feed, options, threshold)
     else:
         lines = (_blocks if options.pagelets else _groups)(feed, threshold)
@@ -145,3 +156,31 @@ def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> 
         hashes = shingles(word_hashes(text))
         if len(hashes) and filters.add(minhash(hashes)[None])[0]:
             yield pages.urls[-1]
+
+
+def _excerpts(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
+    """A line for each page whose content stands on a larger one."""
+    from scrapy_pagelets.duplicates.minhash_search import Sketched, contained
+    from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
+    from scrapy_pagelets.duplicates.sketch import SketchError, lean_minhash
+
+    if not 0 < options.contained <= 1:
+        raise ConfigError(f"--contained is {options.contained}: give a share above 0 to 1, as 0.9")
+    if options.pagelets or options.bloom is not None:
+        raise ConfigError("--contained compares pages by their sketches: leave out --pagelets and --bloom")
+    urls, texts = list[str](), list[Sketched]()
+    try:
+        for line in feed:
+            if len(hashes := shingles(word_hashes(content_text(line)))):
+                urls.append(line["url"])
+                texts.append(Sketched(lean_minhash(line["sketch"]), hashes))
+    except SketchError as error:
+        raise feed.error(str(error)) from None
+    if not texts:
+        raise feed.error("its pages have sketches, but neither text nor pagelets: crawl with one of these fields")
+    rows = sorted(contained(texts, options.contained), key=lambda row: (-row[2], row))
+    yield f"{len(urls)} pages, {len(rows)} of them inside of a larger one"
+    if rows:
+        yield ""
+        yield f"{'share':>10}  page"
+    yield from (f"{share:>10.3f}  {urls[number]} in {urls[of]}" for number, of, share in rows)

@@ -2,27 +2,33 @@
 
 Source: Broder 1997, *On the Resemblance and Containment of Documents*; bands after Leskovec, Rajaraman & Ullman,
 *Mining of Massive Datasets*, Section 3.4. The values equal those of a ``datasketch.MinHash`` with the scheme below that
-is updated with the shingles as integers. ``datasketch.LeanMinHash.deserialize(bytes.fromhex(sketch), "<")`` reads the
-output of `encode`.
+is updated with the shingles as integers. `encode` writes a sketch into a feed, and `lean_minhash` reads it as the
+object that datasketch compares and indexes.
 """
 
 from __future__ import annotations
 
 import struct
 from functools import cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints, band_hashes, mix
+from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.contents import minhash as minhash
 from scrapy_pagelets.core.contents import minhashes as minhashes
 from scrapy_pagelets.duplicates.shingles import Hashes
 
+if TYPE_CHECKING:
+    from datasketch import LeanMinHash
+
 SCHEME: Final = "affine32"
 PERMUTATIONS: Final = 128
-SEED: Final = 1
+#: Our own, not the 1 that datasketch takes by default: it refuses to compare sketches of two seeds, so that ours are
+#: never compared with those of other hashes.
+SEED: Final = 1_348_560_748
 #: datasketch's number of the scheme.
 _CODE: Final = 1
 _HEADER: Final = struct.Struct("<qiB")
@@ -33,7 +39,7 @@ _MISSED: Final = 0.001
 @cache
 def _permutations() -> tuple[Hashes, Hashes]:
     """(128, 1) odd factors and summands, modulo 2^32."""
-    # As datasketch draws them. It is not asked: it imports SciPy, which takes half a second.
+    # As datasketch draws them. It is not asked: it imports SciPy, which would slow the start of every crawl.
     random = np.random.RandomState(SEED)
     factor = random.randint(0, 1 << 31, PERMUTATIONS, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
     summand = random.randint(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)
@@ -43,6 +49,38 @@ def _permutations() -> tuple[Hashes, Hashes]:
 def encode(sketch: Hashes) -> str:
     """Return a sketch with its seed and scheme in hexadecimal digits."""
     return (_HEADER.pack(SEED, -len(sketch), _CODE) + sketch.astype("<u4").tobytes()).hex()
+
+
+class SketchError(PageletsError, ValueError):
+    """Raised for a sketch that is none of this version; the message says what it is."""
+
+
+def lean_minhash(sketch: str) -> LeanMinHash:
+    """Read a sketch of a feed as a ``datasketch.LeanMinHash``: ``jaccard`` estimates the resemblance of two texts.
+
+    Raises
+    ------
+    SketchError : if it is damaged, or was made otherwise, as by versions before 0.3, whose seed was 1
+
+    Examples
+    --------
+    >>> one, other = (minhash(np.arange(start, 90, dtype=np.uint32)) for start in (0, 10))
+    >>> lean_minhash(encode(one)).jaccard(lean_minhash(encode(other)))  # in truth 80 / 90
+    0.921875
+    """
+    from datasketch import LeanMinHash
+
+    try:
+        packed = bytes.fromhex(sketch)
+        seed, size, code = _HEADER.unpack_from(packed)
+        values = np.frombuffer(packed, "<u4", offset=_HEADER.size)
+    except (ValueError, struct.error):
+        raise SketchError("a sketch is damaged: crawl the pages again") from None
+    if (seed, -size, code) != (SEED, PERMUTATIONS, _CODE):
+        raise SketchError("its sketches are of another version of this package: crawl the pages again")
+    if len(values) != PERMUTATIONS:
+        raise SketchError("a sketch is damaged: crawl the pages again")
+    return LeanMinHash(seed=seed, hashvalues=values.astype(np.uint32), scheme=SCHEME)
 
 
 @cache

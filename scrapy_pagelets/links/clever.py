@@ -6,6 +6,8 @@ Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 1, and Section 5. What di
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -42,7 +44,7 @@ class CleverScores(NamedTuple):
     base: Bools
 
 
-def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -> CleverScores:
+def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, local: bool = False) -> CleverScores:
     """Rank the pages of the crawl for the query that its tables were read with.
 
     The root set is that of `roots`. The base set adds the pages that these link to, and for each of them up to 50 pages
@@ -55,6 +57,7 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
     ----------
     version : one of `VERSIONS`
     within : count links within a site, see `votes`
+    local : FT leaves out what `local_templates` finds on the base set, as in the paper, not the templates of the feed
 
     Raises
     ------
@@ -75,7 +78,8 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
     pagelets, ft, fnm = version.startswith("pagelet"), "-ft" in version, "-fnm" in version
     every = votes(tables, pagelets=False, templates=True, within=within)
     base = base_set(every.where(tables.crawled[every.target]), roots(tables))
-    edges = votes(tables, pagelets=pagelets, templates=not ft, within=within)
+    filtered = replace(tables, template=local_templates(tables, base)) if local else tables
+    edges = votes(filtered, pagelets=pagelets, templates=not ft, within=within)
     edges = edges.where(base[edges.page] & base[edges.target])
     if fnm:
         edges = edges.where(_matching(tables, edges, pagelets))
@@ -113,6 +117,27 @@ def base_set(edges: Votes, root: Bools) -> Bools:
     target, parent = target[root[target]], parent[root[target]]
     base[parent[np.arange(len(target)) - np.searchsorted(target, target) < _PARENTS]] = True
     return base
+
+
+def local_templates(tables: Tables, base: Bools) -> Bools:
+    """(k,) whether each pagelet is template by local detection on some pages: two of them, not copies, have its words.
+
+    Source: Section 3.2, Figure 4, which Section 5 runs on the base set. Pages are copies if all their pagelets have the
+    same words in the same order; the first one counts. The pagelets of a copy are template as those of the first.
+
+    Parameters
+    ----------
+    base : (n,) whether each page is in the base set
+    """
+    owned: dict[int, list[int]] = {}
+    for page, shingle in zip(tables.page.tolist(), tables.shingle.tolist(), strict=True):
+        if base[page]:
+            owned.setdefault(page, []).append(shingle)
+    originals = set(map(tuple, owned.values()))
+    owners = Counter(shingle for shingles in originals for shingle in set(shingles))
+    repeated = [shingle for shingle, pages in owners.items() if shingle and pages > 1]
+    found: Bools = base[tables.page] & np.isin(tables.shingle, np.array(repeated, np.int64))
+    return found
 
 
 def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:

@@ -12,9 +12,11 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
+from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.duplicates.shingles import word_hashes
 from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.urls import host_of, normalise, resolve, site_of
@@ -44,6 +46,7 @@ class Tables:
     number : (k,) ``id`` of the pagelet in the feed
     template : (k,) whether the role of the pagelet is other than content
     matches : (k,) number of occurrences of query terms in the pagelet
+    shingle : (k,) hash of the words of the pagelet, in any spelling; 0 if it has none
     labels : k beginnings of the texts, ``""`` for pagelets without links
     source, target : (m,) the pagelet and the page that each link connects, in document order
     near : (m,) number of occurrences of query terms around the link, see `Query.find`
@@ -57,6 +60,7 @@ class Tables:
     number: Ints
     template: Bools
     matches: Ints
+    shingle: Ints
     labels: list[str]
     source: Ints
     target: Ints
@@ -127,7 +131,7 @@ class _Reader:
         self.last = array("q")
         self.terms = array("q")
         self.labels: list[str] = []
-        self.pagelets = {name: array("q") for name in ("page", "number", "template", "matches", "line")}
+        self.pagelets = {name: array("q") for name in ("page", "number", "template", "matches", "shingle", "line")}
         self.links = {name: array("q") for name in ("source", "target", "near")}
         self.lines = 0
 
@@ -158,7 +162,8 @@ class _Reader:
         template, text = pagelet["role"] != CONTENT, pagelet["text"]
         occurrences = self.query.find(text, [link["anchor"] for link in links]) if self.query else None
         own = len(self.labels)
-        row = (page, pagelet["id"], template, occurrences.matches if occurrences else 0, self.lines)
+        matches = occurrences.matches if occurrences else 0
+        row = page, pagelet["id"], template, matches, _shingle(text), self.lines
         for column, value in zip(self.pagelets.values(), row, strict=True):
             column.append(value)
         self.labels.append(" ".join(text[: 2 * _LABEL].split())[:_LABEL] if links else "")
@@ -185,6 +190,7 @@ class _Reader:
             number=pagelets["number"][newest],
             template=pagelets["template"][newest] > 0,
             matches=pagelets["matches"][newest],
+            shingle=pagelets["shingle"][newest],
             labels=[label for label, new in zip(self.labels, newest.tolist(), strict=True) if new],
             **links,
         )
@@ -196,6 +202,11 @@ def _normalised(url: str) -> str:
         return normalise(url)
     except ValueError:
         return url
+
+
+def _shingle(text: str) -> int:
+    words = word_hashes(text)
+    return (xxh3_64_intdigest(words.tobytes()) >> 1) | 1 if len(words) else 0
 
 
 def _numbered(names: list[str]) -> Ints:

@@ -7,7 +7,7 @@ Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Smoothing via
 Regularized Isotonic Regression". The slides charge ``c`` for each distinct value of ``y``, and call a set of *adjacent*
 nodes of one value a section. Only sections decompose over a tree, so here each edge between two sections costs ``c``:
-``docs/algorithms/isotonic-2007.md``.
+``docs/algorithms/isotonic-2007.md``. ``sections`` is their second output, the sections of the page.
 """
 
 from __future__ import annotations
@@ -58,6 +58,31 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     if x.size and not 0 <= x.min() <= x.max() <= 1:
         raise ValueError("x has a score outside 0 to 1, the range of the grid")
     return minimise(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
+
+
+def sections(parent: Ints, y: Floats) -> Ints:
+    """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
+
+    Parameters
+    ----------
+    parent : (n,) row of the parent, -1 at the root
+    y : (n,) smoothed scores
+
+    Raises
+    ------
+    ValueError : if the columns differ in length
+
+    Examples
+    --------
+    >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
+    array([0, 1, 1, 0])
+    """
+    if len(parent) != len(y):
+        raise ValueError(f"parent has {len(parent)} rows and y has {len(y)}: give one of each for every node")
+    top = np.where((parent < 0) | (y != y[parent]), np.arange(len(y)), parent)
+    while (top != (higher := top[top])).any():  # each round doubles the distance covered, so deep pages need few
+        top = higher
+    return np.unique(top, return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

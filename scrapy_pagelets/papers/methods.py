@@ -144,6 +144,12 @@ def _cut_by_sight(page: Page, pdoc: int = 8, *, strict: bool = False) -> Ints:
     return labels
 
 
+def _cut_by_sections(page: Page) -> Ints:
+    from scrapy_pagelets.papers.page_level import cut_by_sections
+
+    return cut_by_sections(page)
+
+
 #: All segmenters by name.
 METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
     {
@@ -155,6 +161,7 @@ METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
             LearntMethod("gcuts", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_into_blocks"),
             LearntMethod("gcuts-strict", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_by_energy", needs_maxflow=True),
             LearntMethod("cclus", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_by_clusters"),
+            Method("sections", _cut_by_sections, ()),
             Method("vips", _cut_by_sight, _SIGHT),
             Method("vips-top", partial(_cut_by_sight, pdoc=4), _SIGHT),
             Method("vips-strict", partial(_cut_by_sight, strict=True), _SIGHT),

@@ -19,7 +19,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.decision.classifiers import Classifier, sigmoid, size_class
 from scrapy_pagelets.decision.lexicon import Lexicon
 from scrapy_pagelets.decision.model import ModelError, described, lexicon_of
@@ -27,14 +27,15 @@ from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features,
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.isotonic import smooth
-from scrapy_pagelets.papers.methods import PAGE_LEVEL
+from scrapy_pagelets.papers.isotonic import sections, smooth
 
 #: Features of a node of a rendered page, after ``NODE_FEATURES``. Source: the slides, "Cues used Implicitly by Humans":
 #: placement on screen, aspect ratio, background colour.
 VISUAL_FEATURES: Final = (
     "left", "right", "top", "bottom", "width", "height", "aspect_ratio", "lightness", "other_background", "unseen",
 )  # fmt: skip
+#: Name of the shipped file, `methods.PAGE_LEVEL`; the segmenters there import this module.
+_SHIPPED: Final = "page_level"
 #: Cost of a section, in the weight of words on a log scale, learnt by ``benchmarks/smoothing.py``; number of levels.
 _SECTION: Final = 1.5
 _LEVELS: Final = 17
@@ -62,14 +63,14 @@ class PageLevel:
 
 
 @lru_cache(4)
-def load(name: str = PAGE_LEVEL) -> PageLevel:
+def load(name: str = _SHIPPED) -> PageLevel:
     """Read the shipped file, or the file of a path.
 
     Raises
     ------
     ModelError : if there is no such file, or if it was not written by this version
     """
-    path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == PAGE_LEVEL else Path(name)
+    path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == _SHIPPED else Path(name)
     try:
         with path.open("rb") as file, np.load(file) as data:
             return _page_level(data)
@@ -98,6 +99,18 @@ def _page_level(data: Any) -> PageLevel:
 def templateness(page: Page, model: PageLevel) -> Floats:
     """(m,) templateness of each leaf, 0 to 1, after smoothing; from 0.5 on it is template."""
     return smoothed(page.nodes, scores(page, model))[page.nodes.leaves]
+
+
+def cut_by_sections(page: Page) -> Ints:
+    """(n,) number of the section of each run of text, else -1: the second output of the slides, by the shipped model.
+
+    A section is a set of adjacent nodes with the same smoothed score, so content or template as a whole.
+    """
+    labels = np.full(len(page.nodes), -1)
+    leaves = page.nodes.leaves
+    if len(leaves):
+        labels[leaves] = sections(page.nodes.parent, smoothed(page.nodes, scores(page, load())))[leaves]
+    return labels
 
 
 def scores(page: Page, model: PageLevel) -> Floats:

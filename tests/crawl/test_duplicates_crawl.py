@@ -11,6 +11,7 @@ import pytest
 from datasketch import LeanMinHash
 
 from scrapy_pagelets.duplicates.shingles import jaccard, shingles, word_hashes
+from scrapy_pagelets.duplicates.sketch import encode, lean_minhash, minhash
 from tests.crawl.test_archive_spider import warc
 from tests.crawling import answer, crawl, menu_site, page, run_spider, scrapy, words
 from tests.server import SiteServer
@@ -85,7 +86,8 @@ def test_similarity_is_that_of_the_texts(flagged):
 
 def test_sketches_are_read_by_datasketch(flagged):
     lines = by_path(flagged)
-    sketch = {path: LeanMinHash.deserialize(bytes.fromhex(line["sketch"]), "<") for path, line in lines.items()}
+    sketch = {path: lean_minhash(line["sketch"]) for path, line in lines.items()}
+    assert all(isinstance(found, LeanMinHash) for found in sketch.values())
     assert sketch["/a"] == sketch["/copy"]
     assert 0.6 < sketch["/b"].jaccard(sketch["/near"]) < 1
     assert sketch["/c"].jaccard(sketch["/d"]) < 0.2
@@ -332,3 +334,105 @@ def test_the_command_explains_unusable_input(tmp_path, content, arguments, sente
     assert code == 1
     assert sentence in err
     assert "Traceback" not in err
+
+
+# Excerpts and similar pages
+
+
+def sketched(url, text):
+    return {"url": url, "text": text, "sketch": encode(minhash(shingles(word_hashes(text))))}
+
+
+SKETCH = sketched("", words("a", 40))["sketch"]
+#: As versions before 0.3 wrote sketches.
+OLD = (1).to_bytes(8, "little").hex() + SKETCH[16:]
+TEXT = {"text": words("a", 40)}
+
+
+def test_the_command_shows_pages_inside_of_others(tmp_path):
+    whole = " ".join(words(name, 40) for name in "abcdef")
+    lines = [
+        sketched("http://h/excerpt", words("c", 40) + " and so on"),
+        sketched("http://h/whole", whole),
+        sketched("http://h/print", whole),
+        sketched("http://h/other", words("other", 40)),
+        {"url": "http://h/short", "text": "too short", "sketch": None},
+    ]
+    feed = write(tmp_path / "feed.jsonl", *lines)
+    code, out, err = command(feed, "--contained", "0.9")
+    assert code == 0
+    assert out[0] == "4 pages, 2 of them inside of a larger one"
+    assert [row.split() for row in out[3:]] == [
+        ["1.000", "http://h/print", "in", "http://h/whole"],
+        ["0.923", "http://h/excerpt", "in", "http://h/whole"],
+    ]
+    assert err == "1 line has no sketch: left out\n"
+    assert command(feed, "--contained", "1")[1][0] == "4 pages, 1 of them inside of a larger one"
+
+
+def test_the_command_similar_shows_the_most_similar_pages(tmp_path, flagged):
+    lines = by_path(flagged)
+    feed = write(tmp_path / "feed.jsonl", *flagged.lines)
+    url = lines["/near"]["url"]
+    done = scrapy("pagelets", "similar", feed, f"{url}#part", "--top", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    estimate = lean_minhash(lines["/near"]["sketch"]).jaccard(lean_minhash(lines["/b"]["sketch"]))
+    assert done.stdout.splitlines()[0] == f"{len(lines)} pages, 1 of them similar to {url}#part"
+    assert done.stdout.splitlines()[3].split() == [f"{estimate:.2f}", lines["/b"]["url"]]
+
+
+def test_the_command_similar_says_that_no_page_is(tmp_path):
+    lines = [sketched(f"http://h/{name}", words(name, 40)) for name in "ab"]
+    done = scrapy("pagelets", "similar", write(tmp_path / "feed.jsonl", *lines), "http://h/a")
+    assert (done.returncode, done.stdout) == (0, "2 pages, none of them similar to http://h/a\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments", "sentence"),
+    [
+        (
+            {"sketch": OLD},
+            ["http://h/"],
+            "cannot be used: its sketches are of another version of this package: crawl the pages again",
+        ),
+        (
+            {"text": "a"},
+            ["http://h/"],
+            "no line has sketch, the first one has only url, text; crawl without PAGELETS_DUPLICATES=off and "
+            "PAGELETS_FIELDS=lean",
+        ),
+        (
+            {"sketch": SKETCH},
+            ["http://h/b"],
+            "has no sketch of http://h/b: either the page is not in the feed, or its content has fewer than five words",
+        ),
+        ({"sketch": SKETCH}, ["http://h/", "--top", "0"], "--top is 0: give the number of pages, from 1"),
+    ],
+    ids=["old", "without", "unknown", "top"],
+)
+def test_the_command_similar_explains_unusable_input(tmp_path, line, arguments, sentence):
+    done = scrapy("pagelets", "similar", write(tmp_path / "feed.jsonl", {"url": "http://h/"} | line), *arguments)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments", "sentence"),
+    [
+        (TEXT | {"sketch": OLD}, ["0.9"], "its sketches are of another version of this package: crawl the pages again"),
+        (TEXT, ["0.9"], "no line has sketch, the first one has only url, text; crawl without PAGELETS_DUPLICATES=off"),
+        ({"sketch": SKETCH}, ["0.9"], "its pages have sketches, but neither text nor pagelets"),
+        (TEXT | {"sketch": SKETCH}, ["0"], "--contained is 0.0: give a share above 0 to 1, as 0.9"),
+        (TEXT | {"sketch": SKETCH}, ["nan"], "--contained is nan: give a share above 0 to 1, as 0.9"),
+        (TEXT | {"sketch": SKETCH}, ["1", "--pagelets"], "--contained compares pages by their sketches: leave out"),
+        (TEXT | {"sketch": SKETCH}, ["1", "--bloom", "9"], "--contained compares pages by their sketches: leave out"),
+    ],
+    ids=["old", "without", "no text", "zero", "nan", "pagelets", "bloom"],
+)
+def test_the_command_explains_why_it_finds_no_excerpts(tmp_path, line, arguments, sentence):
+    feed = write(tmp_path / "feed.jsonl", {"url": "http://h/"} | line)
+    code, _, err = command(feed, "--contained", *arguments)
+    assert code == 1
+    assert sentence in err
+    assert len(err.splitlines()) == 1

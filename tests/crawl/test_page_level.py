@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.decision.model import ModelError
 from scrapy_pagelets.decision.page_features import NODE_FEATURES
 from scrapy_pagelets.page.looks import Layout
+from scrapy_pagelets.papers.methods import PAGE_LEVEL, labels_of
 from scrapy_pagelets.papers.page_level import VISUAL_FEATURES, load, scores, smoothed, templateness, visual_features
 from scrapy_pagelets.training.labels import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.model_training import node_f1
@@ -55,6 +57,21 @@ def rendered(plain: Page) -> Page:
 @pytest.fixture(scope="module")
 def examples() -> list[Example]:
     return [one for site in range(12) for one in labelled([page(f"s{site}.test", number) for number in range(5)])]
+
+
+def test_sections_are_the_connected_sets_of_nodes_of_one_score():
+    parsed = page("a.test", 0)
+    nodes, y = parsed.nodes, smoothed(parsed.nodes, scores(parsed, load()))
+    graph = nx.Graph((row, int(above)) for row, above in enumerate(nodes.parent) if row and y[row] == y[above])
+    graph.add_nodes_from(range(len(nodes)))
+    leaves = set(nodes.leaves.tolist())
+    expected = [found & leaves for found in nx.connected_components(graph) if found & leaves]
+    labels = labels_of(parsed, "sections")
+    found = [set(np.flatnonzero(labels == number).tolist()) for number in np.unique(labels[nodes.leaves])]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
+    assert set(np.flatnonzero(labels < 0).tolist()) == set(range(len(nodes))) - leaves
+    assert 1 < len(expected) < len(leaves)
+    assert load().about == load(PAGE_LEVEL).about
 
 
 def test_text_of_few_pages_is_not_template():

@@ -71,31 +71,6 @@ def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
     return np.array(least)
 
 
-def sections(parent: Ints, y: Floats) -> Ints:
-    """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
-
-    Parameters
-    ----------
-    parent : (n,) row of the parent, -1 at the root
-    y : (n,) smoothed scores
-
-    Raises
-    ------
-    ValueError : if the columns differ in length
-
-    Examples
-    --------
-    >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
-    array([0, 1, 1, 0])
-    """
-    if len(parent) != len(y):
-        raise ValueError(f"parent has {len(parent)} rows and y has {len(y)}: give one of each for every node")
-    top = np.where((parent < 0) | (y != y[parent]), np.arange(len(y)), parent)
-    while (top != (higher := top[top])).any():  # each round doubles the distance covered, so deep pages need few
-        top = higher
-    return np.unique(top, return_inverse=True)[1].astype(np.int64)
-
-
 def objective(parent: Ints, x: Floats, y: Floats, w: Floats, c: float) -> float:
     """Objective of the regression: ``sum w |x - y|`` plus ``c`` for each edge between different values of ``y``."""
     edges = np.flatnonzero(parent >= 0)

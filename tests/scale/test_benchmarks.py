@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import suites
+from benchmarks.subdigraphs import by_distances, in_document_order
+from scrapy_pagelets import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.py")]
@@ -77,3 +79,16 @@ def test_pictures_are_small_and_shown():
     made = [path for path in pictures if path.name.startswith(("view-", "report-"))]
     assert len(made) == 7
     assert [path.name for path in made if path.stat().st_size > 200_000] == []
+
+
+def test_links_are_also_searched_in_the_orders_of_others():
+    html = "<p>See <a href=/x/y/far.html>it</a>, <a href=/a/near.html>that</a>, <a href=/x/y/far.html>it</a>.</p>"
+    html += "<ul><li><a href=/b/two.html>Two</a><li><a href=/a/one.html>One</a></ul>"
+    page = Page.parse(html.encode(), "http://h.com/a/page.html")
+
+    def names(order):
+        return [page.nodes.links.target[i].rpartition("/")[2].removesuffix(".html") for i in order(page)]
+
+    assert names(in_document_order) == ["far", "near", "two", "one"]
+    assert names(by_distances) == ["near", "one", "two", "far"]
+    assert in_document_order(empty := Page.parse(b"<p>a", "http://h.com/")) == by_distances(empty) == []

@@ -23,6 +23,7 @@ from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates.band_index import BandIndex, BloomBands
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, on_several_hosts
+from scrapy_pagelets.duplicates.minhash_search import Sketched, contained, most_similar
 from scrapy_pagelets.duplicates.shingles import (
     jaccard,
     shingles,
@@ -35,10 +36,12 @@ from scrapy_pagelets.duplicates.sketch import (
     PERMUTATIONS,
     SCHEME,
     SEED,
+    SketchError,
     Threshold,
     band_keys,
     banding,
     encode,
+    lean_minhash,
     minhash,
     minhashes,
 )
@@ -216,7 +219,92 @@ def test_sketches_are_those_of_datasketch(values):
     ours = minhash(np.array(sorted(values), np.uint32))
     assert (ours == theirs.hashvalues).all()
     read = LeanMinHash.deserialize(bytes.fromhex(encode(ours)), "<")
-    assert read == LeanMinHash(theirs)
+    assert read == lean_minhash(encode(ours)) == LeanMinHash(theirs)
+
+
+@given(st.lists(st.sets(st.integers(0, 40)), min_size=2, max_size=2))
+@settings(deadline=None)
+def test_datasketch_estimates_what_equal_values_say_to_the_last_bit(sets):
+    theirs = [MinHash(PERMUTATIONS, SEED, scheme=SCHEME, hashfunc=lambda value: value) for _ in sets]
+    for one, values in zip(theirs, sets, strict=True):
+        one.update_batch(values)
+    ours = [minhash(np.array(sorted(values), np.uint32)) for values in sets]
+    one, other = (lean_minhash(encode(values)) for values in ours)
+    assert one.jaccard(other) == theirs[0].jaccard(theirs[1]) == (ours[0] == ours[1]).mean()
+
+
+def test_sketches_made_otherwise_are_not_compared():
+    ours = lean_minhash(encode(minhash(np.arange(9, dtype=np.uint32))))
+    assert MinHash(PERMUTATIONS).seed != SEED
+    with pytest.raises(ValueError, match="different seeds"):
+        ours.jaccard(MinHash(PERMUTATIONS, scheme=SCHEME))
+    assert ours.hashvalues.dtype == MinHash(PERMUTATIONS, scheme=SCHEME).hashvalues.dtype
+
+
+SKETCH = encode(np.arange(PERMUTATIONS, dtype=np.uint32))
+
+
+@pytest.mark.parametrize(
+    ("sketch", "sentence"),
+    [
+        (f"{(1).to_bytes(8, 'little').hex()}{SKETCH[16:]}", "of another version"),
+        (encode(np.arange(64, dtype=np.uint32)), "of another version"),
+        (SKETCH[:-8], "damaged"),
+        (SKETCH[:-1], "damaged"),
+        (f"{SKETCH}00", "damaged"),
+        ("", "damaged"),
+        ("no sketch", "damaged"),
+    ],
+)
+def test_sketches_of_other_versions_and_damaged_ones_are_refused(sketch, sentence):
+    assert lean_minhash(SKETCH).hashvalues.tolist() == list(range(PERMUTATIONS))
+    with pytest.raises(SketchError, match=f"{sentence}.*: crawl the pages again"):
+        lean_minhash(sketch)
+
+
+def sketched(values):
+    hashes = np.array(sorted(values), np.uint32)
+    return Sketched(lean_minhash(encode(minhash(hashes))), hashes)
+
+
+def excerpts_of(sets, least):
+    """By the definition: of each set, the larger one that has the greatest share of it."""
+    for number, inner in enumerate(sets):
+        larger = [i for i, outer in enumerate(sets) if (len(outer), -i) > (len(inner), -number)]
+        if larger:
+            share, _, of = max((len(inner & sets[i]) / len(inner), len(sets[i]), -i) for i in larger)
+            if share >= least:
+                yield number, -of, share
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_excerpts_are_those_of_the_definition(seed):
+    generator = random.Random(seed)
+    sets = [set(generator.sample(range(2**32), generator.randint(200, 400))) for _ in range(20)]
+    for whole in sets[:10]:
+        part = set(generator.sample(sorted(whole), len(whole) // generator.choice([1, 2, 4])))
+        sets.append(part | set(generator.sample(range(2**32), generator.choice([0, len(part) // 4]))))
+    generator.shuffle(sets)
+    sets += [sets[0], {7}]
+    texts = [sketched(values) for values in sets]
+    for least in (0.9, 1.0):
+        expected = list(excerpts_of(sets, least))
+        assert list(contained(texts, least)) == expected
+        assert expected
+    assert list(contained([], 0.9)) == list(contained(texts[:1], 0.9)) == []
+
+
+def test_the_most_similar_texts_are_those_of_all_comparisons():
+    generator = random.Random(0)
+    words_ = [generator.randrange(2**32) for _ in range(3000)]
+    sets = [{words_[i] for i in range(start, start + 300)} for start in range(0, 2700, 30)]
+    minhashes_ = [sketched(values).minhash for values in sets]
+    for number in (0, 40):
+        every = [(i, minhashes_[number].jaccard(other)) for i, other in enumerate(minhashes_) if i != number]
+        best = sorted(every, key=lambda pair: (-pair[1], pair[0]))
+        assert most_similar(minhashes_, number, 6) == best[:6]
+    alone = [*minhashes_[:1], sketched({1, 2, 3}).minhash]
+    assert most_similar(alone, 1, 6) == most_similar(alone[:1], 0, 1) == []
 
 
 @given(st.lists(st.integers(0, 40), max_size=12))

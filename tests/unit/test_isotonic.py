@@ -11,8 +11,8 @@ from scipy.sparse import coo_array, csr_array, hstack, identity
 from scipy.sparse.csgraph import maximum_flow
 
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.isotonic import smooth
-from tests.oracles.exact_smoothing import isotonic, objective, sections, smooth_exact
+from scrapy_pagelets.papers.isotonic import sections, smooth
+from tests.oracles.exact_smoothing import isotonic, objective, smooth_exact
 
 #: Shapes that pages have, and that they should not have: parents of n rows.
 SHAPES = {
@@ -236,6 +236,35 @@ def test_high_cost_makes_one_section_and_no_cost_the_most():
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > 20
     assert counts[-1] == 0
+
+
+def by_distinct_values(parent, x, c, values):
+    """The objective as the slides print it: the least cost over all monotone scores, and the first that has it."""
+    y = np.asarray(values)[np.indices((len(values),) * len(x)).reshape(len(x), -1)]
+    cost = np.abs(x[:, None] - y).sum(0) + c * np.array([len(set(one)) for one in y.T.tolist()])
+    cost[(y[parent[1:]] > y[1:]).any(0)] = np.inf
+    return cost.min(), y[:, cost.argmin()]
+
+
+def test_the_penalty_is_for_sections_and_not_for_distinct_values():
+    """The formula of the slides counts values, their words sections: two children of one value are two of these."""
+    parent, x, w, c = np.array([-1, 0, 0]), np.array([0.8, 1, 1]), np.ones(3), 0.1
+    y = smooth(levels_of(parent), parent, x, w, c, 11)
+    assert y.tolist() == [1, 1, 1]
+    assert objective(parent, x, y, w, c) == pytest.approx(brute_force(parent, x, w, c, x)) == pytest.approx(0.2)
+    least, best = by_distinct_values(parent, x, c, x)
+    assert (least, best.tolist()) == (pytest.approx(0.2), [0.8, 1, 1])
+    assert np.abs(x - y).sum() + c * len(set(y)) == pytest.approx(0.3)
+
+
+def test_a_chain_has_as_many_distinct_values_as_sections():
+    rng = np.random.default_rng(7)
+    parent = SHAPES["chain"](5)
+    for _ in range(20):
+        x = rng.integers(5, size=5) / 4
+        y = smooth(levels_of(parent), parent, x, np.ones(5), 0.3, 5)
+        least, _ = by_distinct_values(parent, x, 0.3, np.unique(x))
+        assert objective(parent, x, y, np.ones(5), 0.3) + 0.3 == pytest.approx(least)
 
 
 def test_order_of_the_levels_does_not_matter():

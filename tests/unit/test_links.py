@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, roots
+from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, local_templates, roots
 from scrapy_pagelets.links.link_tables import TableError, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.query import Query
-from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, related, votes
+from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, related, votes, weighted_cocitations
+from tests.oracles import shared_templates
 
 
 def pagelet(text, *urls, role="content", number=0):
@@ -460,6 +461,33 @@ class TestCocitation:
         found = cocitations(tables, number, within=False)
         assert [found[tables.urls.index(url)] for url in target] == expected
 
+    @settings(deadline=None)
+    @given(lists, st.integers(0, 6), st.sampled_from([1.0, 2.0, 5.0]))
+    def test_weighted_counts_equal_brute_force(self, pagelets, page, weight):
+        """Three pages cite seven pages, each in several pagelets; some of these are template."""
+        target = [f"http://t{n}.com/" for n in range(7)]
+        parts = {host: [set(cited) for h, cited in pagelets if h == host] for host in range(3)}
+        lines = [
+            line(
+                f"http://host{host}.com/",
+                *(pagelet("x", *(target[i] for i in cited)) for cited in found),
+                pagelet("menu", *target, role="navigation"),
+            )
+            for host, found in parts.items()
+        ]
+        tables = read([*lines, *map(line, target)])
+        expected = [0.0] * 7
+        for i in set(range(7)) - {page}:
+            for sets in parts.values():
+                if any({i, page} <= cited for cited in sets):
+                    expected[i] += weight
+                elif {i, page} <= set().union(*sets):
+                    expected[i] += 1
+        number = tables.find(target[page])
+        assert number is not None
+        found = weighted_cocitations(tables, number, pagelet=weight, within=False)
+        assert [found[tables.urls.index(url)] for url in target] == expected
+
     def test_templates_and_other_pagelets_of_the_page_do_not_count(self):
         a, b, c, d = (f"http://{name}.com/" for name in "abcd")
         lines = [line("http://h.org/", pagelet("x", a, b), pagelet("y", a, c, role="navigation"), pagelet("z", d))]
@@ -479,6 +507,37 @@ class TestCocitation:
         urls = [f"http://t{n}.com/" for n in range(51)]
         tables = read([line("http://h.com/", pagelet("x", *urls)), line("http://i.com/", pagelet("x", *urls[:2]))])
         assert scores(tables, cited_with(tables, urls[0])) == {urls[1]: 1.0}
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.sampled_from(["", "a b", "A, b!", "c", "d e f"]), max_size=4), max_size=6), st.data())
+def test_local_detection_on_the_base_set_is_figure_4(texts, data):
+    tables = read([line(f"http://h/{n}", *(map(pagelet, found))) for n, found in enumerate(texts)])
+    base = np.array([data.draw(st.booleans()) for _ in texts], np.bool_)
+    words = [text.lower().replace(",", "").replace("!", "") for found in texts for text in found]
+    numbers = {text: number for number, text in enumerate(["", *dict.fromkeys(filter(None, words))])}
+    places = [(page, k) for page, found in enumerate(texts) for k in range(len(found))]
+    rows = [(*place, numbers[text]) for place, text in zip(places, words, strict=True)]
+    # The literal form sets the pagelets of copies aside; here they are template as well.
+    of_base = [row for row in rows if base[row[0]]]
+    templates = {found.shingle for found in shared_templates.local_templates(of_base)}
+    expected = [bool(base[page]) and shingle in templates for page, _, shingle in rows]
+    assert local_templates(tables, base).tolist() == expected
+
+
+def test_ft_by_local_detection_needs_no_roles():
+    """The menu of three pages is called content in the feed; by Figure 4 it is template on the base set."""
+    menu, best = [f"http://shop{n}.com/" for n in range(3)], "http://best.com/"
+    lines = [
+        line(f"http://h{n}.com/", pagelet("guitar shops", *menu), pagelet(f"a guitar of {'abc'[n]}", best))
+        for n in range(3)
+    ]
+    tables = read([*lines, *map(line, [*menu, best])], Query("guitar"))
+    assert set(scores(tables, clever(tables, "pagelet-ft", within=False).authorities)) >= set(menu)
+    for version in ("pagelet-ft", "pagelet-ft-fnm"):
+        assert scores(tables, clever(tables, version, within=False, local=True).authorities) == {best: 1.0}
+    same = [clever(tables, "pagelet", within=False, local=local).authorities for local in (False, True)]
+    assert same[0].tolist() == same[1].tolist()
 
 
 def test_heavy_libraries_wait_until_they_are_needed():

@@ -20,6 +20,7 @@ from scrapy_pagelets.evidence.siblings import Equality, assign, same_signature, 
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
+from tests.oracles.greedy_mapping import greedy, greedy_template
 from tests.trees import URL, page
 
 EQUALITIES = [same_signature, same_signature_and_text, weighted]
@@ -157,11 +158,31 @@ def test_the_largest_of_random_pages(equality):
 
 
 def test_children_are_looked_at_below():
-    """The example of the docs: the empty `div` must not take the place of the full one."""
+    """The example of the docs: the empty `div` must not take the place of the full one, as it does in Algorithm 2."""
     left = page("<div><b>x</b><i>y</i></div>").nodes
     right = page("<div></div><div><b>x</b><i>y</i></div>").nodes
     for equality in EQUALITIES:
         assert len(etdm(left, right, equality).pairs) == len(left)
+    assert len(greedy(left, right, same_signature)) == len(left) - 4
+
+
+@given(trees, trees, st.sampled_from(EQUALITIES))
+def test_the_mapping_as_printed_is_an_etdm_and_not_larger(one, other, equality):
+    left, right = table(one), table(other)
+    pairs = greedy(left, right, equality)
+    assert_is_etdm(pairs, left, right, equality)
+    assert len(pairs) <= len(etdm(left, right, equality).pairs)
+    among = np.zeros(len(left), np.bool_)
+    among[pairs[:, 0]] = True
+    assert greedy(left, right, equality, among).tolist() == pairs.tolist()
+
+
+@given(unique_trees, unique_trees)
+def test_the_template_as_printed_is_that_of_the_largest_mappings_where_siblings_differ(one, other):
+    left, right = table(one), table(other)
+    rows, same = greedy_template(left, [right, left], same_signature)
+    template = extract(left, [right, left], same_signature)
+    assert (rows.tolist(), same.tolist()) == (template.rows.tolist(), template.same.tolist())
 
 
 def test_headers_are_mapped_to_headers():

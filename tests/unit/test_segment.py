@@ -13,7 +13,7 @@ from scrapy_pagelets.page.roles import CONTENT, NAVIGATION, TEMPLATE
 from scrapy_pagelets.page.text import plain
 from tests.trees import URL, leaf_strings, legible, page, soups, words
 
-SEGMENTERS = ["pagelets", "pagelets-strict"]
+SEGMENTERS = ["pagelets", "pagelets-strict", "sections"]
 linked_soups = st.lists(
     st.one_of(
         soups,
