@@ -120,7 +120,8 @@ def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
 )
 def test_the_examples_work(site, monkeypatch, capsys, example):
     folder, _, url = site
-    arguments, source = arguments_of(example.replace("https://example.com/ ", f"{url} "))
+    example = example.replace("https://example.com/page", f"{url}a.html").replace("https://example.com/ ", f"{url} ")
+    arguments, source = arguments_of(example)
     monkeypatch.chdir(folder)
     if "mirror/" in arguments:  # a reactor runs once in a process
         assert pagelets(*arguments, cwd=folder).returncode == 0
@@ -203,12 +204,11 @@ def test_without_a_command_there_is_help(capsys):
     assert "pagelets crawl https://example.com/ -o pages.jsonl" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user who may not write everywhere")
-def test_a_folder_without_write_permission_is_refused(tmp_path, monkeypatch, capsys):
-    (tmp_path / "closed").mkdir(mode=0o500)
+def test_a_place_that_cannot_be_written_is_refused(tmp_path, monkeypatch, capsys):
+    (tmp_path / "closed").touch()  # root may write into every folder
     monkeypatch.chdir(tmp_path)
     assert console.main(["crawl", "http://h/", "-o", "closed/pages.jsonl"]) == 1
-    assert capsys.readouterr().err == "closed/pages.jsonl cannot be written: Permission denied\n"
+    assert capsys.readouterr().err.startswith("closed/pages.jsonl cannot be written: there is no folder ")
 
 
 def test_a_site_that_does_not_answer_is_one_line(tmp_path):

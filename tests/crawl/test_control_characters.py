@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
@@ -14,9 +11,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.base.characters import quoted, readable, visible, without_controls
+from scrapy_pagelets.crawler.commands.before_after import Region, Shown, lines
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import cleaned
-from tests.crawling import ROOT, answer, crawl, page, scrapy
+from tests.crawling import answer, crawl, page, scrapy
 from tests.server import SiteServer
 from tests.trees import every
 
@@ -157,20 +155,9 @@ def foreign(bad):
     yield about | {"url": "http://three.example/", "text": text, "pagelets": [pagelet]}
 
 
-def test_the_last_step_of_the_demonstration_reads_lines_as_json_does(tmp_path):
-    script = re.search(r"^define SHOW_FEED\n(.*?)^endef", (ROOT / "Makefile").read_text(), re.DOTALL | re.MULTILINE)
-    assert script
-    feed = tmp_path / "feed.jsonl"
-    feed.write_text(
-        json.dumps({"url": "http://h/", "text": "a\u2028b\x85\u202e\x9b"}, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script[1]],
-        env={**os.environ, "FEED": str(feed)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert r"a b \u202e\x9b" in done.stdout
-    assert "1 pages written" in done.stdout
+def test_a_page_before_and_after_shows_them():
+    regions = [Region("content", 2, "a\u2028b\x85\u202e\x9b"), Region("template", 1, "c\x1b[2J")]
+    shown = "\n".join(lines(Shown("http://h/\x9b", 2, 1, regions), 80, ansi=False))
+    assert r"a b \u202e\x9b" in shown
+    assert "\x1b" not in shown
+    assert r"http://h/\x9b: 2 words kept" in shown

@@ -344,7 +344,7 @@ def test_the_offered_rule_does_what_it_says(tmp_path, shown):
         ('{"adresse": "http://a.example/", "texte": "x"}', ["feed.jsonl"], "it has no url, but only adresse, texte"),
         ("", ["."], ". cannot be shown: it is a folder"),
         ("", ["page.html", "--source", "feed.jsonl"], "are for feeds"),
-        ("", ["http://a.example/"], "--no-picture needs a file or a feed"),
+        ("", ["http://a.example/"], "--no-picture loads no page: save it first"),
         ("", ["feed.jsonl", "--rules", "none.toml"], "none.toml cannot be read"),
     ],
 )
