@@ -34,8 +34,7 @@ _PATIENCE: Final = 20.0
 _FILE: Final = "pagelets-index.json"
 _ABOUT: Final = ("title", "language", "fetched_at")
 _LEFT: Final = (
-    "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or for "
-    "`pagelets index`"
+    "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or for `pagelets index`"
 )
 
 

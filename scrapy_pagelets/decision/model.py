@@ -200,9 +200,7 @@ def load(name: str) -> Model:
     except OSError as error:
         raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
     except (EOFError, KeyError, ValueError, BadZipFile):  # NumPy's own words would name an option that runs code
-        raise ModelError(
-            f"{name} is not a model of this version: train it again with `pagelets train`"
-        ) from None
+        raise ModelError(f"{name} is not a model of this version: train it again with `pagelets train`") from None
 
 
 def _model(data: dict[str, Any]) -> Model:

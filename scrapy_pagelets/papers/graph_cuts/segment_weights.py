@@ -128,8 +128,7 @@ def load(name: str, *, rendered: bool = False) -> Weights:
         raise WeightsError(f"there are no weights {name}: give {TOP}, {INNER} or the path of a file") from None
     except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
         raise WeightsError(
-            f"{name} is not a weights file of this version: write it again with `pagelets train --segments` "
-            f"({error})"
+            f"{name} is not a weights file of this version: write it again with `pagelets train --segments` ({error})"
         ) from None
 
 
