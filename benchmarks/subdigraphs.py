@@ -141,7 +141,7 @@ def by_distances(page: Page) -> list[int]:
         return found
     far = [hyperlink_distance(url, links.target[i]) for i in found]
     near = dom_distances(page.nodes, int(links.row[found[int(np.argmin(far))]]))[links.row[found]]
-    return [found[i] for i in np.lexsort((near, far))]
+    return [found[i] for i in np.lexsort((near, np.array(far)))]
 
 
 #: Orders of the links other than ours, see the module docstring.
