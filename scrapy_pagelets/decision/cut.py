@@ -22,6 +22,8 @@ from scrapy_pagelets.page.nodes import NodeTable
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
+#: The cuts before and behind each one.
+_BEFORE, _BEHIND = (np.clip(np.arange(len(CUTS)) + step, 0, len(CUTS) - 1) for step in (-1, 1))
 #: Probability of content at each cut.
 CONTENT_AT: Final = sigmoid(-CUTS)
 #: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
@@ -93,7 +95,7 @@ def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
     """
     own = rating(columns)
     # A cut between two good ones is better than one beside a bad one.
-    around = (np.append(own[0], own[:-1]) + 2 * own + np.append(own[1:], own[-1])) / 4
+    around = (own[_BEFORE] + 2 * own + own[_BEHIND]) / 4
     weights = np.exp((around - around.max()) / _TEMPERATURE)
     return in_order(weights * CUTS) / in_order(weights)
 

@@ -117,7 +117,8 @@ class Model:
         found = np.zeros(len(templateness), np.int64)
         leaves = np.flatnonzero(is_template(templateness))
         if self.roles and len(leaves):
-            parts = [part[leaves] for part in role_parts(self.page_evidence(page), templateness)]
+            # Column by column, as trees read them: else each rating would copy its own.
+            parts = [part.T.take(leaves, 1).T for part in role_parts(self.page_evidence(page), templateness)]
             found[leaves] = np.argmax([rating(*parts) for rating in self.roles], axis=0) + 1
         return found
 

@@ -132,8 +132,10 @@ def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     if pages < _FEWEST:
         return found
     repeated = list(_repeated(nodes, alike >= _OFTEN * pages))
+    if not repeated:
+        return found
     links = nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != page.key)]
-    leading = nodes.leaves_below(links.tolist() if repeated else ())
+    leading = nodes.leaves_below(links.tolist())
     for begin, text, end in repeated:
         linked = leading[text:end]
         words = nodes.words[text:end]

@@ -294,9 +294,9 @@ class Counts:
         ----------
         of_class, known, mixed : see `evidence`
         """
-        texts = _descending(self.tables["text"], keys.text[nodes.words > 0])
-        if of_class >= self.pages or not len(texts):
+        if of_class >= self.pages or not nodes.words.any():
             return self.pages
+        texts = _descending(self.tables["text"], keys.text[nodes.words > 0])
         places = _descending(self.tables["placed"], keys.placed[nodes.words > 0])
         third, fifth = (int(column[min(n, (len(column) + 1) // 2) - 1]) for n, column in ((3, places), (5, texts)))
         alike = third if mixed else of_class

@@ -25,7 +25,7 @@ _TAGS: Final = ("a", "span", "joomla-hidden-mail")
 
 def hides_address(hrefs: Iterable[str]) -> bool:
     """Whether one of the links of a page leads to an encoded address."""
-    return any(_CLOUDFLARE in href for href in hrefs)
+    return _CLOUDFLARE in "\n".join(hrefs)
 
 
 def decode_addresses(root: etree._Element) -> None:

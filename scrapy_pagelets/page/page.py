@@ -341,6 +341,8 @@ def decode(body: bytes, content_type: str | None = None) -> str:
 def _wide(body: bytes) -> str | None:
     """Recognise UTF-16 without a byte order mark: markup is ASCII, so every second byte is zero."""
     head = body[:2048]
+    if 0 not in head:
+        return None
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) < max(4, len(head) // 8) or min(even, odd) * 10 > max(even, odd):
         return None

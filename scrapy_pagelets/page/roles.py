@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from types import MappingProxyType
 from typing import Final, NamedTuple, overload
 
@@ -51,11 +52,14 @@ def role_of(nodes: NodeTable, leaves: Ints, templateness: float, roles: Ints) ->
     """
     if not is_template(templateness):
         return CONTENT
-    words = nodes.words[leaves]
-    votes = np.bincount(roles[leaves], np.maximum(words, 1), len(ROLES))
-    if votes[1:].sum() >= votes[0]:
-        return ROLES[1 + int(votes[1:].argmax())]
-    return NAVIGATION if words[nodes.anchor[nodes.leaves[leaves]]].sum() > _LINKED * words.sum() else TEMPLATE
+    words = nodes.words[leaves].tolist()  # lists, as most pagelets are a leaf or two
+    votes = [0] * len(ROLES)
+    for role, count in zip(roles[leaves].tolist(), words, strict=True):
+        votes[role] += max(count, 1)
+    if sum(votes[1:]) >= votes[0]:
+        return ROLES[votes.index(max(votes[1:]), 1)]
+    linked = sum(compress(words, nodes.anchor[nodes.leaves[leaves]].tolist()))
+    return NAVIGATION if linked > _LINKED * sum(words) else TEMPLATE
 
 
 KEEP, STRIP, HEADLINE, IGNORE_LINKS = ACTIONS = ("keep", "strip", "headline", "ignore_links")

@@ -232,6 +232,14 @@ def test_tags_have_one_number_each():
     assert set(GAPS.values()) == {1, 2, 3, 4}
 
 
+def test_leaves_below_few_rows_and_below_many():
+    nodes = page("<ul>" + "<li>a <b>b</b><img>" * 20 + "</ul><p>c").nodes
+    rows = [row for row in range(len(nodes)) if nodes.tag[row] in (TAG["b"], TAG["img"])]
+    for some in (rows[:3], rows, [*rows, *rows]):
+        expected = [any(row < leaf < nodes.end[row] for row in some) for leaf in nodes.leaves]
+        assert nodes.leaves_below(some).tolist() == expected
+
+
 def test_an_empty_page_has_columns():
     nodes = Page.parse(b"", URL).nodes
     assert len(nodes) == 1
