@@ -120,7 +120,7 @@ def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
 )
 def test_the_examples_work(site, monkeypatch, capsys, example):
     folder, _, url = site
-    example = example.replace("https://example.com/page", f"{url}a.html").replace("https://example.com/ ", f"{url} ")
+    example = example.replace("https://example.com/page", f"{url}a").replace("https://example.com/ ", f"{url} ")
     arguments, source = arguments_of(example)
     monkeypatch.chdir(folder)
     if "mirror/" in arguments:  # a reactor runs once in a process
