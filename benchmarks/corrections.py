@@ -36,11 +36,16 @@ from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below
 from scrapy_pagelets.training.labels import CONTENT, UNKNOWN, Example
 from scrapy_pagelets.training.model_training import f1
 
-#: Functions of `decision` that find leaves.
-OF_DECISION = (
-    *"decided_together comments_of signatures_of asides_of repeats_of link_sections_of".split(),
-    *"rest_of_trails lone_headings_of said_of_itself".split(),
-)
+#: Functions of `decision`, and what stands in for each.
+OF_DECISION: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(
+        "comments_of signatures_of asides_of repeats_of link_sections_of rest_of_trails lone_headings_of "
+        "said_of_itself torn_bylines".split(),
+        lambda *args, **_: nothing(*args),
+    ),
+    **dict.fromkeys("left_alone names_above".split(), lambda *_: []),
+    **dict.fromkeys("decided_together signs_with_words".split(), lambda _, templateness: templateness),
+}
 #: What is handed to the core so that a part of `content.corrected` finds nothing.
 OF_CORRECTED: dict[str, dict[str, Any]] = {
     "sentences": {"PROSE": math.inf},
@@ -161,11 +166,6 @@ def labelled_shops(args: argparse.Namespace, referee: ModuleType) -> Iterator[tu
             yield name, site, examples[: args.pages]
 
 
-def as_they_are(_: NodeTable, templateness: Floats) -> Floats:
-    """The templateness of leaves that are not decided together."""
-    return templateness
-
-
 def nothing(*args: Any, **_: Any) -> Any:
     """The leaves that a correction finds which is left out: none."""
     nodes = getattr(args[0], "nodes", args[0])
@@ -178,7 +178,7 @@ def row_of(names: Sequence[str]) -> list[float]:
         if name in OF_CORRECTED:
             core.give("corrections", **OF_CORRECTED[name])
         else:
-            setattr(decision, name, as_they_are if name == "decided_together" else nothing)
+            setattr(decision, name, OF_DECISION[name])
     sites, shops = FIXTURE
     return figures(sites, shops)
 
