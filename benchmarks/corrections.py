@@ -32,7 +32,7 @@ from scrapy_pagelets import Page, Site, core
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision import decision
-from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below
+from scrapy_pagelets.page.nodes import TAG, TAGS, below
 from scrapy_pagelets.training.labels import CONTENT, UNKNOWN, Example
 from scrapy_pagelets.training.model_training import f1
 
