@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy_pagelets.page.page import Page
 
 __all__ = ["Addon", "CleanPage", "Page", "Pagelet", "Site", "clean", "markdown", "segment"]
-__version__ = "0.1.0"
+__version__ = "0.3.0"
 
 # Scrapy imports this package whenever it starts, to find the command, so the names below are imported on first use.
 _MODULES = {
