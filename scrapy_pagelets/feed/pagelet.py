@@ -79,8 +79,7 @@ class Pagelet:
         Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
         frame) belongs to the pagelet of the run of text that follows. Links that a rule ignores belong to none.
         """
-        if not (numbers := links_of(self.page.nodes, self.index)):
-            return []
+        numbers = links_of(self.page.nodes, self.index)
         if ignored := self.page.marks.ignored_links:
             numbers = [number for number in numbers if number not in ignored]
         urls = written_addresses(self.page.base, list(map(self.page.nodes.links.href.__getitem__, numbers)))
