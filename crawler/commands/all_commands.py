@@ -1,4 +1,4 @@
-"""The list of all commands, and how one is called. A new command is a row of `_COMMANDS` and its module."""
+"""The list of all commands, and how one is called. A new command is a row of `COMMANDS` and its module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scrapy_pagelets.crawler.commands.terminal import CLOSED, INTERRUPTED, Outpu
 #: Command -> its description, and its module, which has ``EXAMPLES``, ``add_arguments(parser)`` and ``run(options)``.
 #: Only the module of the command that is called is imported, and imports heavy libraries in ``run``. A module that
 #: reads settings (``options.settings``) says so with ``USES_SETTINGS = True`` and gets the option ``-s``.
-_COMMANDS: Final = {
+COMMANDS: Final = {
     "crawl": ("crawl a site and write its clean pages to a feed", "scrapy_pagelets.crawler.commands.crawl"),
     "clean": ("clean a page, or all pages of a folder or an archive", "scrapy_pagelets.crawler.commands.clean"),
     "report": ("show how much was stripped, per site and template", "scrapy_pagelets.crawler.commands.report"),
@@ -71,7 +71,7 @@ def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | Non
     commands = parser.add_subparsers(
         title="commands", prog=script, metavar="COMMAND", dest="command", parser_class=Parser
     )
-    for name, (about, module) in _COMMANDS.items():
+    for name, (about, module) in COMMANDS.items():
         sub = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
         sub.set_defaults(module=module, script=script)
         if wanted in (None, name):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.crawler.commands import _COMMANDS, run_command
+from scrapy_pagelets.crawler.commands import COMMANDS, run_command
 from scrapy_pagelets.crawler.commands.report import feed_of
 from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.report.summary import summary_of
@@ -153,7 +153,7 @@ def run(command, feed, tmp_path):
     """Run a command on a feed in this process; return its exit code."""
     name, *options = command
     parser = ArgumentParser()
-    module = import_module(_COMMANDS[name][1])
+    module = import_module(COMMANDS[name][1])
     module.add_arguments(parser)
     index = str(tmp_path / "pages.sqlite")
     given = [feed, *(index if option == "INDEX" else option for option in options)]

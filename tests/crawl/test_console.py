@@ -16,7 +16,7 @@ import pytest
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler import console
-from scrapy_pagelets.crawler.commands import _COMMANDS
+from scrapy_pagelets.crawler.commands import COMMANDS
 from scrapy_pagelets.crawler.commands.before_after import Region, Shown, lines
 from tests.crawling import LIMIT, ROOT, menu_site, page, scrapy, words
 from tests.server import SiteServer
@@ -28,7 +28,7 @@ FAST = ["-s", "AUTOTHROTTLE_ENABLED=0", "-s", "RETRY_TIMES=0"]
 
 
 def examples(name):
-    return import_module(_COMMANDS[name][1]).EXAMPLES
+    return import_module(COMMANDS[name][1]).EXAMPLES
 
 
 def arguments_of(example):
@@ -101,7 +101,7 @@ def test_standard_output_can_be_the_feed(site):
     assert "4 pages in" in done.stderr
 
 
-@pytest.mark.parametrize("name", _COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
     with pytest.raises(SystemExit) as ended:
         console.main([name, "--help"])
@@ -116,7 +116,7 @@ def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
 
 
 @pytest.mark.parametrize(
-    "example", [line for name in _COMMANDS for line in examples(name) if arguments_of(line)[0][0] not in SLOW]
+    "example", [line for name in COMMANDS for line in examples(name) if arguments_of(line)[0][0] not in SLOW]
 )
 def test_the_examples_work(site, monkeypatch, capsys, example):
     folder, _, url = site
@@ -188,7 +188,7 @@ def test_errors_are_one_sentence(site, monkeypatch, capsys, arguments, sentence)
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", [name for name in _COMMANDS if name != "train"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "train"])
 def test_a_command_without_arguments_says_what_it_needs(capsys, name):
     with pytest.raises(SystemExit) as ended:
         console.main([name])

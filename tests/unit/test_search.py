@@ -206,7 +206,7 @@ def test_a_damaged_index(index, capsys):
 
 
 def test_the_command_is_registered():
-    from scrapy_pagelets.crawler.commands import _COMMANDS
+    from scrapy_pagelets.crawler.commands import COMMANDS
 
-    assert _COMMANDS["search"][1] == "scrapy_pagelets.crawler.commands.search"
-    assert json.dumps(_COMMANDS["search"][0])
+    assert COMMANDS["search"][1] == "scrapy_pagelets.crawler.commands.search"
+    assert json.dumps(COMMANDS["search"][0])
