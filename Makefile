@@ -64,6 +64,7 @@ demo: $(VENV)/.installed
 		echo "Crawling a bundled site of 35 pages on loopback: about ten seconds."; \
 		$(BIN)/python tests/server.py tests/site -- $(BIN)/pagelets crawl '{url}index.html' -o $(FEED) --log $(FEED:.jsonl=.log); \
 	fi
+	@echo "pagelets is $(BIN)/pagelets here"
 
 # The core is compiled; by the tests once more, with the sanitizers of GCC.
 define COMPILES
