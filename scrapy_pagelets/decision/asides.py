@@ -264,22 +264,38 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
 
 
 def _sections(nodes: NodeTable) -> list[int]:
-    """Rows of the sections that are named so and have a comment in them; manuals have chapters on comments."""
+    """Rows of the sections that are named so and have a comment in them, and of the comments that look like those.
+
+    Manuals have chapters on comments. A wrong end tag in a comment ends its section before the other comments.
+    """
     sections = rows_with(nodes, looks.COMMENTS)
     if not sections:
         return []
     comments = np.array(rows_with(nodes, looks.COMMENT))
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
-    return [section for section, begin, end in zip(sections, begins, ends, strict=True) if begin < end]
+    within = begins < ends
+    like = {_tag_and_classes(nodes, row) for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]}
+    alike = [row for row in comments.tolist() if _tag_and_classes(nodes, row) in like]
+    return [*np.array(sections)[within].tolist(), *alike]
+
+
+def _tag_and_classes(nodes: NodeTable, row: int) -> tuple[str, str]:
+    tag, _, classes, _ = nodes.looks[nodes.look.item(row)]
+    return tag, classes
 
 
 def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:
-    """(n,) rows of the smallest element with most words of the content and of the answers, and of those around it."""
+    """(n,) rows of the smallest element with most words of the content and of the answers, and of those around it.
+
+    What stands before all of them or behind is left out: where tags are wrong, that element may be the whole page.
+    """
     near = np.ones(len(nodes), np.bool_)
     for leaves in (keep & ~answers, answers):
         words = nodes.sum_below(nodes.words * leaves)
         near &= words >= _MOST * words[:1]
     smallest = np.flatnonzero(near)[-1:]
     near[slice(*smallest.tolist(), *nodes.end[smallest].tolist())] = True
-    return near
+    own = nodes.leaves[keep | answers]
+    rows = np.arange(len(nodes))
+    return near & (rows <= own.max(initial=0)) & (nodes.end > own.min(initial=len(nodes)))

@@ -99,6 +99,21 @@ def test_a_forum_beside_the_article_makes_no_forum_of_it(beside, within):
     assert comments_of(one, keep).any() != within
 
 
+def test_a_wrong_end_tag_in_a_comment_ends_no_comments():
+    """It ends the section, and the article around it, so that a side bar with a forum stands with the comments."""
+    bar = "<div class='block block-forum'>A question of kettles</div>"
+    answers = [f"<div class='comment clear'>Reader {name} says this.</div>" for name in "abc"]
+    article = (
+        f"<div id=main><p>{'Twenty words and more. ' * 6}</p><div id=comments>{answers[0]}</div></div></div></div>"
+    )
+    one = page(f"<div id=all>{bar}<div>{article}{answers[1]}<p>An advertisement</p>{answers[2]}")
+    keep = np.array(["kettles" not in text for text in one.nodes.strings])
+    found = comments_of(one, keep)
+    assert [text[:8] for text, comment in zip(one.nodes.strings, found, strict=True) if comment] == [
+        "Reader a", "Reader b", "Reader c",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("numbers", "is_kept"), [("7\n8\n9", False), ("7", False), ("7\n9", True), ("7 a", True), ("", False)]
 )
