@@ -37,7 +37,7 @@ _SECTION: Final = 0.4
 #: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
 _DECLARED: Final = 0.8
 #: Marks of permalinks at the ends of headings.
-_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff"
+_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 #: What parts the name of a page from that of its site in a title.
 _PARTS: Final = re.compile(
     r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|:\s"

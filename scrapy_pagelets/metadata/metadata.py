@@ -280,6 +280,8 @@ def _trail(
     declared = breadcrumbs.declared_names(objects)
     shown, leaves = breadcrumbs.shown(page, marked, headline)
     best = declared if len(declared) >= 2 or len(declared) >= len(shown) else shown
-    best = best or breadcrumbs.unnamed(page, headline)
+    if not best:
+        best, unnamed = breadcrumbs.unnamed(page, headline)
+        leaves[unnamed] = True
     names = [name for each in best if (name := _cleaned(each))]
     return names, leaves | breadcrumbs.leaves_of(page, declared) if declared else leaves
