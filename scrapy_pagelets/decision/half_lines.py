@@ -26,8 +26,12 @@ _LONG, _LABEL = 9, 3
 _REACH: Final = 4
 #: Words of the value of a label, but in tables and lists of terms.
 _VALUE: Final = 30
+#: Elements around a caption that may be those of the text.
+_AROUND: Final = 4
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = re.compile(r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption)(?:$|\s)")
+#: Classes of the lines that declare a function or a type in manuals: Javadoc, Sphinx, Doxygen.
+_DECLARATION: Final = re.compile(r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto)(?:$|\s)", re.IGNORECASE)
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
 
 
@@ -95,7 +99,7 @@ def signs_with_words(nodes: NodeTable, templateness: Floats) -> Floats:
 
 
 def companions(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves without which others say little: labels of values and of tabs, captions of pictures.
+    """(m,) leaves without which others say little: labels of values and of tabs, captions, words of declarations.
 
     A label is the first of the two parts of an element, of the cells of a row, or a term, if all that follows is content.
 
@@ -120,11 +124,26 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     for leaf in np.flatnonzero(may_be & ~nodes.anchor[nodes.leaves[:-1]]).tolist():
         value = _value_of(nodes, leaf)
         found[leaf] |= leaf + 1 < value and bool(keep[leaf + 1 : value].all())
+    for leaves in map(nodes.leaves_of, rows_named(nodes, _DECLARATION)):
+        found[leaves] |= bool(keep[leaves].any())
     captions = sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
-    for leaves in map(nodes.leaves_of, reversed(captions)):
-        after = slice(leaves.stop, leaves.stop + 1)
-        found[leaves] |= bool((keep | found)[after].any()) and not nodes.anchor[nodes.leaves[leaves]].any()
+    for row in reversed(captions):  # of several in a row, the last one decides
+        leaves = nodes.leaves_of(row)
+        found[leaves] |= not nodes.anchor[nodes.leaves[leaves]].any() and _is_amid(nodes, row, keep | found)
     return found & ~keep
+
+
+def _is_amid(nodes: NodeTable, row: int, keep: Bools) -> bool:
+    """Whether content follows a caption, at once or in one of the elements around it that has content before it, too."""
+    leaves = nodes.leaves_of(row)
+    if keep[leaves.stop : leaves.stop + 1].any():
+        return True
+    for _ in range(_AROUND):
+        row = nodes.parent.item(row)
+        around = nodes.leaves_of(max(row, 0))
+        if keep[around.start : leaves.start].any() and keep[leaves.stop : around.stop].any():
+            return True
+    return False
 
 
 def _value_of(nodes: NodeTable, leaf: int) -> int:

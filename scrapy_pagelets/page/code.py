@@ -17,6 +17,7 @@ from scrapy_pagelets.page.placing import NUMBERS
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
+_OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
 #: The first elements of code in it that may.
 _INSIDE: Final = 4
 _CELL, _LIST = TAG["td"], TAG["ul"]
@@ -114,7 +115,7 @@ def language_of(element: etree._Element) -> str:
 def _near(element: etree._Element) -> Iterator[etree._Element]:
     yield element
     yield from islice(element.iterdescendants("pre", "code"), _INSIDE)
-    yield from islice(element.iterancestors(), _ABOVE)
+    yield from islice((above for above in element.iterancestors() if above.tag not in _OF_TABLE), _ABOVE)
 
 
 def _told(classes: str) -> Iterator[str]:
