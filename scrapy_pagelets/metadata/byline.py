@@ -137,7 +137,7 @@ class Byline:
     @cached_property
     def modified(self) -> str | None:
         """The first date of a change, or that of the last change, in ISO 8601."""
-        changes = set() if self._dates[1] else set(_changes(self._page, self._habits))
+        changes = set() if self._dates[1] else set(_changes(self._page, self._habits, self._heading is not None))
         return changes.pop() if len(changes) == 1 else self._dates[1]
 
     @cached_property
@@ -193,7 +193,9 @@ def _near(page: Page, heading: slice) -> list[int]:
 def _end_of_subtitle(nodes: NodeTable, stop: int) -> int:
     """Where a heading ends that stands right behind the own one, leads nowhere and is the only one of its level."""
     row = next((row for row in rows_with(nodes, HEADING) if nodes.first_leaf[row] == stop), -1)
-    if row < 0 or np.count_nonzero(nodes.tag == nodes.tag[row]) > 1 or nodes.anchor[nodes.leaves[stop]]:
+    if row < 0 or nodes.anchor[nodes.leaves[stop]] or _BY_NAME.fullmatch(nodes.strings[stop][:_LONGEST]):
+        return stop
+    if np.count_nonzero(nodes.tag == nodes.tag[row]) > 1:
         return stop
     return nodes.last_leaf.item(row)
 
@@ -461,10 +463,11 @@ def is_name(text: str) -> bool:
     return any(map(str.isalpha, text)) and text.casefold() not in _NOBODY
 
 
-def _changes(page: Page, habits: Habits) -> Iterator[str]:
-    """The dates of the texts that begin as "Last updated on"."""
+def _changes(page: Page, habits: Habits, has_marks: bool) -> Iterator[str]:
+    """The dates of the texts that begin as "Last updated on"; of a page that is no thread, also behind a mark."""
     strings = page.nodes.strings
-    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK)):
+    behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_marks else []
+    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind):
         text = strings[leaf].lstrip(_MARKS)
         if len(text) <= _LONGEST and (match := _LAST_CHANGE.match(text)):
             rest = text[match.end() :]
