@@ -77,7 +77,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
         for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails | told.trail | profiles)):
             named[leaves] = ROLES.index(role)
-        stripped = comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
+        stripped = comments | sections | trails | signatures
+        stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         found[stripped] = 1
         found[page.nodes.leaves_below(headline.banners if headline else names_above(page, alike, others))] = 1
         found[profiles] = 1

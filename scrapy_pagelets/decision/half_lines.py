@@ -31,7 +31,9 @@ _AROUND: Final = 4
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = re.compile(r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption)(?:$|\s)")
 #: Classes of the lines that declare a function or a type in manuals: Javadoc, Sphinx, Doxygen.
-_DECLARATION: Final = re.compile(r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto)(?:$|\s)", re.IGNORECASE)
+_DECLARATION: Final = re.compile(
+    r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto)(?:$|\s)", re.IGNORECASE
+)
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
 
 
@@ -101,7 +103,7 @@ def signs_with_words(nodes: NodeTable, templateness: Floats) -> Floats:
 def companions(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves without which others say little: labels of values and of tabs, captions, words of declarations.
 
-    A label is the first of the two parts of an element, of the cells of a row, or a term, if all that follows is content.
+    A label is the first of the two parts of an element, of the cells of a row, or a term, if what follows is content.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
 
 
 def _is_amid(nodes: NodeTable, row: int, keep: Bools) -> bool:
-    """Whether content follows a caption, at once or in one of the elements around it that has content before it, too."""
+    """Whether content follows a caption, at once or in an element around it that has content before it, too."""
     leaves = nodes.leaves_of(row)
     if keep[leaves.stop : leaves.stop + 1].any():
         return True

@@ -29,7 +29,8 @@ _ICONS: Final = re.compile("[\ue000-\uf8ff]")
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
 #: Names of links that stand in a trail, or alone in its element, and are none of it.
 _NO_CRUMB: Final = re.compile(
-    r"\W+|(?:go )?back(?: to\b.*)?|search|menu|share|print|(?:view|show|edit)(?: this)?(?: page)?(?: source| on \w+)?|zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"
+    r"\W+|(?:go )?back(?: to\b.*)?|search|menu|share|print|"
+    r"(?:view|show|edit)(?: this)?(?: page)?(?: source| on \w+)?|zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"
     r"volver(?: a\b.*)?|buscar|indietro|cerca|terug(?: naar\b.*)?|zoeken|wstecz|szukaj|назад|поиск",
     re.IGNORECASE,
 )

@@ -34,8 +34,8 @@ _BY: Final = (
 _BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
 _BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 _CHANGED: Final = re.compile(
-    r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|actualiza|"
-    r"atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
+    r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|"
+    r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
     re.IGNORECASE,
 )
 #: Words that tell what a date is of.
@@ -150,7 +150,7 @@ class Byline:
         text = "".join("\n" * bool(nodes.gap[leaf] >= LINE) + nodes.strings[leaf][: _LONGEST * 10] for leaf in leaves)
         lines = (line.partition(":") for line in text.split("\n")[:_LINES_OF_HEAD])
         head = {name.strip().lower(): value.strip()[:_LONGEST] for name, _, value in lines}
-        return head if _HEAD <= head.keys() else {}
+        return head if head.keys() >= _HEAD else {}
 
     @cached_property
     def _near(self) -> list[int]:

@@ -253,7 +253,10 @@ def test_microdata_tells_of_the_one_work():
         ("<b>Start:</b> 20 November 2026 <b>End:</b> 21 November 2026", {}),
         ("<b>Erstellt:</b> 20. November 2026 <b>Kanne:</b> grün", {"published": "2026-11-20"}),
         ("<p>Posted by Ana Bo on 20 Nov 97", {"author": "Ana Bo", "published": "1997-11-20"}),
-        ("<p>Publié le 20 novembre 2026 à 10h30, par <a href=/a>Ana Bo</a>", {"author": "Ana Bo", "published": "2026-11-20"}),
+        (
+            "<p>Publié le 20 novembre 2026 à 10h30, par <a href=/a>Ana Bo</a>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
         ("<p>Stand: 20.11.2026, 13:30 Uhr", {"modified": "2026-11-20"}),
         ("<p>于 2026-11-20 11:23:00 发布", {"published": "2026-11-20"}),
         (  # of two names, the one behind "by"; "on" belongs to the change
@@ -286,11 +289,13 @@ def test_bylines_near_the_heading_tell(byline, expected):
 def test_a_byline_in_the_heading_is_none_of_it():
     one = page(f"<title>On tea - Shop</title><h1>On tea <i>by <a href=/ana>Ana Bo</a></i></h1>{PARAGRAPH}")
     own = headline_of(one)
-    assert own is not None and own.text == "On tea"
+    assert own is not None
+    assert own.text == "On tea"
     assert metadata_of(one, own).fields["author"] == "Ana Bo"
     named = page(f"<title>Tea by the sea - Shop</title><h1>Tea <i>by the sea</i></h1>{PARAGRAPH}")
     found = headline_of(named)
-    assert found is not None and found.text == "Tea by the sea"
+    assert found is not None
+    assert found.text == "Tea by the sea"
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,8 @@ def test_the_lines_of_code(html, code):
     [
         ("<pre data-syntaxhighlighter-params='brush: sql; gutter: false'>a</pre>", "```sql\na\n```"),
         (
-            "<div class=language-yaml><table><tr><td class=linenos><pre>1</pre><td class=code><div><pre><code>a</code></pre>"
-            "</div></table></div>",
+            "<div class=language-yaml><table><tr><td class=linenos><pre>1</pre>"
+            "<td class=code><div><pre><code>a</code></pre></div></table></div>",
             "```yaml\na\n```",
         ),
         ("<pre><pre class=playground><code class=language-rust>a</code></pre></pre>", "```rust\na\n```"),
