@@ -30,7 +30,8 @@ _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|est�
 #: Names of links that stand in a trail, or alone in its element, and are none of it.
 _NO_CRUMB: Final = re.compile(
     r"\W+|(?:go )?back(?: to\b.*)?|search|menu|share|print|"
-    r"(?:view|show|edit)(?: this)?(?: page)?(?: source| on \w+)?|zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"
+    r"(?:view|show|edit)(?: this)?(?: page)?(?: source| on \w+)?|"
+    r"zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"
     r"volver(?: a\b.*)?|buscar|indietro|cerca|terug(?: naar\b.*)?|zoeken|wstecz|szukaj|назад|поиск",
     re.IGNORECASE,
 )

@@ -61,6 +61,14 @@ def found(html):
             ["Next:", "White", ", Up:", "Teas"],
         ),
         ("<p>The plants that were picked before: <a href=x rel=prev>White tea</a>", ["White tea"]),
+        (
+            "<p><a href='/user/login?destination=node/7%23comments'>Log in</a> to post comments",
+            ["Log in", "to post comments"],
+        ),
+        ("<p>See how to <a href='/log-in-to-a-shop?lang=en'>log in</a><p><a href=/login>Log in", []),
+        (f"<p><a href='/wp-login.php?redirect_to=/a'>Log in</a> {PROSE}", ["Log in"]),
+        ("<button>View on map</button><p>Uji</p><button>View on map</button>", ["View on map", "View on map"]),
+        ("<h2><button>Where is Uji?</button></h2><button>What is tea?</button><button></button><button></button>", []),
         ("<p>The class related-articles-of-law is another word", []),
     ],
 )
