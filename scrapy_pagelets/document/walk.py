@@ -230,7 +230,7 @@ class Walk:
 
     def begin_block(self, row: int, tag: str, element: etree._Element) -> End | None:
         """Begin the block of an element; None if it has no block of its own."""
-        if _HEADING.fullmatch(tag) and not (tag != "h1" and self.nodes.signs[self.nodes.look[row]] & AUTHOR):
+        if _HEADING.fullmatch(tag) and (tag == "h1" or not self.names_author(row)):
             return self.draft.begin_heading(int(tag[1]) + _LEVELS * (row in self.inside_entries))
         if tag in _LISTS:
             return self.draft.begin_group(_list_of(element))
@@ -247,6 +247,11 @@ class Walk:
             case "dd":
                 return self.draft.begin_definition()
         return None
+
+    def names_author(self, row: int) -> bool:
+        """Whether the class of an element says author; in manuals, ``fn`` is a function."""
+        look = self.nodes.look.item(row)
+        return bool(self.nodes.signs.item(look) & AUTHOR) and "aut" in self.nodes.looks[look][2].lower()
 
     def has_short_entries(self, row: int) -> bool:
         """Whether a definition list has nothing but terms and short definitions."""

@@ -373,7 +373,8 @@ def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | No
         most = 0 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
         return name if name and (not name[0].islower() or len(name.split()) <= most) else None
     before = strings[leaf - 1][:_LONGEST].strip(_MARKS) if leaf else ""
-    announced = _BY_ALONE.fullmatch(before) if leaf - 1 in near else _BY_LAST.search(before)
+    is_dated = leaf - 1 not in near and dates.has_year(before)
+    announced = _BY_LAST.search(before) if is_dated else leaf - 1 in near and _BY_ALONE.fullmatch(before)
     is_told = announced or (called and _is_inside(page.nodes, leaf, called)) or _is_of_mail(page, leaf, near)
     return _name(text) if is_told else None
 
@@ -463,13 +464,17 @@ def is_name(text: str) -> bool:
     return any(map(str.isalpha, text)) and text.casefold() not in _NOBODY
 
 
-def _changes(page: Page, habits: Habits, has_marks: bool) -> Iterator[str]:
-    """The dates of the texts that begin as "Last updated on"; of a page that is no thread, also behind a mark."""
+def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
+    """The dates of the texts that begin as "Last updated on"; without a heading, as in threads, not those of posts."""
     strings = page.nodes.strings
-    behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_marks else []
+    behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
     for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind):
         text = strings[leaf].lstrip(_MARKS)
-        if len(text) <= _LONGEST and (match := _LAST_CHANGE.match(text)):
+        if (
+            len(text) <= _LONGEST
+            and (match := _LAST_CHANGE.match(text))
+            and (has_heading or text[:11] != "Last edited")
+        ):
             rest = text[match.end() :]
             if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
                 rest = strings[leaf + 1][:_LONGEST]

@@ -20,7 +20,10 @@ _ROLES: Final = {
 #: Values of ``display`` that put an element into lines of its own.
 BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
 _CODE_LINE: Final = r"(?:(?:code|token|view|cm|CodeMirror|source|react-code)-?line|line|ace_line)"
-_NUMBERS: Final = r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|pre-numbering|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln"
+_NUMBERS: Final = (
+    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
+    r"pre-numbering"
+)
 #: Classes by sign: of Bootstrap, Tailwind and Bulma, of highlighters and engines of forums, of wikis and manuals.
 _CLASSES: Final = {
     AS_CELL: r"(?:(?:d|display)(?:-\w\w)?|is)-table-cell",

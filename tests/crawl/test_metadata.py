@@ -257,6 +257,7 @@ def test_microdata_tells_of_the_one_work():
             "<p>Publié le 20 novembre 2026 à 10h30, par <a href=/a>Ana Bo</a>",
             {"author": "Ana Bo", "published": "2026-11-20"},
         ),
+        ("<p>Based on a theme by <a href=/c>Cy Di</a>", {}),
         ("<p>Stand: 20.11.2026, 13:30 Uhr", {"modified": "2026-11-20"}),
         ("<p>于 2026-11-20 11:23:00 发布", {"published": "2026-11-20"}),
         (  # of two names, the one behind "by"; "on" belongs to the change
@@ -429,6 +430,7 @@ def test_a_footer_tells_of_the_last_change():
     assert told(article("") + "<p>Last modified: <b>2026-11-20</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last edited <b>Fri Nov 20 20:23:50 2026</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last updated Nov 20, 2026<p>Last updated Nov 21, 2026") == {}
+    assert told(f"{PARAGRAPH}<p>Last edited: Nov 20, 2026") == {}  # a post of a thread
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,7 @@ def test_tabs_that_choose_from_what_is_in_one_panel_are_no_labels_of_it():
 
 def test_the_name_of_an_author_heads_no_section():
     assert markdown("<h1>Tea</h1><h4 class=author-name>Ana</h4><p>one") == "# Tea\n\nAna\n\none"
+    assert markdown("<h1>Tea</h1><h3 class=fn>pour()</h3><p>one") == "# Tea\n\n## pour()\n\none"
 
 
 def test_labels_without_panels_and_panels_that_begin_with_them():
