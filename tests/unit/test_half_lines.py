@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scrapy_pagelets.decision.content import said_of_itself
+from scrapy_pagelets.decision.content import permalinks, said_of_itself
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.site import Site
@@ -138,3 +138,8 @@ def test_labels_captions_and_declarations_go_with_what_they_are_of(html, expecte
     nodes = Page.parse(html.encode(), "http://a/").nodes
     found = companions(nodes, np.array([not text.isupper() for text in nodes.strings]))
     assert " ".join(text for text, one in zip(nodes.strings, found, strict=True) if one) == expected
+
+
+def test_a_mark_of_a_footnote_is_no_permalink():
+    page = Page.parse(f"<p>{BODY}Tea<sup><a href=#n>†</a></sup> and more<p id=n>† As we say".encode(), "http://a/")
+    assert not permalinks(page.nodes).any()
