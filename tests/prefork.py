@@ -204,7 +204,7 @@ def prepare() -> None:
     for name in (*_MODULES, *components, *(module for package in packages for module in modules(package))):
         import_module(name)
     entry_points()  # reads all folders of packages
-    import_module("scrapy_pagelets.crawler.preparation").prepare(
+    import_module("scrapy_pagelets.crawler.extensions").prepare(
         import_module("scrapy_pagelets.session.config").Config()
     )
     assert "twisted.internet.reactor" not in sys.modules, "the command installs the reactor"

@@ -1,4 +1,4 @@
-"""Output of commands: control characters of pages are made visible, and a closed pipe ends a command silently."""
+"""Output of commands: its options; control characters of pages are made visible; a closed pipe ends them silently."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from scrapy_pagelets.base.characters import visible
 
 if TYPE_CHECKING:
     from rich.live import Live
+import argparse
 
 #: Exit codes of a command whose output was closed, and of one that Ctrl-C has ended, as in shells: 128 plus the number
 #: of the signal.
 CLOSED: Final = 141
 INTERRUPTED: Final = 130
+#: Name of the feed that is standard output.
+STDOUT: Final = "-"
 #: Seconds after which a command tells that it works.
 _PATIENCE: Final = 2.0
 
@@ -139,3 +142,15 @@ def working(about: str) -> Iterator[None]:
 def tell(about: str) -> None:
     """Say on the working line, if there is one, what is being done."""
     _line.tell(visible(about))
+
+
+def add_output(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add the options of commands that run a spider, which say where it writes."""
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", default=default,
+        help="file to write, replaced if it exists; a feed is named .jsonl, .parquet, .json or .csv; - is standard "
+        "output (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--log", metavar="FILE", help="of a feed: write Scrapy's log to a file (default: only warnings are shown)"
+    )

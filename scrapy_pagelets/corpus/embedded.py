@@ -35,7 +35,7 @@ _FILE: Final = "256MB"
 #: Of the tables that DuckDB writes: by default a row group has 122,880 rows, and each thread keeps one in memory.
 _ROW_GROUP: Final = "64MB"
 #: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
-#: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.preparation``).
+#: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.extensions``).
 _THRESHOLDS: Final = (10_000, 10, 10)
 #: Columns that name a row, of which the first present one counts.
 _NAMES: Final = ("url", "path", "site")

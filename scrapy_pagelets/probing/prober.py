@@ -26,8 +26,7 @@ from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, known_fingerprint
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import FOLLOWED, Obstacle
 from scrapy_pagelets.session.requests import AnsweredRequests
-from scrapy_pagelets.session.response_store import RenderedResponse, page_of_token
-from scrapy_pagelets.session.responses import is_html
+from scrapy_pagelets.session.response_store import RenderedResponse, is_html, page_of_token
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import FUSED
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.session.responses import is_html
+from scrapy_pagelets.session.response_store import is_html
 from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
 

@@ -16,7 +16,7 @@ from scrapy_pagelets import Site
 from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.commands import chunks as command
-from scrapy_pagelets.crawler.commands import run_command
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.document.blocks import Block, text_of_runs
 from scrapy_pagelets.document.builder import document_of

@@ -16,8 +16,8 @@ import pytest
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler import console
-from scrapy_pagelets.crawler.commands import COMMANDS
-from scrapy_pagelets.crawler.commands.before_after import Region, Shown, lines
+from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
+from scrapy_pagelets.crawler.commands.crawling import Region, Shown, lines
 from tests.crawling import LIMIT, ROOT, menu_site, page, scrapy, words
 from tests.server import SiteServer
 

@@ -11,7 +11,7 @@ from lxml import etree
 
 from scrapy_pagelets import Page, segment
 from scrapy_pagelets.base.characters import readable
-from scrapy_pagelets.crawler.commands import run_command
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG
