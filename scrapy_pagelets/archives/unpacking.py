@@ -62,10 +62,7 @@ class Unpacked:
     def read(self, size: int = _CHUNK) -> bytes:
         """Read the next bytes, up to the end of the current member.
 
-        Raises
-        ------
-        Bomb : if the member is a bomb; every later call raises as well
-        OSError : if the file is damaged
+        Raise Bomb if the member is a bomb; every later call raises as well; OSError if the file is damaged.
         """
         unpacked, packed = self._position - self._member_position, self._offset - self._member
         if self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * packed):
@@ -150,9 +147,7 @@ class LookAhead:
     def check(self) -> None:
         """Check that the next record follows after a few empty lines at most.
 
-        Raises
-        ------
-        ValueError : if there is a flood of empty lines
+        Raise ValueError if there is a flood of empty lines.
         """
         while self._blank <= BLANK and (self._blank or self._position <= self._reader.tell()):
             try:

@@ -93,16 +93,12 @@ class Source:
 
 
 def sources_of(path: str, base: str = "") -> list[Source]:
-    """List the sources of a path or URL, files in the order of their names.
+    """List the sources of a path or URL, files in the order of their names. Raise CorpusError if there is none.
 
     Parameters
     ----------
     path : a file, a folder, a glob, a list of files, or an index; local or, with fsspec, remote
     base : what precedes relative names in lists and indexes; by default the folder that the list or index is in
-
-    Raises
-    ------
-    CorpusError : if there is none
     """
     try:
         found = list(_sources(path, base))
@@ -223,9 +219,7 @@ def is_remote(path: str) -> bool:
 def file_system(path: str) -> tuple[Any, str]:
     """The fsspec file system of a URL, and the path in it.
 
-    Raises
-    ------
-    CorpusError : if fsspec, or what it needs for such URLs, is not installed
+    Raises CorpusError if fsspec, or what it needs for such URLs, is not installed.
     """
     try:
         from fsspec.core import url_to_fs

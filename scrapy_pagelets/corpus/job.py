@@ -69,13 +69,11 @@ class Report:
 def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
     """Make the output folder of a new job, or find an unfinished one there; return the options with the job's time.
 
+    Raise CorpusError if the folder has anything else.
+
     Parameters
     ----------
     engine : its name; another engine divides the work into other rounds
-
-    Raises
-    ------
-    CorpusError : if the folder has anything else
     """
     plan = out / engines.WORK / _PLAN
     wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
@@ -134,12 +132,7 @@ class CorpusJob:
         self._progress = progress
 
     def run(self) -> Report:
-        """Run all steps that have no result yet.
-
-        Raises
-        ------
-        CorpusError : if there is no page, or if a step fails
-        """
+        """Run all steps that have no result yet. Raise CorpusError if there is no page, or if a step fails."""
         report = Report()
         self._gather(report)
         self._learn_large_sites()

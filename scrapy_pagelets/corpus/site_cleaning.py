@@ -214,9 +214,7 @@ def _hash(name: str) -> int:
 def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
     """Parse a row of the schema ``RAW``, and mark what the rules of the user name and what the page asks of robots.
 
-    Raises
-    ------
-    TooLarge : if the page exceeds the limits
+    Raise TooLarge if the page exceeds the limits.
     """
     content_type, link = row["content_type"], row["link"] or ""
     page = with_data(Page.parse(row["body"], row["url"], content_type, options.limits, link))

@@ -76,13 +76,11 @@ class BandIndex:
     def add(self, keys: NDArray[np.uint32]) -> int:
         """Add sketches; return the number of the first one.
 
+        Raise OverflowError if there are 2^31 / bands sketches or more.
+
         Parameters
         ----------
         keys : (n, bands) see `band_keys`
-
-        Raises
-        ------
-        OverflowError : if there are 2^31 / bands sketches or more
         """
         first: int = self._count
         if first + len(keys) > len(self._keys):
@@ -169,6 +167,8 @@ class BandIndex:
 class BloomBands:
     """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
 
+    Raises ValueError for a capacity, threshold or error out of range.
+
     Parameters
     ----------
     capacity : number of texts for which the filters are sized
@@ -179,10 +179,6 @@ class BloomBands:
     Attributes
     ----------
     bits : (bands, bytes) the filters
-
-    Raises
-    ------
-    ValueError : for a capacity, threshold or error out of range
 
     Examples
     --------

@@ -149,13 +149,11 @@ class Prepared(NamedTuple):
 def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
     """Compute everything that `ContentStore.enter` needs; None for a text with fewer words than a shingle.
 
+    Raise ValueError if there is not one weight for each word.
+
     Parameters
     ----------
     within_sites : whether pages are compared only with those of their own site
-
-    Raises
-    ------
-    ValueError : if there is not one weight for each word
     """
     token, weight, weights = word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):
@@ -183,17 +181,14 @@ class _Group(NamedTuple):
 class ContentStore:
     """The contents that a crawl has seen. Thread-safe.
 
+    Raises StoreError if the file has another scheme, or is damaged; DiskError if the disk is full or not writable.
+
     Parameters
     ----------
     path : the file, created if it does not exist; None for a temporary one
     threshold : least resemblances of near-duplicates
     within_sites : whether pages are compared only with those of their own site
     failed : called with a sentence if the disk has no room for the index, which then stays in memory
-
-    Raises
-    ------
-    StoreError : if the file has another scheme, or is damaged
-    DiskError : if the disk is full or not writable
 
     Examples
     --------
@@ -255,10 +250,7 @@ class ContentStore:
         the threshold, the page of the group that is most alike. It is None for a new text, and for a page that another
         page of the group declares as its canonical one: it takes the place of the first page. A text with fewer words
         than a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
-
-        Raises
-        ------
-        ValueError : if there is not one weight for each word
+        Raise ValueError if there is not one weight for each word.
         """
         prepared = self.prepare(document)
         return (None, None) if prepared is None else self.enter(prepared)

@@ -122,8 +122,6 @@ def _near(
 def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold | None = None) -> list[list[int]]:
     """Return groups of near-duplicates: the connected components of `near_pairs`, largest first, as ascending numbers.
 
-    Examples
-    --------
     >>> text = "one two three four five"
     >>> near_groups([("a", text), ("a", "six"), ("b", text.upper())])
     [[0, 2]]

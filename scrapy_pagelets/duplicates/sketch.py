@@ -58,12 +58,8 @@ class SketchError(PageletsError, ValueError):
 def lean_minhash(sketch: str) -> LeanMinHash:
     """Read a sketch of a feed as a ``datasketch.LeanMinHash``: ``jaccard`` estimates the resemblance of two texts.
 
-    Raises
-    ------
-    SketchError : if it is damaged, or was made otherwise, as by versions before 0.3, whose seed was 1
+    Raise SketchError if it is damaged, or was made otherwise, as by versions before 0.3, whose seed was 1.
 
-    Examples
-    --------
     >>> one, other = (minhash(np.arange(start, 90, dtype=np.uint32)) for start in (0, 10))
     >>> lean_minhash(encode(one)).jaccard(lean_minhash(encode(other)))  # in truth 80 / 90
     0.921875
@@ -90,8 +86,6 @@ def banding(threshold: float) -> tuple[int, int]:
     A pair of resemblance J has one of the b bands in common with probability ``1 - (1 - J^r)^b``. The result has the
     largest r that misses at most one pair in a thousand at the threshold. Verification removes other candidates.
 
-    Examples
-    --------
     >>> banding(0.8), banding(0.5), banding(1.0)
     ((25, 5), (64, 2), (1, 128))
     """

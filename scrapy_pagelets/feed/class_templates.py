@@ -174,8 +174,6 @@ class Merged(Generic[Key]):
 
     A key that is new comes after the one before it in its own sequence.
 
-    Examples
-    --------
     >>> menus = Merged[str]()
     >>> for menu in (["Home", "Help"], ["Home", "News", "Help"], ["Start", "Home"]):
     ...     menus.add(menu)

@@ -107,12 +107,7 @@ class WordCounts:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Restore the counts from the result of `to_bytes`.
-
-        Raises
-        ------
-        ValueError : if the bytes are damaged
-        """
+        """Restore the counts from the result of `to_bytes`. Raise ValueError if the bytes are damaged."""
         columns = np.frombuffer(content, "<u4", offset=1).astype(np.uint32).reshape(2, -1)
         return cls(content[0], columns[0], columns[1])
 
@@ -124,8 +119,6 @@ def changed_share(one: WordCounts, other: WordCounts) -> float:
     counterpart. Words that have only moved count as unchanged, upper and lower case are the same. The result is exact
     unless a content has more than 4,096 different words; then it is estimated from a sample of them.
 
-    Examples
-    --------
     >>> one, other = WordCounts.of("the old man and the sea"), WordCounts.of("the old man and a sea")
     >>> round(changed_share(one, other), 3)
     0.167

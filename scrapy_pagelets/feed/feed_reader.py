@@ -82,9 +82,7 @@ class Feed:
     def __iter__(self) -> Iterator[Line]:
         """Yield the pages.
 
-        Raises
-        ------
-        FeedError : if the file cannot be read, has no page, or has a line that is not a page
+        Raise FeedError if the file cannot be read, has no page, or has a line that is not a page.
         """
         pages, self.left_out, first = 0, 0, ""
         try:

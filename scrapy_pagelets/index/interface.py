@@ -75,19 +75,15 @@ class Hit(NamedTuple):
 class Index(ABC):
     """An index of pages and pagelets, open from its creation on; also a context manager.
 
-    Raises
-    ------
-    IndexUnusable : for an index of another version, a file that is not an index, or a missing library
-    IndexAway : if the index is unavailable; all methods raise it
+    Raises IndexUnusable for an index of another version, a file that is not an index, or a missing library; IndexAway
+    if the index is unavailable; all methods raise it.
     """
 
     @abstractmethod
     def upsert(self, pages: Sequence[IndexedPage]) -> None:
         """Write pages, all or none; each replaces the page with its URL, unless that page was seen later.
 
-        Raises
-        ------
-        PageRefused : if the index does not accept one of them
+        Raise PageRefused if the index does not accept one of them.
         """
 
     @abstractmethod
@@ -115,12 +111,7 @@ class Index(ABC):
 
 
 def check_version(name: str, version: object) -> None:
-    """Refuse an index of another version.
-
-    Raises
-    ------
-    IndexUnusable : if the version is another one
-    """
+    """Refuse an index of another version. Raise IndexUnusable if the version is another one."""
     if version != str(VERSION):
         raise IndexUnusable(
             f"{name} is an index of version {version}, not {VERSION}: create a new one, under another name."
@@ -218,14 +209,12 @@ def now() -> str:
 def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
     r"""Make a page from a line of the feed.
 
+    Raise ValueError if the line is not a page of the feed; the message says why.
+
     Parameters
     ----------
     line : has at least ``url`` and ``pagelets``
     crawled : when the page was seen, see `now`; None to take it from the line
-
-    Raises
-    ------
-    ValueError : if the line is not a page of the feed; the message says why
 
     Examples
     --------

@@ -39,16 +39,13 @@ class PendingPages:
     """A queue of pages that could not be written to an index, the oldest first; thread-safe.
 
     The pages are in files of a folder; each file belongs to the process that has locked it. Files that earlier runs
-    have left there for the same index are taken over.
+    have left there for the same index are taken over. Raises OSError if the folder or its files cannot be read or
+    written; all methods raise it.
 
     Parameters
     ----------
     folder : folder of the files
     target : name of the index
-
-    Raises
-    ------
-    OSError : if the folder or its files cannot be read or written; all methods raise it
     """
 
     def __init__(self, folder: Path, target: str) -> None:

@@ -72,7 +72,7 @@ def is_address(name: str) -> bool:
 def source_of(
     name: str, limits: Limits, page: str | None = None, archive: str | None = None, base: str = ""
 ) -> PageSource:
-    """Find a page.
+    """Find a page. Raise ValueError if there is no such file or page; FeedError if the feed cannot be read.
 
     Parameters
     ----------
@@ -81,11 +81,6 @@ def source_of(
     page : the URL of the page in the feed; None if the feed has one page only
     archive : HTML file, archive or folder that the page of the feed is in; None if it is still on the web
     base : prefix of the URLs of its files, as for `reader.records`
-
-    Raises
-    ------
-    ValueError : if there is no such file or page
-    FeedError : if the feed cannot be read
     """
     is_feed = name.lower().endswith(_FEEDS) and not is_address(name)
     if not is_feed and (page or archive or base):

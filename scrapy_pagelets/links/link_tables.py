@@ -92,16 +92,13 @@ class Tables:
 def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tables:
     """Read the tables from a feed, made with ``PAGELETS_EXPORT=all``.
 
-    Without that setting the feed, and so the tables, have content pagelets only.
+    Without that setting the feed, and so the tables, have content pagelets only. Raise TableError if a line is not a
+    page of a feed.
 
     Parameters
     ----------
     lines : lines of the feed, with ``url``, ``title`` and ``pagelets``
     query : the query that the columns ``terms``, ``matches`` and ``near`` count; without one they are zero
-
-    Raises
-    ------
-    TableError : if a line is not a page of a feed
 
     Examples
     --------

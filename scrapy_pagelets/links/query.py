@@ -33,13 +33,11 @@ class QueryMatches(NamedTuple):
 class Query:
     """The words of a query. Quotes, operators, order and repetition of words are ignored.
 
+    Raises QueryError if it has no word.
+
     Parameters
     ----------
     text : the query as the user typed it
-
-    Raises
-    ------
-    QueryError : if it has no word
 
     Examples
     --------

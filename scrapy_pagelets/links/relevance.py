@@ -79,15 +79,11 @@ class Topic:
     """The topic of a crawl as a vector: the mean of the tf-idf vectors of some texts (Rocchio 1971).
 
     The relevance of a text is the cosine of its tf-idf vector and the topic. Document frequencies are counted on the
-    pages of the crawl as they arrive. Thread-safe.
+    pages of the crawl as they arrive. Thread-safe. Raises ValueError if the texts have no words other than stop words.
 
     Parameters
     ----------
     texts : a query, the contents of pages about the topic, or both
-
-    Raises
-    ------
-    ValueError : if the texts have no words other than stop words
 
     Examples
     --------
@@ -139,12 +135,7 @@ class Topic:
             np.savez_compressed(file, pages=pages, words=occurring, frequency=frequency)
 
     def load(self, path: Path) -> None:
-        """Read the document frequencies that `save` has written.
-
-        Raises
-        ------
-        ValueError : if the file cannot be read
-        """
+        """Read the document frequencies that `save` has written. Raise ValueError if the file cannot be read."""
         frequency = np.zeros(_HASHES, np.int32)
         try:
             with np.load(path) as arrays:
@@ -213,9 +204,7 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
 def examples(path: Path) -> list[str]:
     """Read example texts from a file: the content of an HTML page, or the text of each line of a feed (``.jsonl``).
 
-    Raises
-    ------
-    ValueError : if the file has no usable text; the message says why
+    Raise ValueError if the file has no usable text; the message says why.
     """
     try:
         texts = list(_of_feed(path)) if path.suffix == ".jsonl" else [_of_page(path)]

@@ -92,9 +92,7 @@ class Outline:
 def outline_of(feed: Feed) -> Outline:
     """Read a feed for the list of its pages.
 
-    Raises
-    ------
-    FeedError : if the file is no feed, or no line of it can have content
+    Raise FeedError if the file is no feed, or no line of it can have content.
     """
     outline, places = Outline(), dict[int, tuple[str, int]]()
     for number, line in enumerate(feed):
@@ -119,9 +117,7 @@ def outline_of(feed: Feed) -> Outline:
 def write(feed: Feed, outline: Outline, folder: Path) -> list[Path]:
     """Write the files and return the folders that have them; an earlier file stays if a new one cannot be written.
 
-    Raises
-    ------
-    OSError : if a file cannot be written
+    Raise OSError if a file cannot be written.
     """
     several = len(outline.hosts) > 1
     folders = {host: folder / (quote(host, safe=":[]") or _NO_HOST) if several else folder for host in outline.hosts}

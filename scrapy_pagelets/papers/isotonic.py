@@ -24,7 +24,9 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid.
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
-    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k).
+    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k). Raise ValueError if the columns
+    differ in length, the levels are not those of the tree, a score is outside 0 to 1 or not a number, a weight or the
+    cost is negative, or there are fewer than two levels.
 
     Parameters
     ----------
@@ -38,11 +40,6 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     Returns
     -------
     (n,) smoothed scores
-
-    Raises
-    ------
-    ValueError : if the columns differ in length, the levels are not those of the tree, a score is outside 0 to 1 or not
-        a number, a weight or the cost is negative, or there are fewer than two levels
 
     Examples
     --------
@@ -63,14 +60,12 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
 def sections(parent: Ints, y: Floats) -> Ints:
     """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
 
+    Raises ValueError if the columns differ in length.
+
     Parameters
     ----------
     parent : (n,) row of the parent, -1 at the root
     y : (n,) smoothed scores
-
-    Raises
-    ------
-    ValueError : if the columns differ in length
 
     Examples
     --------

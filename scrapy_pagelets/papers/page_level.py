@@ -66,9 +66,7 @@ class PageLevel:
 def load(name: str = _SHIPPED) -> PageLevel:
     """Read the shipped file, or the file of a path.
 
-    Raises
-    ------
-    ModelError : if there is no such file, or if it was not written by this version
+    Raise ModelError if there is no such file, or if it was not written by this version.
     """
     path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == _SHIPPED else Path(name)
     try:

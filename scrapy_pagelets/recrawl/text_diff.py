@@ -26,8 +26,6 @@ def changes(old: str, new: str) -> Iterator[str]:
 
     White space does not count, except that each line is compared by itself.
 
-    Examples
-    --------
     >>> old, new = "Opening hours\n\nWe open at nine.", "Opening hours\n\nWe open at ten.\n\nCome in!"
     >>> print("\n".join(changes(old, new)))
     ~ We open at [-nine-]{+ten+}.

@@ -55,17 +55,13 @@ class VersionDiskError(VersionStoreError):
 class VersionStore:
     """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
 
-    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen.
+    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Raises
+    VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
 
     Parameters
     ----------
     folder : folder of the file, created if it is missing; None for a temporary file
     job : the job directory, whose runs are one crawl until `close` is told that it has finished; "" if there is none
-
-    Raises
-    ------
-    VersionStoreError : if the file is damaged
-    VersionDiskError : if the disk is full or not writable
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:
@@ -108,12 +104,7 @@ class VersionStore:
         return None if before is None else _version(*before)
 
     def put(self, page: int, version: PageVersion, validators: Validators | None = None) -> None:
-        """Store what this crawl has seen.
-
-        Raises
-        ------
-        sqlite3.Error : if it cannot be written
-        """
+        """Store what this crawl has seen. Raise sqlite3.Error if it cannot be written."""
         words = None if version.words is None else version.words.to_bytes()
         with self._lock, writing(self._base):
             self._put(page, version.hash, words)
@@ -147,9 +138,7 @@ class VersionStore:
     def confirm(self, page: int) -> None:
         """Note that this crawl has found a page as an earlier crawl has seen it.
 
-        Raises
-        ------
-        sqlite3.Error : if it cannot be written
+        Raise sqlite3.Error if it cannot be written.
         """
         with self._lock, writing(self._base):
             if (before := self._before(page)) is not None:
@@ -158,10 +147,7 @@ class VersionStore:
     def put_feed(self, feed: Feed) -> int:
         """Store the pages of a feed, of each the last line; return the number of lines.
 
-        Raises
-        ------
-        FeedError : if the file is no feed, or no line of it has a text
-        sqlite3.Error : if there is no room for them
+        Raise FeedError if the file is no feed, or no line of it has a text; sqlite3.Error if there is no room for them.
         """
         insert = "INSERT OR REPLACE INTO pages (key, crawl, hash, words, known) VALUES (?, '', ?, ?, 0)"
         with self._lock, writing(self._base):
@@ -179,15 +165,11 @@ class VersionStore:
         return (before[0], before[1]) if known else None
 
     def close(self, *, finished: bool = False) -> None:
-        """Close the file.
+        """Close the file. Raise sqlite3.Error if something could not be written; the file is closed.
 
         Parameters
         ----------
         finished : the next run in the job directory is another crawl
-
-        Raises
-        ------
-        sqlite3.Error : if something could not be written; the file is closed
         """
         with self._lock:
             try:

@@ -78,17 +78,13 @@ class CrawlFacts:
 def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The HTML file.
+    """The HTML file. Raises ImportError if matplotlib is not installed.
 
     Parameters
     ----------
     feed : path of the feed, for commands that show its pages
     crawl : facts of the crawl that wrote the feed, if they are known
     links : by the URLs of doubtful pages, files that show them
-
-    Raises
-    ------
-    ImportError : if matplotlib is not installed
     """
     body = "\n".join(_parts(summary, feed, crawl, links))
     style = files("scrapy_pagelets.report").joinpath("report.css").read_text(encoding="utf-8")

@@ -244,12 +244,7 @@ def _cut(text: str) -> str:
 
 
 def summary_of(lines: Iterable[Line]) -> Summary:
-    """Count the pages of a feed.
-
-    Raises
-    ------
-    FeedError : if the file is not a feed
-    """
+    """Count the pages of a feed. Raise FeedError if the file is not a feed."""
     summary = Summary()
     for line in lines:
         summary.add(line)

@@ -29,6 +29,8 @@ _DIGITS: Final = 12
 class Feedback:
     """How terms are chosen; the defaults are the paper's (Section 3), except for ``common``.
 
+    Raises ValueError for a number below 1, or a share or ``common`` that is not above 0.
+
     Attributes
     ----------
     cut : how a page is cut into segments
@@ -39,10 +41,6 @@ class Feedback:
     common : terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
     stop_words : terms that are not added
     model : expand by a model of the segments, RM3, in place of selection values
-
-    Raises
-    ------
-    ValueError : for a number below 1, or a share or ``common`` that is not above 0
     """
 
     cut: Cut = cut_pagelets

@@ -97,7 +97,7 @@ class Bm2500:
     """Parameters of BM2500; the defaults are the paper's (Section 4.1).
 
     The paper gives 61200 as the average length of a document without its unit; here it is always that of the
-    collection, in words.
+    collection, in words. Raises ValueError for a parameter outside of its range.
 
     Attributes
     ----------
@@ -105,10 +105,6 @@ class Bm2500:
     k3 : the same for occurrences in the query
     b : strength of the normalisation by document length, 0 to 1
     plus : whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
-
-    Raises
-    ------
-    ValueError : for a parameter outside of its range
     """
 
     k1: float = 1.2

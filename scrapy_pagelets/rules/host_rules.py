@@ -37,12 +37,7 @@ class HostPattern:
 
     @classmethod
     def of(cls, written: str) -> Self:
-        """Read a pattern.
-
-        Raises
-        ------
-        ValueError : if it is not one; the message continues the pattern
-        """
+        """Read a pattern. Raise ValueError if it is not one; the message continues the pattern."""
         if written == _ANY:
             return cls(written, "", below=True)
         match = _PATTERN.fullmatch(written)
@@ -184,9 +179,7 @@ class Selector:
     def of(cls, written: str, line: int = 0) -> Self:
         """Compile a selector. An XPath begins with ``/``, ``(``, ``./`` or the name of a function.
 
-        Raises
-        ------
-        ValueError : if it is not one, or does not select elements; the message continues the selector
+        Raise ValueError if it is not one, or does not select elements; the message continues the selector.
         """
         stripped = written.strip()
         return cls(written, line, _of_xpath(stripped) if _XPATH.match(stripped) else _of_css(stripped))
@@ -194,9 +187,7 @@ class Selector:
     def elements(self, root: etree._Element) -> list[etree._Element]:
         """Return the elements of a tree that the selector names.
 
-        Raises
-        ------
-        ValueError : if it fails, or names something other than elements; the message continues the selector
+        Raise ValueError if it fails, or names something other than elements; the message continues the selector.
         """
         try:
             found = self._find(root)

@@ -28,9 +28,7 @@ _SHOWN: Final = 100
 def read(path: str) -> Rules:
     """Read the rules of a file.
 
-    Raises
-    ------
-    ConfigError : if the file cannot be read, is not TOML, or has something that is not a rule
+    Raise ConfigError if the file cannot be read, is not TOML, or has something that is not a rule.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig").replace("\r\n", "\n")

@@ -58,9 +58,7 @@ def _setting(default: Any, read: values.Reader) -> Any:
 class Config:
     """The ``PAGELETS_*`` settings: the field ``probe`` is ``PAGELETS_PROBE``. ``docs/settings.md`` explains each.
 
-    Raises
-    ------
-    ConfigError : for the first value that cannot be used
+    Raises ConfigError for the first value that cannot be used.
     """
 
     #: PAGELETS_PROBE: number of pages linking each other that a template needs. Eight at most are loaded for it; with

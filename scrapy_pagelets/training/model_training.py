@@ -100,17 +100,14 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     """Train one pass after the other; cross-validated, split by site.
 
     Each pass is trained on the log odds that the passes before give for sites they were not trained on, because it will
-    be applied to new sites. Examples few words of which are labelled serve the third pass alone.
+    be applied to new sites. Examples few words of which are labelled serve the third pass alone. Raise ValueError if
+    there are fewer than two sites, labels of one kind only, or no two pages of one site.
 
     Parameters
     ----------
     trees : number of trees of each pass
     by_people : False if the labels come from the site level. Examples then know only a few of the other pages, because
         all of them would give the labels away
-
-    Raises
-    ------
-    ValueError : if there are fewer than two sites, labels of one kind only, or no two pages of one site
     """
     material = Material.of(examples, trees, by_people=by_people)
     third = trees_by_fold(material.known, trees)

@@ -107,9 +107,7 @@ class Leaves:
     def fit(self, rows: Bools, trees: int) -> Trees:
         """Train symmetric boosted trees of depth 6 on the rows of a mask.
 
-        Raises
-        ------
-        ImportError : if catboost, which only training needs, is not installed
+        Raise ImportError if catboost, which only training needs, is not installed.
         """
         from catboost import CatBoostClassifier
 
@@ -119,17 +117,13 @@ class Leaves:
 
 
 def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, trees: int) -> Trees:
-    """Train the rating of cuts.
+    """Train the rating of cuts. Raise ImportError if catboost, which only training needs, is not installed.
 
     Parameters
     ----------
     columns : (pages, cuts, features)
     rating : (pages, cuts)
     weight : (pages,)
-
-    Raises
-    ------
-    ImportError : if catboost, which only training needs, is not installed
     """
     from catboost import CatBoostRegressor
 
@@ -142,15 +136,13 @@ def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, tre
 def fit_classes(columns: NDArray[np.float32], number: Ints, weight: Floats, trees: int) -> tuple[Trees, ...]:
     """Train a rating of each class; the largest one names the class. All have the same splits.
 
+    Raise ImportError if catboost, which only training needs, is not installed.
+
     Parameters
     ----------
     columns : (rows, features)
     number : (rows,) of the class of each row; each class has rows
     weight : (rows,)
-
-    Raises
-    ------
-    ImportError : if catboost, which only training needs, is not installed
     """
     from catboost import CatBoostClassifier
 

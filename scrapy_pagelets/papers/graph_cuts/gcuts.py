@@ -147,9 +147,7 @@ def _log_odds(probability: Floats) -> Floats:
 def cut_by_energy(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the paper's energy: connected leaves of one label are a segment.
 
-    Raises
-    ------
-    ImportError : if a rendered page is cut without PyMaxflow
+    Raise ImportError if a rendered page is cut without PyMaxflow.
     """
     costs = energy_of(described, weights)
 
@@ -181,14 +179,12 @@ def energy_of(described: Described, weights: Weights) -> Energy:
 def by_number(cut: Cut, wanted: int) -> Ints:
     """(m,) Segments for the penalty that gives the wanted number of them, or the number nearest to it.
 
+    Raises ValueError if fewer than one is wanted.
+
     Parameters
     ----------
     cut : of a page
     wanted : number of segments
-
-    Raises
-    ------
-    ValueError : if fewer than one is wanted
     """
     if wanted < 1:
         raise ValueError(f"segments is {wanted}: give a number from 1")

@@ -110,13 +110,11 @@ class Weights:
 def load(name: str, *, rendered: bool = False) -> Weights:
     """Read the weights of the level ``top`` or ``inner``, or a file that ``pagelets train`` has written.
 
+    Raise WeightsError if there is no such file, or if it was written by another version.
+
     Parameters
     ----------
     rendered : read the weights of the level for rendered pages; ignored for a file
-
-    Raises
-    ------
-    WeightsError : if there is no such file, or if it was written by another version
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"
@@ -163,15 +161,13 @@ class Group:
 def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
+    Raises ValueError if no segment has two nodes.
+
     Parameters
     ----------
     groups : one for each page, with centred and scaled features
     rank : dimensions of the image
     iterations : largest number of steps of L-BFGS
-
-    Raises
-    ------
-    ValueError : if no segment has two nodes
     """
     from scipy.optimize import minimize
 

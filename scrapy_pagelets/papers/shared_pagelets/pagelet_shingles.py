@@ -82,16 +82,13 @@ class Shingles:
 def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
     """Compute the shingles of the pagelets of a page.
 
-    Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it.
+    Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it. Raise
+    ValueError if there is not one number, 0 or more, for each leaf.
 
     Parameters
     ----------
     pagelet : (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page
     sketch : whether to compute ``near``, which takes most of the time
-
-    Raises
-    ------
-    ValueError : if there is not one number, 0 or more, for each leaf
 
     Examples
     --------

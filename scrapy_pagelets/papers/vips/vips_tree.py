@@ -44,13 +44,11 @@ class BlockTree:
     def labels(self, pdoc: int) -> Ints:
         """(m,) Number of the segment of each leaf: blocks are divided until their coherence is permitted.
 
+        Raises ValueError if pdoc is not from 1 to 10.
+
         Parameters
         ----------
         pdoc : permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible)
-
-        Raises
-        ------
-        ValueError : if pdoc is not from 1 to 10
         """
         return self.of_rows(pdoc)[self.nodes.leaves]
 
@@ -61,9 +59,7 @@ class BlockTree:
     def pruned(self, pdoc: int) -> BlockTree:
         """Return the tree without the blocks inside blocks of permitted coherence.
 
-        Raises
-        ------
-        ValueError : if pdoc is not from 1 to 10
+        Raise ValueError if pdoc is not from 1 to 10.
         """
         kept = self._kept(pdoc)
         own = np.flatnonzero(kept == np.arange(len(self)))
