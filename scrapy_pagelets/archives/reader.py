@@ -31,9 +31,7 @@ def expand(path: str) -> list[str]:
     A folder stands for every WARC file below it, and for itself if it contains HTML files. Raise ArchiveError if the
     path does not exist or has no archive, or if FastWARC is needed and not installed.
 
-    Parameters
-    ----------
-    path : a file, a folder, or a glob (``**`` matches any depth)
+    ``path``: a file, a folder, or a glob (``**`` matches any depth).
     """
     normal = os.path.normpath(os.path.expanduser(path)) if path else ""
     if not os.path.exists(normal) and not glob.has_magic(normal):
@@ -81,9 +79,7 @@ def records(
 class Reader:
     """Reads pages again. The last WARC file stays open, so reading in the order of the archive is fastest.
 
-    Attributes
-    ----------
-    resources : as for `records`
+    ``resources``: as for `records`.
     """
 
     def __init__(self, resources: Resources | None = None) -> None:
@@ -96,10 +92,7 @@ class Reader:
 
         Raise ArchiveError if the page is no longer there, or if FastWARC is needed and not installed.
 
-        Parameters
-        ----------
-        source, offset : attributes of the `Record`
-        base : the same as for `records`
+        ``source`` and ``offset``: attributes of the `Record`. ``base``: the same as for `records`.
         """
         try:
             if not is_warc(source):
@@ -194,9 +187,7 @@ def parts(sites: Sequence[str]) -> list[int]:
 
     An archive whose sites follow each other has a part for each; one whose sites alternate is a single part.
 
-    Parameters
-    ----------
-    sites : the site of each page, in the order of the archive
+    ``sites``: the site of each page, in the order of the archive.
     """
     last = {site: number for number, site in enumerate(sites)}
     found, start, end = [], 0, 0

@@ -26,12 +26,7 @@ BLANK: Final = 4 << 20
 
 
 class Bomb(Exception):
-    """Raised for a member that is a compression bomb.
-
-    Attributes
-    ----------
-    offset : offset of the member in the file
-    """
+    """Raised for a member that is a compression bomb. ``offset``: offset of the member in the file."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(f"a compression bomb at offset {offset}")
@@ -41,9 +36,7 @@ class Bomb(Exception):
 class Unpacked:
     """A stream of the unpacked members of a file, from its current position on.
 
-    Attributes
-    ----------
-    starts : offset in the file of each member that was begun, by its offset in the stream
+    ``starts``: offset in the file of each member that was begun, by its offset in the stream.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -131,10 +124,8 @@ class LookAhead:
 
     FastWARC finds the records of its own readers only, so that a reader of ours cannot take their place.
 
-    Parameters
-    ----------
-    file : the file, at the position where the records begin; it is used by nobody else
-    reader : the reader that reads the records
+    ``file``: the file, at the position where the records begin; it is used by nobody else. ``reader``: the reader that
+    reads the records.
     """
 
     def __init__(self, file: BinaryIO, reader: WarcReader) -> None:

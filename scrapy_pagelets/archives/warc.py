@@ -44,9 +44,7 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tupl
     member of a file), only the first has an offset. The others have the negative of their index in the file. Raise
     EOFError, OSError, ValueError if the file is cut off or damaged.
 
-    Parameters
-    ----------
-    bomb : called with the offset of each member that is a compression bomb; the walk continues after it
+    ``bomb`` is called with the offset of each member that is a compression bomb; the walk continues after it.
     """
     number = 0
     while True:

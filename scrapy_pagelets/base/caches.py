@@ -76,9 +76,7 @@ def once(function: Callable[[Holder], R]) -> Callable[[Holder], R]:
 
     Two threads that ask at the same time may both compute it.
 
-    Parameters
-    ----------
-    function : of one object that never changes and has a ``__dict__``, such as a page or a node table
+    ``function``: of one object that never changes and has a ``__dict__``, such as a page or a node table.
     """
     name = f"{function.__module__}.{function.__name__}"
 

@@ -38,9 +38,7 @@ def write_ahead(base: sqlite3.Connection, patience: float) -> None:
 
     While another connection writes, SQLite refuses that at once, whatever the timeout of this one.
 
-    Parameters
-    ----------
-    patience : seconds until the error is raised
+    ``patience``: seconds until the error is raised.
     """
     until = time.monotonic() + patience
     while True:
@@ -57,9 +55,7 @@ def write_ahead(base: sqlite3.Connection, patience: float) -> None:
 def whole_file(path: Path, suffix: str = ".new") -> Iterator[Path]:
     """Give a path to write to; the file gets its name at the end, and is removed if an exception comes first.
 
-    Parameters
-    ----------
-    suffix : of the name until then; if several processes write the file, each needs one of its own
+    ``suffix``: of the name until then; if several processes write the file, each needs one of its own.
     """
     new = path.with_name(path.name + suffix)
     try:

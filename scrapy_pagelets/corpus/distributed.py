@@ -44,9 +44,7 @@ class SparkEngine:
 
     Raises CorpusError if Spark cannot be started.
 
-    Parameters
-    ----------
-    master : ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine
+    ``master``: ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine.
     """
 
     binary = "BINARY"

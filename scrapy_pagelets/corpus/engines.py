@@ -79,12 +79,7 @@ class Work:
 
 
 class TableFolders:
-    """The folders of the tables of a job. A folder with its final name is complete; anything else is written again.
-
-    Parameters
-    ----------
-    out : the output folder
-    """
+    """The folders of the tables of a job. A folder with its final name is complete; anything else is written again."""
 
     def __init__(self, out: Path) -> None:
         self.out = out

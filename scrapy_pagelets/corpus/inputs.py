@@ -81,10 +81,7 @@ class CorpusOptions(RecordOptions):
 class Source:
     """A file that is read, or the records of it that an index has selected.
 
-    Attributes
-    ----------
-    path : of the file, or its URL
-    offsets, sizes : in bytes, of the records; None for the whole file
+    ``path``: of the file, or its URL. ``offsets`` and ``sizes``: in bytes, of the records; None for the whole file.
     """
 
     path: str
@@ -95,10 +92,8 @@ class Source:
 def sources_of(path: str, base: str = "") -> list[Source]:
     """List the sources of a path or URL, files in the order of their names. Raise CorpusError if there is none.
 
-    Parameters
-    ----------
-    path : a file, a folder, a glob, a list of files, or an index; local or, with fsspec, remote
-    base : what precedes relative names in lists and indexes; by default the folder that the list or index is in
+    ``path``: a file, a folder, a glob, a list of files, or an index; local or, with fsspec, remote. ``base``: what
+    precedes relative names in lists and indexes; by default the folder that the list or index is in.
     """
     try:
         found = list(_sources(path, base))

@@ -71,9 +71,7 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
 
     Raise CorpusError if the folder has anything else.
 
-    Parameters
-    ----------
-    engine : its name; another engine divides the work into other rounds
+    ``engine``: its name; another engine divides the work into other rounds.
     """
     plan = out / engines.WORK / _PLAN
     wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
@@ -111,10 +109,7 @@ def _digest(sources: Sequence[Source]) -> str:
 class CorpusJob:
     """A job on an engine.
 
-    Parameters
-    ----------
-    out : the output folder, see `prepare_job`
-    progress : called with a sentence now and then
+    ``out``: the output folder, see `prepare_job`. ``progress`` is called with a sentence now and then.
     """
 
     def __init__(

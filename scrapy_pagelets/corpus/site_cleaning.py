@@ -110,12 +110,7 @@ def record_of(page: Page, site: Site, fetched_at: str, options: CorpusOptions) -
 
 
 def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> Rows:
-    """The rows of all tables that are made of a page, by kind.
-
-    Parameters
-    ----------
-    number : of the page
-    """
+    """The rows of all tables that are made of a page, by kind."""
     content, bands, sketch = _content(record, number, options)
     pagelets = {pagelet: pagelet.record() for pagelet in record.cut()}
     exported = [pagelets.get(pagelet) or pagelet.record() for pagelet in record.exported]
@@ -270,10 +265,7 @@ def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
     of each part have "new" texts that another part may have as well. Classes of two parts are one if their outlines
     fit, as for pages.
 
-    Parameters
-    ----------
-    name : of the site
-    parts : at least one, in the order of their pages
+    ``name``: of the site. ``parts``: at least one, in the order of their pages.
     """
     whole = parts[0]
     for part in parts[1:]:

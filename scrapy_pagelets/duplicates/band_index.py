@@ -78,9 +78,7 @@ class BandIndex:
 
         Raise OverflowError if there are 2^31 / bands sketches or more.
 
-        Parameters
-        ----------
-        keys : (n, bands) see `band_keys`
+        ``keys``: (n, bands) see `band_keys`.
         """
         first: int = self._count
         if first + len(keys) > len(self._keys):
@@ -95,9 +93,7 @@ class BandIndex:
 
         Ordered by row, then by descending number of common keys, then by sketch number.
 
-        Parameters
-        ----------
-        keys : (n, bands)
+        ``keys``: (n, bands).
         """
         wanted, row = keys.ravel(), np.repeat(np.arange(len(keys)), self._bands)
         at = self._heads[self._slots(wanted)]
@@ -203,9 +199,7 @@ class BloomBands:
     def add(self, sketches: NDArray[np.uint32]) -> Bools:
         """Add texts; return (n,) whether each is a near-duplicate of an earlier one, including the rows before it.
 
-        Parameters
-        ----------
-        sketches : (n, 128)
+        ``sketches``: (n, 128).
         """
         return np.array([self._add(places) for places in self._places(sketches)], np.bool_)
 

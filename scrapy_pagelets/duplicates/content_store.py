@@ -69,10 +69,8 @@ class DiskError(StoreError):
 class Verdict(NamedTuple):
     """The earlier page of which a page is a near-duplicate.
 
-    Attributes
-    ----------
-    url : URL of the earlier page
-    similarity : resemblance (Jaccard of the shingles; of two sites, weighted) of the two pages, at least the threshold
+    ``url``: URL of the earlier page. ``similarity``: resemblance (Jaccard of the shingles; of two sites, weighted) of
+    the two pages, at least the threshold.
     """
 
     url: str
@@ -151,9 +149,7 @@ def prepare(document: Document, *, within_sites: bool = False) -> Prepared | Non
 
     Raise ValueError if there is not one weight for each word.
 
-    Parameters
-    ----------
-    within_sites : whether pages are compared only with those of their own site
+    ``within_sites`` says whether pages are compared only with those of their own site.
     """
     token, weight, weights = word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):

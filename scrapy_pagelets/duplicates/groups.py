@@ -51,12 +51,8 @@ def near_pairs(
     The pairs suffice to connect each group, but do not include every pair of a large one. Texts with fewer words than a
     shingle are left out.
 
-    Parameters
-    ----------
-    texts : the site and the text of each document
+    ``texts``: the site and the text of each document.
 
-    Examples
-    --------
     >>> text = "one two three four five"
     >>> list(near_pairs([("a", text), ("a", "six"), ("b", text.upper())]))
     [(2, 0, 1.0)]
@@ -137,10 +133,7 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
 
     Bar-Yossef & Rajagopalan (2002, Section 1) distinguish mirrors from templates, which pages of one authority share.
 
-    Parameters
-    ----------
-    groups : groups of near-duplicates, as URLs of pages
-    urls : URLs of all pages
+    ``groups``: groups of near-duplicates, as URLs of pages. ``urls``: URLs of all pages.
     """
     pages = Counter(map(host_of, dict.fromkeys(urls)))
     common: Counter[tuple[str, str]] = Counter()
@@ -157,10 +150,7 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
 def on_several_hosts(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return the groups of blocks on several hosts, most hosts first: first block, number of pages, number of hosts.
 
-    Parameters
-    ----------
-    groups : groups of near-duplicate blocks, as numbers
-    urls : URL of the page of each block
+    ``groups``: groups of near-duplicate blocks, as numbers. ``urls``: URL of the page of each block.
     """
     rows = []
     for group in groups:

@@ -36,10 +36,7 @@ _CANDIDATES: Final = 20
 class Sketched(NamedTuple):
     """A text and its sketch.
 
-    Attributes
-    ----------
-    minhash : see `sketch.lean_minhash`
-    shingles : see `shingles.shingles`; one at least
+    ``minhash``: see `sketch.lean_minhash`. ``shingles``: see `shingles.shingles`; one at least.
     """
 
     minhash: LeanMinHash
@@ -52,12 +49,8 @@ def contained(texts: Sequence[Sketched], least: float) -> Iterator[tuple[int, in
     The share is exact. Of several larger texts, that with the largest share is named, then the largest. Of equal
     sizes, the first is the larger one. The ensemble may miss pairs, above all if the other is a hundred times as long.
 
-    Parameters
-    ----------
-    least : the least share, above 0 to 1
+    ``least``: the least share, above 0 to 1.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.duplicates.sketch import encode, lean_minhash, minhash
     >>> sets = [np.arange(size, dtype=np.uint32) for size in (100, 20)]
     >>> list(contained([Sketched(lean_minhash(encode(minhash(found))), found) for found in sets], 0.9))
@@ -100,13 +93,8 @@ def _share(inner: Sketched, outer: Sketched) -> float:
 def most_similar(minhashes: Sequence[LeanMinHash], number: int, top: int) -> list[tuple[int, float]]:
     """Return the texts that resemble one of them most, best first, with estimates of the resemblance above 0.
 
-    Parameters
-    ----------
-    number : of the text; it is not returned itself
-    top : how many at most
+    ``number``: of the text; it is not returned itself. ``top``: how many at most.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.duplicates.sketch import encode, lean_minhash, minhash
     >>> starts = (0, 500, 20)
     >>> sets = [np.arange(start, start + 100, dtype=np.uint32) for start in starts]

@@ -99,10 +99,7 @@ def banding(threshold: float) -> tuple[int, int]:
 def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashes:
     """(n, bands) keys of the bands; two sketches with a common key are candidates.
 
-    Parameters
-    ----------
-    sketches : (n, 128)
-    salt : (n,) or one for all; sketches with different salts have no key in common
+    ``sketches``: (n, 128). ``salt``: (n,) or one for all; sketches with different salts have no key in common.
     """
     bands, rows = banding(threshold)
     start = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
@@ -122,12 +119,8 @@ class Threshold(NamedTuple):
     Pages of one site may resemble each other without being duplicates: releases of a manual, classes of an interface.
     Similar pages on two sites are copies, perhaps with small changes.
 
-    Attributes
-    ----------
-    within, across : thresholds for two pages of one site, and of two sites, from 0.1 to 1
+    ``within`` and ``across``: thresholds for two pages of one site, and of two sites, from 0.1 to 1.
 
-    Examples
-    --------
     >>> Threshold().between("a", "a"), Threshold().between("a", "b"), Threshold().least
     (0.8, 0.65, 0.65)
     """

@@ -43,9 +43,7 @@ def contents_with_doubtful(nodes: NodeTable, templateness: Floats) -> Iterator[s
     A change of the template may lower the threshold a little; then one of these is the content that the page had
     before, if that still stands on it.
 
-    Parameters
-    ----------
-    templateness : (m,) of the leaves, 0 to 1
+    ``templateness``: (m,) of the leaves, 0 to 1.
     """
     doubtful = np.unique(templateness[is_template(templateness) & (templateness <= _DOUBTFUL)])
     for highest in doubtful[:_MOST_CUTS]:

@@ -73,10 +73,7 @@ class PageRecord:
     def values(self, *steps: str, **known: Any) -> dict[str, Any]:
         """Return the fields that the options ask for, in the order of the feed.
 
-        Parameters
-        ----------
-        steps : of the fields, see `FeedField`
-        known : values that need not be computed
+        ``steps``: of the fields, see `FeedField`. ``known``: values that need not be computed.
         """
         known = self._of_page() | known
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
@@ -158,12 +155,7 @@ class PageRecord:
         return content_hash(content_of(self.page.nodes, self.decision.content))
 
     def cut(self, *, whole: bool = False) -> list[Pagelet]:
-        """Cut the page into pagelets, once.
-
-        Parameters
-        ----------
-        whole : do not divide pagelets that have both content and template
-        """
+        """Cut the page into pagelets, once. ``whole``: do not divide pagelets that have both content and template."""
         with self._lock:
             if whole not in self._cut:
                 of_leaves = self.decision.templateness, self.decision.roles

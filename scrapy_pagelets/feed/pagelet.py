@@ -169,10 +169,7 @@ def pagelets_of(
 ) -> list[Pagelet]:
     """Make the pagelets of a page from the labels of its rows, like `segment`.
 
-    Parameters
-    ----------
-    labels : (n,) as `labels_of` returns them
-    roles : (m,) see `page.roles.role_of`
+    ``labels``: (n,) as `labels_of` returns them. ``roles``: (m,) see `page.roles.role_of`.
     """
     _check(page, templateness)
     templateness = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness

@@ -60,10 +60,7 @@ class Match(NamedTuple):
 class Hit(NamedTuple):
     """A page that matches a query.
 
-    Attributes
-    ----------
-    score : score of its best pagelet
-    pagelets : the matching pagelets, the best first
+    ``score``: score of its best pagelet. ``pagelets``: the matching pagelets, the best first.
     """
 
     url: str
@@ -138,9 +135,7 @@ def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
 def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
     """Group pagelets by page, in the order of their best pagelets; of near-duplicates only the first page stays.
 
-    Parameters
-    ----------
-    matches : the best first
+    ``matches``: the best first.
     """
     groups: dict[str, list[Match]] = {}
     for match in matches:
@@ -211,13 +206,9 @@ def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
 
     Raise ValueError if the line is not a page of the feed; the message says why.
 
-    Parameters
-    ----------
-    line : has at least ``url`` and ``pagelets``
-    crawled : when the page was seen, see `now`; None to take it from the line
+    ``line``: has at least ``url`` and ``pagelets``. ``crawled``: when the page was seen, see `now`; None to take it
+    from the line.
 
-    Examples
-    --------
     >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "NUL: \0", "words": 1}
     >>> page = page_of({"url": "http://example.com/", "title": "A title", "pagelets": [pagelet]}, now())
     >>> [(p.number, p.role, p.text) for p in page.pagelets], page.site, page.words

@@ -41,11 +41,6 @@ class PendingPages:
     The pages are in files of a folder; each file belongs to the process that has locked it. Files that earlier runs
     have left there for the same index are taken over. Raises OSError if the folder or its files cannot be read or
     written; all methods raise it.
-
-    Parameters
-    ----------
-    folder : folder of the files
-    target : name of the index
     """
 
     def __init__(self, folder: Path, target: str) -> None:

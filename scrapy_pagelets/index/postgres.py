@@ -82,9 +82,7 @@ class PostgresIndex(interface.Index):
 
     Raises IndexUnusable for an index of another version, or if the server refuses the connection.
 
-    Parameters
-    ----------
-    target : ``postgresql://user:password@host:port/database``, with any parameters that libpq supports
+    ``target``: ``postgresql://user:password@host:port/database``, with any parameters that libpq supports.
     """
 
     def __init__(self, target: str) -> None:

@@ -85,13 +85,8 @@ class SQLiteIndex(interface.Index):
 
     Raises IndexUnusable for an index of another version, or a file that is not an index.
 
-    Parameters
-    ----------
-    path : path of the file
-    create : False to raise an error instead of creating a file
+    ``create``: False to raise an error instead of creating a file.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.index.interface import now, page_of
     >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "A bright cold day", "words": 4}
     >>> index = SQLiteIndex(":memory:")

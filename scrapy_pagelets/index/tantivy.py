@@ -28,10 +28,6 @@ class TantivyIndex(interface.Index):
     """An index in a folder, created if it does not exist. Several crawls may write to it: they take turns.
 
     Raises IndexUnusable for an index of another version, or a folder that is not an index.
-
-    Parameters
-    ----------
-    folder : path of the folder
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -116,10 +116,8 @@ def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
     Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script
     makes texts.
 
-    Parameters
-    ----------
-    contents : see `contents.contents`
-    picture : the page as a browser shows it, JPEG; empty if it was not rendered
+    ``contents``: see `contents.contents`. ``picture``: the page as a browser shows it, JPEG; empty if it was not
+    rendered.
     """
     style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
     return Template(_file("inspector.html")).substitute(

@@ -150,10 +150,7 @@ def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> 
 def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
     """Divide two texts into equal and different parts, in order; say whether the whole texts were compared.
 
-    Parameters
-    ----------
-    url : of the near-duplicate
-    own, other : the texts of the page and of the near-duplicate
+    ``url``: of the near-duplicate. ``own`` and ``other``: the texts of the page and of the near-duplicate.
     """
     one, two = (_PIECE.findall(text) for text in (own, other))
     whole = max(len(one), len(two)) <= _MOST
@@ -172,10 +169,8 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
     """Open the sites of a store, and let the site of a page learn it.
 
-    Parameters
-    ----------
-    store : folder of the store; "" for none: the page alone is known
-    model, detection, strict, classifier : see `SiteCache`
+    ``store``: folder of the store; "" for none: the page alone is known. ``model``, ``detection``, ``strict`` and
+    ``classifier``: see `SiteCache`.
     """
     kept = SiteStore(Path(store) if store else None, load(model))
     sites = SiteCache(kept, model, detection=detection, strict=strict, classifier=classifier)
@@ -184,12 +179,7 @@ def known_sites(page: Page, store: str, model: str, detection: str, strict: floa
 
 
 def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool) -> Inspected:
-    """Inspect a page as its site decides.
-
-    Parameters
-    ----------
-    whole : see `PageRecord.cut`
-    """
+    """Inspect a page as its site decides. ``whole``: see `PageRecord.cut`."""
     reasons = _reasons(page, sites)
     site, others = reasons.site, reasons.site.pages - 1
     record = PageRecord(page, reasons.decision, options=options)
@@ -213,10 +203,8 @@ def _reasons(page: Page, sites: SiteCache) -> Reasons:
 def by_feed(page: Page, line: Line, sites: SiteCache, *, stored: bool) -> Inspected:
     """Inspect a page as the feed of a crawl has recorded it.
 
-    Parameters
-    ----------
-    page : the page, from an archive or fetched again
-    stored : whether the sites come from a store: only then they know more than the page
+    ``page``: the page, from an archive or fetched again. ``stored`` says whether the sites come from a store: only then
+    they know more than the page.
     """
     records = pagelets_of_line(line)
     found, lost = _place_pagelets(page, records)

@@ -59,9 +59,7 @@ class Reasons:
     def of(self, index: Ints) -> list[str]:
         """Sentences about some leaves that stand together, the most telling first.
 
-        Parameters
-        ----------
-        index : (k,) the leaves, ascending; k > 0
+        ``index``: (k,) the leaves, ascending; k > 0.
         """
         together = f"All together: {self._mean(self.decision.templateness, index):.2f}. From 0.50 on it is template."
         return [*self.witnesses(index), together]
@@ -195,10 +193,7 @@ def _part(share: float) -> str:
 def write_rule(page: Page, rows: Sequence[int], action: str) -> str | None:
     """Write a rule for some rows of a page, for ``rules.toml``; None if no selector names exactly their elements.
 
-    Parameters
-    ----------
-    rows : the maximal subtrees of a pagelet, see `text.roots`
-    action : ``keep`` or ``strip``
+    ``rows``: the maximal subtrees of a pagelet, see `text.roots`. ``action``: ``keep`` or ``strip``.
     """
     if not rows or len(rows) > _MOST:
         return None

@@ -76,17 +76,11 @@ class PageScores(NamedTuple):
 
 
 class Topic:
-    """The topic of a crawl as a vector: the mean of the tf-idf vectors of some texts (Rocchio 1971).
+    """The topic of a crawl as a vector: the mean of the tf-idf vectors of a query, or of examples (Rocchio 1971).
 
     The relevance of a text is the cosine of its tf-idf vector and the topic. Document frequencies are counted on the
     pages of the crawl as they arrive. Thread-safe. Raises ValueError if the texts have no words other than stop words.
 
-    Parameters
-    ----------
-    texts : a query, the contents of pages about the topic, or both
-
-    Examples
-    --------
     >>> topic = Topic(["volcanoes in Iceland"])
     >>> near, far = topic.relevance(topic.vectors(["Volcanoes and glaciers", "The price of fish"]))
     >>> bool(near > 0.3), float(far)
@@ -161,12 +155,6 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     only has the relevance of its anchor alone, because a template is no evidence for the page that it is on (Bar-Yossef
     & Rajagopalan 2002, Section 4, case 2).
 
-    Parameters
-    ----------
-    inherited : relevance that the page inherits from the page that links to it
-
-    Examples
-    --------
     >>> from scrapy_pagelets import segment
     >>> page = Page.parse(b"<p>Eruptions: <a href=hekla>Hekla</a><p>Cod: <a href=cod>more</a>", "http://h/")
     >>> scores = score(segment(page), Topic(["hekla"]))

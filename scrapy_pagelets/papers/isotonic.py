@@ -62,13 +62,8 @@ def sections(parent: Ints, y: Floats) -> Ints:
 
     Raises ValueError if the columns differ in length.
 
-    Parameters
-    ----------
-    parent : (n,) row of the parent, -1 at the root
-    y : (n,) smoothed scores
+    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores.
 
-    Examples
-    --------
     >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
     array([0, 1, 1, 0])
     """

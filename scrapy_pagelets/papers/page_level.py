@@ -128,10 +128,7 @@ def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
 
     Source: the slides, "Smoothing via Regularized Isotonic Regression". A node weighs log(1 + words below it).
 
-    Parameters
-    ----------
-    x : (n,) scores, 0 to 1
-    section : cost of a section
+    ``x``: (n,) scores, 0 to 1. ``section``: cost of a section.
     """
     weight = np.log1p(nodes.sum_below(nodes.words).astype(np.float64))
     return smooth(nodes.levels, nodes.parent, x, weight, section, _LEVELS)

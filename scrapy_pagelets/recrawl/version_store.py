@@ -58,10 +58,8 @@ class VersionStore:
     A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Raises
     VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
 
-    Parameters
-    ----------
-    folder : folder of the file, created if it is missing; None for a temporary file
-    job : the job directory, whose runs are one crawl until `close` is told that it has finished; "" if there is none
+    ``folder``: folder of the file, created if it is missing; None for a temporary file. ``job``: the job directory,
+    whose runs are one crawl until `close` is told that it has finished; "" if there is none.
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:
@@ -93,12 +91,7 @@ class VersionStore:
             (self._crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
 
     def find(self, page: int) -> PageVersion | None:
-        """The version of a page that an earlier crawl has seen, None if there is none.
-
-        Parameters
-        ----------
-        page : key of its URL
-        """
+        """The version of a page that an earlier crawl has seen, None if there is none. ``page``: key of its URL."""
         with self._lock:
             before = self._before(page)
         return None if before is None else _version(*before)
@@ -167,9 +160,7 @@ class VersionStore:
     def close(self, *, finished: bool = False) -> None:
         """Close the file. Raise sqlite3.Error if something could not be written; the file is closed.
 
-        Parameters
-        ----------
-        finished : the next run in the job directory is another crawl
+        ``finished``: the next run in the job directory is another crawl.
         """
         with self._lock:
             try:
@@ -195,10 +186,8 @@ def _version(digest: str | None, words: bytes | None) -> PageVersion:
 class PageVersion(NamedTuple):
     """The content of a page at the time of a crawl.
 
-    Attributes
-    ----------
-    hash : see `content_hash`; None for an empty content
-    words : how often it has each word; None if a feed has the hash only
+    ``hash``: see `content_hash`; None for an empty content. ``words``: how often it has each word; None if a feed has
+    the hash only.
     """
 
     hash: str | None
@@ -220,10 +209,8 @@ class PageVersion(NamedTuple):
 class Validators(NamedTuple):
     """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it.
 
-    Attributes
-    ----------
-    etag, modified : values of the headers ``ETag`` and ``Last-Modified``; None without one
-    links : the pages that it links to
+    ``etag`` and ``modified``: values of the headers ``ETag`` and ``Last-Modified``; None without one. ``links``: the
+    pages that it links to.
     """
 
     etag: str | None
@@ -234,10 +221,8 @@ class Validators(NamedTuple):
 class Change(NamedTuple):
     """What has become of a page.
 
-    Attributes
-    ----------
-    kind : ``new``, ``same`` or ``changed``
-    share : share of the words that differ, see `changed_share`; None if there is nothing to compare with
+    ``kind``: ``new``, ``same`` or ``changed``. ``share``: share of the words that differ, see `changed_share`; None if
+    there is nothing to compare with.
     """
 
     kind: str

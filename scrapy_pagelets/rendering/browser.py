@@ -70,9 +70,7 @@ def launch_options(own: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
     Raise MissingBrowser if neither is installed.
 
-    Parameters
-    ----------
-    own : options that take precedence; their ``args`` are added
+    ``own``: options that take precedence; their ``args`` are added.
     """
     own = own or {}
     options: dict[str, Any] = {"args": [*_ARGUMENTS, *own.get("args", ())]}

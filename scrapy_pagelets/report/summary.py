@@ -51,10 +51,8 @@ _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 class Totals:
     """Counts of some pages.
 
-    Attributes
-    ----------
-    pages, duplicates, empty : all pages; near-duplicates; pages of which nothing is left
-    kept, stripped : words of the content; words of the template
+    ``pages``, ``duplicates`` and ``empty``: all pages; near-duplicates; pages of which nothing is left. ``kept`` and
+    ``stripped``: words of the content; words of the template.
     """
 
     pages: int = 0
@@ -81,10 +79,8 @@ class Totals:
 class Class(Totals):
     """The pages of one template.
 
-    Attributes
-    ----------
-    texts : the stripped texts, by number of pages
-    known : number of pages that were known when the last page was cleaned
+    ``texts``: the stripped texts, by number of pages. ``known``: number of pages that were known when the last page was
+    cleaned.
     """
 
     texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
@@ -109,10 +105,7 @@ class Class(Totals):
 class SiteSummary(Totals):
     """The pages of one site.
 
-    Attributes
-    ----------
-    classes : by the id of the template
-    contents : content pagelets, by number of pages
+    ``classes``: by the id of the template. ``contents``: content pagelets, by number of pages.
     """
 
     classes: dict[str, Class] = field(default_factory=dict)
@@ -293,12 +286,6 @@ class Frequent:
     A text that is dropped and comes back is counted anew, so a count may be too low.
     Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
 
-    Parameters
-    ----------
-    most : texts that are kept
-
-    Examples
-    --------
     >>> counts = Frequent(2)
     >>> for text in "a a b c a d".split():
     ...     counts.add(text)

@@ -72,13 +72,7 @@ class Rule:
 
 
 class Rules:
-    """All rules of a file. Thread-safe.
-
-    Parameters
-    ----------
-    path : the file, for messages
-    rules : in the order of the file
-    """
+    """All rules of a file. Thread-safe. ``path``: the file, for messages. ``rules``: in the order of the file."""
 
     def __init__(self, path: str = "", rules: Sequence[Rule] = ()) -> None:
         self._path = path
@@ -157,15 +151,8 @@ _KINDS: Final = {bool: "a truth value", float: "a number", str: "a string"}
 
 @dataclass(frozen=True, eq=False)
 class Selector:
-    """A selector of a rule.
+    """A selector of a rule. ``written``: as it stands in the file. ``line``: where it stands.
 
-    Attributes
-    ----------
-    written : as it stands in the file
-    line : where it stands
-
-    Examples
-    --------
     >>> page = etree.fromstring("<html><p class='a'>One</p><p>Two</p></html>")
     >>> [p.text for p in Selector.of(".a").elements(page)], [p.text for p in Selector.of("//p[2]").elements(page)]
     (['One'], ['Two'])

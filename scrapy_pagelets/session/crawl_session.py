@@ -240,10 +240,8 @@ class CrawlSession:
     def record_loss(self, what: str, remedy: str, number: int = 1) -> None:
         """Record a permanent loss: the run ends with an ERROR line and exit code 1.
 
-        Parameters
-        ----------
-        what : the lost things, in the plural, as they follow a number
-        remedy : what the user can do, in the imperative
+        ``what``: the lost things, in the plural, as they follow a number. ``remedy``: what the user can do, in the
+        imperative.
         """
         with self._losing:
             self.count("lost", number)

@@ -30,10 +30,8 @@ UNMODIFIED: Final = "_pagelets_unmodified"
 class Obstacle(NamedTuple):
     """Why no pages can be loaded for a key page.
 
-    Attributes
-    ----------
-    name : for the stat ``pagelets/templates/not_probed/<name>``
-    why : the end of a sentence that begins with "because"
+    ``name``: for the stat ``pagelets/templates/not_probed/<name>``. ``why``: the end of a sentence that begins with
+    "because".
     """
 
     name: str

@@ -40,10 +40,8 @@ _UNFINISHED: Final = ".new"
 class ResponseStore:
     """A folder of responses, by token.
 
-    Parameters
-    ----------
-    lasting : a folder that outlives the process; None for a temporary one
-    failed : called with a sentence if a response cannot be written, and stays in memory, or cannot be read
+    ``lasting``: a folder that outlives the process; None for a temporary one. ``failed`` is called with a sentence if a
+    response cannot be written, and stays in memory, or cannot be read.
     """
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
@@ -263,9 +261,7 @@ def is_html(response: Response) -> TypeGuard[HtmlResponse]:
 class CutBodies:
     """Reports pages of which a part is missing: those whose gzip ends early, which Scrapy unpacks as far as it goes.
 
-    Parameters
-    ----------
-    report : called with the URL of each
+    ``report`` is called with the URL of each.
     """
 
     def __init__(self, crawler: Crawler, report: Callable[[str], None]) -> None:

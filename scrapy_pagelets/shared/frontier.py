@@ -94,10 +94,7 @@ class Frontier:
     that has not made an exchange for ``lease`` seconds is taken for dead, and its requests are queued again. If Redis
     was restarted, it may have lost the last seconds: what this process has told it in them is told again.
 
-    Parameters
-    ----------
-    worker : name of this process
-    lease : seconds without an exchange after which a process is taken for dead
+    ``worker``: name of this process. ``lease``: seconds without an exchange after which a process is taken for dead.
     """
 
     def __init__(self, server: Server, worker: str, lease: float) -> None:

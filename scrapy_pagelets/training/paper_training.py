@@ -153,10 +153,8 @@ class SegmentedPage:
 def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[SegmentedPage]:
     """Make examples from lines with ``page`` and ``blocks``; each block has ``xpath`` and ``level``, 1 or 2.
 
-    Parameters
-    ----------
-    pages : function from the name of a page to the page
-    level : ``top`` for the blocks of level 1, ``inner`` for the innermost blocks of any level
+    ``pages``: function from the name of a page to the page. ``level``: ``top`` for the blocks of level 1, ``inner`` for
+    the innermost blocks of any level.
     """
     examples = []
     for line in lines:
@@ -219,9 +217,7 @@ def best(figures: Floats) -> int:
 
     The sums are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
 
-    Parameters
-    ----------
-    figures : (penalties, 2) as `curve` returns them
+    ``figures``: (penalties, 2) as `curve` returns them.
     """
     padded = np.pad(figures.sum(axis=1), 1, mode="edge")
     return int(np.convolve(padded, np.ones(3) / 3, "valid").argmax())

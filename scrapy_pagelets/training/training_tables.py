@@ -89,9 +89,7 @@ class Leaves:
     def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]], weight: Floats | None = None) -> Self:
         """Stack the labelled leaves of many examples; a sample of long pages, because adjacent leaves are similar.
 
-        Parameters
-        ----------
-        weight : (examples,) weight of each example; None for equal weights
+        ``weight``: (examples,) weight of each example; None for equal weights.
         """
         rng = np.random.default_rng(0)
         rows = [_sample(np.flatnonzero(e.labels != UNKNOWN), _LEAVES_PER_PAGE, rng) for _, e in parts]

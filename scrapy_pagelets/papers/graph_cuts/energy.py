@@ -81,12 +81,8 @@ def cheapest_cover(tree: Tree, hidden: Floats) -> Bools:
     This is the energy of GCuts where only the subtree of a node may take its label, at no cost. What remains are the
     costs of the invisible nodes. The minimum takes linear time.
 
-    Parameters
-    ----------
-    hidden : (k,) cost of each inner node that is divided
+    ``hidden``: (k,) cost of each inner node that is divided.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> from scrapy_pagelets.papers.graph_cuts.tree import compact
     >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
@@ -166,9 +162,7 @@ def expand(energy: Energy, labels: Ints) -> Ints:
 
     Raises ImportError without PyMaxflow.
 
-    Parameters
-    ----------
-    labels : (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy
+    ``labels``: (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy.
     """
     integral = quantised(energy)
     least = integral.of(labels)
@@ -194,10 +188,7 @@ def quantised(energy: Energy) -> Energy:
 def expansion(energy: Energy, labels: Ints, label: int) -> tuple[Ints, float]:
     """(k,) Best labelling in which each node takes the label, keeps its own, or is invisible; its energy.
 
-    Parameters
-    ----------
-    energy : in whole steps, see ``quantised``
-    labels : (k,) a feasible labelling
+    ``energy``: in whole steps, see ``quantised``. ``labels``: (k,) a feasible labelling.
     """
     tree, visible = energy.tree, labels != INVISIBLE
     size = len(tree)

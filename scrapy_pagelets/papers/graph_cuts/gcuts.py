@@ -85,12 +85,7 @@ class Described:
         return cls(page, tree, np.hstack((columns, looks)), np.hstack((situation, around)))
 
     def pairs(self, one: Ints, other: Ints) -> Floats:
-        """(e, F) Features of pairs of nodes, neither of which contains the other.
-
-        Parameters
-        ----------
-        one, other : (e,) nodes
-        """
+        """(e, F) Features of pairs of nodes, neither of which contains the other. ``one`` and ``other``: (e,) nodes."""
         layout, own = self.page.layout, len(segment_features.NODE_FEATURES)
         features = segment_features.pair_features(self.page.nodes, self.tree, self.columns[:, :own], one, other)
         if layout is None:
@@ -181,10 +176,7 @@ def by_number(cut: Cut, wanted: int) -> Ints:
 
     Raises ValueError if fewer than one is wanted.
 
-    Parameters
-    ----------
-    cut : of a page
-    wanted : number of segments
+    ``cut``: of a page. ``wanted``: number of segments.
     """
     if wanted < 1:
         raise ValueError(f"segments is {wanted}: give a number from 1")
@@ -249,10 +241,7 @@ def probabilities(described: Described, nodes: Ints, model: Logistic) -> Floats:
 def cluster(together: Floats, penalty: float) -> Ints:
     """(k,) Number of the cluster of each item: the best of some runs with random pivots, improved by single moves.
 
-    Parameters
-    ----------
-    together : (k, k) probability that two items belong together
-    penalty : lambda
+    ``together``: (k, k) probability that two items belong together. ``penalty``: lambda.
     """
     joined = joining(together, penalty)
     count = len(joined)

@@ -112,9 +112,7 @@ def load(name: str, *, rendered: bool = False) -> Weights:
 
     Raise WeightsError if there is no such file, or if it was written by another version.
 
-    Parameters
-    ----------
-    rendered : read the weights of the level for rendered pages; ignored for a file
+    ``rendered``: read the weights of the level for rendered pages; ignored for a file.
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"

@@ -81,12 +81,7 @@ class Pagelets(NamedTuple):
 
     @classmethod
     def of(cls, page: Page, pagelet: Ints) -> Self:
-        """Compute the shingles of the pagelets of a page.
-
-        Parameters
-        ----------
-        pagelet : (m,) number of the pagelet of each leaf
-        """
+        """Compute the shingles of the pagelets of a page. ``pagelet``: (m,) number of the pagelet of each leaf."""
         hashes = shingles(page, pagelet)
         rows = np.zeros((len(hashes.exact), 2), np.int64)
         rows[:, _EXACT] = np.where(hashes.candidates, hashes.exact, 0)
@@ -103,12 +98,8 @@ class RepeatedPagelets(Unsaved[Pagelets]):
     them is on two pages and on a fifth of the pages of its site. Pages with the same text under several URLs are one
     page.
 
-    Parameters
-    ----------
-    capacity : pagelets and links that are kept; later pages are compared with these, but not counted
+    ``capacity``: pagelets and links that are kept; later pages are compared with these, but not counted.
 
-    Examples
-    --------
     >>> crawl = RepeatedPagelets()
     >>> menu = "<p>The same few words here <a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a></p>"
     >>> texts = ("One page has its own text", "The other has quite another")

@@ -47,12 +47,7 @@ class Pool(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The visual properties of a page that VIPS uses.
-
-    Parameters
-    ----------
-    layout : of the nodes
-    """
+    """The visual properties of a page that VIPS uses."""
 
     nodes: NodeTable
     layout: Layout
@@ -227,10 +222,5 @@ def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
 
 
 def crossed(strips: Strips, chosen: Bools) -> Ints:
-    """(k,) Number of chosen separators before each block.
-
-    Parameters
-    ----------
-    chosen : (s,) which separators are counted
-    """
+    """(k,) Number of chosen separators before each block. ``chosen``: (s,) which separators are counted."""
     return np.append(0, np.cumsum(chosen))[strips.side]

@@ -132,10 +132,8 @@ class Strict:
         A node is cut (left out), divided, partly divided (children with another background are kept) or kept. Rule 11
         is read as "divide if the previous sibling was divided". As printed, it has no effect.
 
-        Parameters
-        ----------
-        root : whether the node is the block that is being divided
-        divided : whether the previous sibling was divided
+        ``root`` says whether the node is the block that is being divided. ``divided`` says whether the previous sibling
+        was divided.
         """
         children, tag = self._children[row], int(self.nodes.tag[row])
         if tag == TEXT:

@@ -46,9 +46,7 @@ class BlockTree:
 
         Raises ValueError if pdoc is not from 1 to 10.
 
-        Parameters
-        ----------
-        pdoc : permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible)
+        ``pdoc``: permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible).
         """
         return self.of_rows(pdoc)[self.nodes.leaves]
 
@@ -84,9 +82,7 @@ class BlockTree:
 class Growing:
     """A block tree under construction; it starts with the page as one block.
 
-    Parameters
-    ----------
-    layer : (n,) number of the layer of each row; None if there is one layer. A block has rows of its own layer only
+    ``layer``: (n,) number of the layer of each row; None if there is one layer. A block has rows of its own layer only.
     """
 
     def __init__(self, nodes: NodeTable, layer: Ints | None = None) -> None:

@@ -166,12 +166,7 @@ class Visual:
 
 
 class Cues:
-    """Cues of the separators of a page.
-
-    Parameters
-    ----------
-    blocks : of the page
-    """
+    """Cues of the separators of a page."""
 
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
