@@ -23,19 +23,7 @@ _ANONYMOUS: Final = -1
 
 
 def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> Ints:
-    """(m,) number of the pagelet of each leaf, from 0 in document order; every leaf has exactly one.
-
-    Parameters
-    ----------
-    k : a node is divided if one of its children has this many hyperlinks or more
-    strict : use the form of the paper: links in prose count, records are not merged, and inline elements are children
-        like any others. Definition 2 leaves the text between the children of a divided node without a pagelet. In both
-        forms here, such text makes anonymous pagelets; in the default form, these include inline elements
-
-    Raises
-    ------
-    ValueError : if k < 1
-    """
+    """See `core.subtrees.partition`."""
     _check(k)
     if not len(nodes.leaves):
         return np.zeros(0, np.int64)
@@ -114,17 +102,7 @@ def _children_of_divided(nodes: NodeTable, divided: Bools, strict: bool) -> Ints
 
 
 def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[Ints, float]]:
-    """Divide the leaves by label and by the decision what is template, in the order of the first leaf of each part.
-
-    Parameters
-    ----------
-    labels : (n,) of the rows
-    templateness : (m,) of the leaves
-
-    Returns
-    -------
-    For each part its leaves, and its mean templateness by words
-    """
+    """See `core.subtrees.divided`."""
     groups = _groups(labels[nodes.leaves] * 2 + is_template(templateness))
     if not groups:
         return []

@@ -130,13 +130,7 @@ def evidence_of(
     *,
     separate: bool,
 ) -> SiteEvidence:
-    """The evidence of the other pages about a page, see `Counts.evidence`.
-
-    Parameters
-    ----------
-    pages : number of pages of the page's family
-    separate : whether the site has other pages
-    """
+    """See `core.counter.evidence_of`."""
     text, path = tables["text"][keys.text], tables["path"][keys.path]
     others, classmates = max(1, pages - known), max(1, of_class - known)
 
@@ -206,19 +200,6 @@ class LossyCounter:
 
     The first column counts pages. Beyond the capacity, the keys with the smallest counts are dropped.
     Source: Manku & Motwani 2002, *Approximate Frequency Counts over Data Streams* (lossy counting).
-
-    Parameters
-    ----------
-    width : number of columns
-    capacity : number of keys
-
-    Examples
-    --------
-    >>> table = LossyCounter(2)
-    >>> table.add(np.array([7, 8]), np.array([[1, 0.5], [1, 2]]))
-    >>> table.add(np.array([7]), np.array([[1, 0.5]]))
-    >>> table[np.array([8, 7, 9])].tolist()
-    [[1.0, 2.0], [2.0, 1.0], [0.0, 0.0]]
     """
 
     def __init__(self, width: int, capacity: int = CAPACITY) -> None:
@@ -238,13 +219,7 @@ class LossyCounter:
         return self._rows(keys) > 0
 
     def add(self, keys: Ints, values: NDArray[Any]) -> None:
-        """Add to the sums of some keys.
-
-        Parameters
-        ----------
-        keys : (k,) distinct keys
-        values : (k, width), or (width,) to add the same to all
-        """
+        """Add to the sums of some keys."""
         rows = self._rows(keys)
         new = np.flatnonzero(rows == 0)
         rows[new] = np.arange(len(self) + 1, len(self) + 1 + len(new))
