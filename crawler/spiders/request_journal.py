@@ -40,20 +40,12 @@ COMMIT;
 
 
 class Held(NamedTuple):
-    """A settling page.
+    """A settling page."""
 
-    Attributes
-    ----------
-    number : number of its request in the journal; None for a page that the journal does not know
-    site : name of its site
-    token : key of its response in the response store
-    time : when it was fetched
-    """
-
-    number: int | None
+    number: int | None  # number of its request in the journal; None for a page that the journal does not know
     site: str
-    token: str
-    time: str
+    token: str  # key of its response in the response store
+    time: str  # when it was fetched
 
 
 class RequestJournal:

@@ -35,27 +35,17 @@ class SkipRecord(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One page of an archive.
+    """One page of an archive."""
 
-    Attributes
-    ----------
-    url : URL from which the page was fetched
-    headers : by name in title case (``Content-Type``), without those that describe the encoding of the body
-    status : always 200; other responses are skipped
-    body : the page, neither chunked nor compressed
-    fetched_at : ISO 8601 in UTC, to the second; None if the archive does not record it
-    source, offset : opaque; `Reader.read` needs them to find the page again
-    cut : True if the body ends before the page does: its coding breaks off, or the record says so
-    """
-
-    url: str
-    headers: Headers
-    status: int
-    body: bytes
-    fetched_at: str | None
+    url: str  # URL from which the page was fetched
+    headers: Headers  # by name in title case (``Content-Type``), without those that describe the encoding of the body
+    status: int  # always 200; other responses are skipped
+    body: bytes  # the page, neither chunked nor compressed
+    fetched_at: str | None  # ISO 8601 in UTC, to the second; None if the archive does not record it
+    #: source, offset: opaque; `Reader.read` needs them to find the page again
     source: str
     offset: int
-    cut: bool = False
+    cut: bool = False  # True if the body ends before the page does: its coding breaks off, or the record says so
 
 
 def opened(path: str) -> BinaryIO:

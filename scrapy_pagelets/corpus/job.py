@@ -44,25 +44,19 @@ Progress = Callable[[str], None]
 
 @dataclass
 class Report:
-    """What a job has done.
+    """What a job has done."""
 
-    Attributes
-    ----------
-    pages, sites, links, templates, duplicates : rows of the tables; sites with pages
-    skipped : number of records that are not pages, by reason
-    cut : number of pages that end early, because their bodies in the archive are cut off
-    broken : sentences about the sources that could not be read, or not to their end, and pages that end a process
-    failures : reason, number of pages, and URL of the first one that could not be cleaned
-    """
-
+    #: pages, sites, links, templates, duplicates: rows of the tables; sites with pages
     pages: int = 0
     sites: int = 0
     links: int = 0
     templates: int = 0
     duplicates: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    cut: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)  # number of records that are not pages, by reason
+    cut: int = 0  # number of pages that end early, because their bodies in the archive are cut off
+    #: sentences about the sources that could not be read, or not to their end, and pages that end a process
     broken: list[str] = field(default_factory=list)
+    #: reason, number of pages, and URL of the first one that could not be cleaned
     failures: list[tuple[str, int, str]] = field(default_factory=list)
 
 

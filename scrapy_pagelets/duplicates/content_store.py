@@ -79,44 +79,29 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """A text to compare with earlier ones.
-
-    Attributes
-    ----------
-    url : URL of its page
-    text : the content
-    address : hash of the canonical URL of the page; without a canonical link, of its own URL
-    site : name of its site
-    weights : (w,) for each word, 0 to 1, how much it counts in comparisons with other sites; None if all count the same
-    """
+    """A text to compare with earlier ones."""
 
     url: str
     text: str
-    address: int
+    address: int  # hash of the canonical URL of the page; without a canonical link, of its own URL
     site: str
+    #: (w,) for each word, 0 to 1, how much it counts in comparisons with other sites; None if all count the same
     weights: Floats | None = None
 
 
 class Prepared(NamedTuple):
-    """A document with everything that is computed of it alone; it can be sent to other processes.
+    """A document with everything that is computed of it alone; it can be sent to other processes."""
 
-    Attributes
-    ----------
-    url, address : as in `Document`
-    site, scope, exact : hashes of the site; of the site if pages are compared only within sites, else 0; of all words
-    shingles : see `shingles.shingles`
-    weights : of the shingles; None if all are equal
-    sketch : (128,)
-    """
-
+    #: url, address: as in `Document`
     url: str
     address: int
+    #: site, scope, exact: hashes of the site; of the site if pages are compared only within sites, else 0; of all words
     site: int
     scope: int
     exact: int
-    shingles: Hashes
-    weights: Weights | None
-    sketch: Hashes
+    shingles: Hashes  # see `shingles.shingles`
+    weights: Weights | None  # of the shingles; None if all are equal
+    sketch: Hashes  # (128,)
 
     def packed(self) -> bytes:
         """Serialise to bytes: a line of JSON, and the columns."""

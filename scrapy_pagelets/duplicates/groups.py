@@ -28,19 +28,13 @@ _SHARE: Final = 0.5
 
 
 class Mirror(NamedTuple):
-    """A host whose pages are also on another host.
+    """A host whose pages are also on another host."""
 
-    Attributes
-    ----------
-    host, of : the mirror and the original, which is the host with more pages, or the first one among equals
-    pages : number of pages of the mirror that the original has as well
-    share : share of these among the pages of the mirror
-    """
-
+    #: host, of: the mirror and the original, which is the host with more pages, or the first one among equals
     host: str
     of: str
-    pages: int
-    share: float
+    pages: int  # number of pages of the mirror that the original has as well
+    share: float  # share of these among the pages of the mirror
 
 
 def near_pairs(

@@ -226,19 +226,13 @@ class StrippedRun(NamedTuple):
 
 @dataclass
 class StrippedClass:
-    """What was stripped from the pages of a class.
+    """What was stripped from the pages of a class."""
 
-    Attributes
-    ----------
-    site, id : of the class
-    pages : pages of the class that were known when its last page was cleaned
-    cleaned : pages that were cleaned
-    """
-
+    #: site, id: of the class
     site: str
     id: str
-    pages: int = 0
-    cleaned: int = 0
+    pages: int = 0  # pages of the class that were known when its last page was cleaned
+    cleaned: int = 0  # pages that were cleaned
     runs: Merged[StrippedRun] = field(default_factory=Merged)
     links: Merged[tuple[str, str]] = field(default_factory=Merged)
 

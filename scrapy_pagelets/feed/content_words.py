@@ -71,17 +71,11 @@ class WordCounts:
 
     The sample consists of the words whose hash ends in ``level`` zero bits. The same words are in the samples of all
     contents, so that samples can be compared.
-
-    Attributes
-    ----------
-    level : each further bit halves the sample
-    hashes : (d,) distinct hashes of words, ascending
-    counts : (d,) how often each stands in the content
     """
 
-    level: int
-    hashes: Counts
-    counts: Counts
+    level: int  # each further bit halves the sample
+    hashes: Counts  # (d,) distinct hashes of words, ascending
+    counts: Counts  # (d,) how often each stands in the content
 
     @classmethod
     def of(cls, text: str) -> Self:

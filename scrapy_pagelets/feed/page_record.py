@@ -52,21 +52,14 @@ class PageRecord:
     """What the feed says of a page: each field is an attribute, computed when it is read.
 
     Threads may share a record. A new field of the feed needs a row in `feed_schema`, and a property here.
-
-    Attributes
-    ----------
-    page : the page
-    decision : what of it is template
-    page_class : the class of the page when the page was decided; None for a page without a class
-    fetched_at : when it was fetched
-    options : what is wanted
     """
 
     page: Page
-    decision: Decision
+    decision: Decision  # what of it is template
+    #: the class of the page when the page was decided; None for a page without a class
     page_class: PageClass | None = None
-    fetched_at: str = ""
-    options: RecordOptions = field(default_factory=RecordOptions)
+    fetched_at: str = ""  # when it was fetched
+    options: RecordOptions = field(default_factory=RecordOptions)  # what is wanted
     _cut: dict[bool, list[Pagelet]] = field(default_factory=dict, init=False, repr=False)
     _lock: RLock = field(default_factory=RLock, init=False, repr=False)
 

@@ -170,23 +170,17 @@ class IndexedPagelet:
 
 @dataclass(frozen=True)
 class IndexedPage:
-    """A page and its pagelets; ``docs/feed.md`` explains the fields.
-
-    Attributes
-    ----------
-    crawled : when the page was last seen, in the format of `now`; old pages can be purged
-    words : number of words in all its pagelets
-    pagelets : in document order; the title, if there is one, comes first, with the role ``title`` and the number -1
-    """
+    """A page and its pagelets; ``docs/feed.md`` explains the fields."""
 
     url: str
     site: str
     title: str
     language: str | None
     fetched_at: str | None
-    crawled: str
+    crawled: str  # when the page was last seen, in the format of `now`; old pages can be purged
     near_duplicate_of: str | None
-    words: int
+    words: int  # number of words in all its pagelets
+    #: in document order; the title, if there is one, comes first, with the role ``title`` and the number -1
     pagelets: tuple[IndexedPagelet, ...]
 
     @property

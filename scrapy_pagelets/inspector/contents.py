@@ -49,45 +49,28 @@ _POLICY: Final = (
 
 
 class Picture(NamedTuple):
-    """A page as a browser shows it.
+    """A page as a browser shows it."""
 
-    Attributes
-    ----------
-    jpeg : the file
-    width, height : of the picture, in pixels
-    whole : height of the page, which may be more
-    """
-
-    jpeg: bytes
+    jpeg: bytes  # the file
+    #: width, height: of the picture, in pixels
     width: int
     height: int
-    whole: int
+    whole: int  # height of the page, which may be more
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Inspected:
-    """A page with what was decided about it.
+    """A page with what was decided about it."""
 
-    Attributes
-    ----------
-    record : of the page
-    pagelets : of the page; a leaf is in one pagelet at most
-    decided_by : a sentence about who decided
-    reasons : sentences about some leaves
-    notes : sentences about what cannot be shown
-    xpaths : for a page made from a feed, the paths of each pagelet in the page that is gone
-    picture : the page as a browser shows it; None if it was not rendered
-    twin : the near-duplicate of the page, see `inspection.compare_texts`
-    """
-
-    record: PageRecord
-    pagelets: Sequence[Pagelet]
-    decided_by: str
-    reasons: Callable[[Ints], list[str]]
-    notes: Sequence[str] = ()
+    record: PageRecord  # of the page
+    pagelets: Sequence[Pagelet]  # of the page; a leaf is in one pagelet at most
+    decided_by: str  # a sentence about who decided
+    reasons: Callable[[Ints], list[str]]  # sentences about some leaves
+    notes: Sequence[str] = ()  # sentences about what cannot be shown
+    #: for a page made from a feed, the paths of each pagelet in the page that is gone
     xpaths: Mapping[int, Sequence[str]] | None = None
-    picture: Picture | None = None
-    twin: dict[str, Any] | None = None
+    picture: Picture | None = None  # the page as a browser shows it; None if it was not rendered
+    twin: dict[str, Any] | None = None  # the near-duplicate of the page, see `inspection.compare_texts`
 
 
 def contents(inspected: Inspected) -> dict[str, Any]:

@@ -46,22 +46,13 @@ _MOST: Final = 20_000
 
 @dataclass(frozen=True, eq=False)
 class PageSource:
-    """A page to inspect.
-
-    Attributes
-    ----------
-    url : of the page
-    html : its HTML; None if it has to be fetched
-    resources : its style sheets and pictures; None if they have to be fetched
-    line : what a feed says of it
-    twin : the page that it nearly repeats, see `compare_texts`
-    """
+    """A page to inspect."""
 
     url: str
-    html: str | None = None
-    resources: Resources | None = None
-    line: Line | None = None
-    twin: dict[str, Any] | None = None
+    html: str | None = None  # its HTML; None if it has to be fetched
+    resources: Resources | None = None  # its style sheets and pictures; None if they have to be fetched
+    line: Line | None = None  # what a feed says of it
+    twin: dict[str, Any] | None = None  # the page that it nearly repeats, see `compare_texts`
 
 
 def is_address(name: str) -> bool:

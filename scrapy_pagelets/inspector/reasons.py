@@ -41,19 +41,11 @@ _LONGEST: Final = 80
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """What spoke for the decision about a page.
-
-    Attributes
-    ----------
-    page : the page
-    site : what was known of its site; the page is among its pages
-    by_method : (m,) templateness of the leaves before the page itself and the rules had their say
-    decision : the decision
-    """
+    """What spoke for the decision about a page."""
 
     page: Page
-    site: Site
-    by_method: Floats
+    site: Site  # what was known of its site; the page is among its pages
+    by_method: Floats  # (m,) templateness of the leaves before the page itself and the rules had their say
     decision: Decision
 
     def of(self, index: Ints) -> list[str]:

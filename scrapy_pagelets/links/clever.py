@@ -30,18 +30,11 @@ _TOLERANCE: Final = 1e-9
 
 
 class CleverScores(NamedTuple):
-    """The result of `clever`.
+    """The result of `clever`."""
 
-    Attributes
-    ----------
-    authorities : (n,) authority scores of the pages
-    hubs : (k,) hub scores of the pagelets, or (n,) of the pages
-    base : (n,) whether each page is in the base set
-    """
-
-    authorities: Floats
-    hubs: Floats
-    base: Bools
+    authorities: Floats  # (n,) authority scores of the pages
+    hubs: Floats  # (k,) hub scores of the pagelets, or (n,) of the pages
+    base: Bools  # (n,) whether each page is in the base set
 
 
 def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, local: bool = False) -> CleverScores:

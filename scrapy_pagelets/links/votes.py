@@ -16,20 +16,12 @@ MOST: Final = 50
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """The distinct edges from hubs to pages.
+    """The distinct edges from hubs to pages."""
 
-    Attributes
-    ----------
-    hub : (e,) number of a pagelet, or of a page
-    page : (e,) number of the hub's page
-    target : (e,) number of another page
-    near : (e,) number of query terms around the link; the maximum, if several links make the edge
-    """
-
-    hub: Ints
-    page: Ints
-    target: Ints
-    near: Ints
+    hub: Ints  # (e,) number of a pagelet, or of a page
+    page: Ints  # (e,) number of the hub's page
+    target: Ints  # (e,) number of another page
+    near: Ints  # (e,) number of query terms around the link; the maximum, if several links make the edge
 
     def where(self, kept: Bools | Ints) -> Votes:
         """Select edges by a mask or by their indices."""

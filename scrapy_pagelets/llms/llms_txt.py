@@ -58,20 +58,14 @@ class _Entry:
 
 @dataclass
 class Outline:
-    """The pages of a feed that are written, by host, and how many are not.
+    """The pages of a feed that are written, by host, and how many are not."""
 
-    Attributes
-    ----------
-    hosts : host -> number of the line -> the page
-    empty, copies, earlier : pages without content, near-duplicates, and lines with a later one of the same page
-    without_markdown : pages of which the feed has the text only
-    """
-
-    hosts: dict[str, dict[int, _Entry]] = field(default_factory=dict)
+    hosts: dict[str, dict[int, _Entry]] = field(default_factory=dict)  # host -> number of the line -> the page
+    #: empty, copies, earlier: pages without content, near-duplicates, and lines with a later one of the same page
     empty: int = 0
     copies: int = 0
     earlier: int = 0
-    without_markdown: int = 0
+    without_markdown: int = 0  # pages of which the feed has the text only
 
     def notes(self) -> Iterator[str]:
         """Sentences about what is not written, or not as one might expect."""

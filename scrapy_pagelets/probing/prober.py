@@ -41,19 +41,12 @@ _LASTING_ERRORS: Final = (404, 410)
 
 
 class Loaded(NamedTuple):
-    """The result of loading a link.
+    """The result of loading a link."""
 
-    Attributes
-    ----------
-    page : the page, None if there is none
-    location : target of a redirect, "" without one
-    asked : whether a request was sent to the site
-    obstacle : why no page can be loaded for this key page, whatever the link; None if that is not known
-    """
-
-    page: Page | None = None
-    location: str = ""
-    asked: bool = True
+    page: Page | None = None  # the page, None if there is none
+    location: str = ""  # target of a redirect, "" without one
+    asked: bool = True  # whether a request was sent to the site
+    #: why no page can be loaded for this key page, whatever the link; None if that is not known
     obstacle: Obstacle | None = None
 
 

@@ -30,18 +30,11 @@ _CLIPPING: Final = frozenset(("hidden", "clip"))
 
 
 class Frame(NamedTuple):
-    """The walk through one document.
+    """The walk through one document."""
 
-    Attributes
-    ----------
-    parent : index of the document that contains the frame, -1 for the page itself
-    number : index among the frames of the parent that have walks of their own
-    walked : result of the walk
-    """
-
-    parent: int
-    number: int
-    walked: str
+    parent: int  # index of the document that contains the frame, -1 for the page itself
+    number: int  # index among the frames of the parent that have walks of their own
+    walked: str  # result of the walk
 
 
 def page_of(frames: Sequence[Frame], url: str, source: Page | None = None, limits: Limits = _LIMITS) -> Page:

@@ -123,34 +123,21 @@ class SiteSummary(Totals):
 
 @dataclass(order=True)
 class Doubtful:
-    """A page whose cleaning should be looked at.
+    """A page whose cleaning should be looked at."""
 
-    Attributes
-    ----------
-    weight : how doubtful
-    url : of the page
-    reason : a sentence
-    """
-
-    weight: float
+    weight: float  # how doubtful
     url: str
-    reason: str = field(compare=False)
+    reason: str = field(compare=False)  # a sentence
 
 
 @dataclass
 class Summary(Totals):
-    """Everything that the report says.
+    """Everything that the report says."""
 
-    Attributes
-    ----------
-    sites : by name
-    curve : totals of adjacent pages in the order of the feed, of equal numbers of pages
-    all_pagelets : whether the feed has the pagelets that were stripped
-    """
-
-    sites: dict[str, SiteSummary] = field(default_factory=dict)
+    sites: dict[str, SiteSummary] = field(default_factory=dict)  # by name
+    #: totals of adjacent pages in the order of the feed, of equal numbers of pages
     curve: list[Totals] = field(default_factory=list)
-    all_pagelets: bool = False
+    all_pagelets: bool = False  # whether the feed has the pagelets that were stripped
     _step: int = 1
     _doubtful: list[Doubtful] = field(default_factory=list)
     _groups: dict[str, list[str]] = field(default_factory=dict)

@@ -30,27 +30,17 @@ class Feedback:
     """How terms are chosen; the defaults are the paper's (Section 3), except for ``common``.
 
     Raises ValueError for a number below 1, or a share or ``common`` that is not above 0.
-
-    Attributes
-    ----------
-    cut : how a page is cut into segments
-    pages : number of the best pages to cut
-    selected : number of the best of their segments to select
-    terms : number of terms to add
-    share : share of the paper's weight that new terms get
-    common : terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
-    stop_words : terms that are not added
-    model : expand by a model of the segments, RM3, in place of selection values
     """
 
-    cut: Cut = cut_pagelets
-    pages: int = 80
-    selected: int = 20
-    terms: int = 10
-    share: float = 1.0
+    cut: Cut = cut_pagelets  # how a page is cut into segments
+    pages: int = 80  # number of the best pages to cut
+    selected: int = 20  # number of the best of their segments to select
+    terms: int = 10  # number of terms to add
+    share: float = 1.0  # share of the paper's weight that new terms get
+    #: terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
     common: float = 0.5
-    stop_words: frozenset[str] = frozenset()
-    model: bool = False
+    stop_words: frozenset[str] = frozenset()  # terms that are not added
+    model: bool = False  # expand by a model of the segments, RM3, in place of selection values
 
     def __post_init__(self) -> None:
         for name in ("pages", "selected", "terms"):

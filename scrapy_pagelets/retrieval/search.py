@@ -62,18 +62,11 @@ _BLOCK: Final = 64
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a query.
+    """The answer to a query."""
 
-    Attributes
-    ----------
-    ranking : of all pages found
-    query : weight of each term of the final query
-    added : the terms added by feedback, by descending weight
-    """
-
-    ranking: Ranking
-    query: Mapping[str, float]
-    added: tuple[str, ...]
+    ranking: Ranking  # of all pages found
+    query: Mapping[str, float]  # weight of each term of the final query
+    added: tuple[str, ...]  # the terms added by feedback, by descending weight
 
 
 def search(

@@ -22,18 +22,11 @@ _PORT: Final = re.compile(r":[0-9]+$")
 
 @dataclass(frozen=True)
 class HostPattern:
-    """A host; ``*.host`` is the host and every host below it, ``*`` is any. Without a port it stands for all ports.
+    """A host; ``*.host`` is the host and every host below it, ``*`` is any. Without a port it stands for all ports."""
 
-    Attributes
-    ----------
-    written : as it stands in the file
-    host : normalised, with the port if there is one; "" for any
-    below : whether hosts below it match as well
-    """
-
-    written: str
-    host: str
-    below: bool
+    written: str  # as it stands in the file
+    host: str  # normalised, with the port if there is one; "" for any
+    below: bool  # whether hosts below it match as well
 
     @classmethod
     def of(cls, written: str) -> Self:
@@ -57,18 +50,11 @@ class HostPattern:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """What to do on the pages of some hosts.
+    """What to do on the pages of some hosts."""
 
-    Attributes
-    ----------
-    line : where it begins in the file
-    hosts : patterns of the hosts
-    selectors : for each action, the selectors of its elements
-    """
-
-    line: int
-    hosts: Sequence[HostPattern]
-    selectors: Mapping[str, Sequence[Selector]]
+    line: int  # where it begins in the file
+    hosts: Sequence[HostPattern]  # patterns of the hosts
+    selectors: Mapping[str, Sequence[Selector]]  # for each action, the selectors of its elements
 
 
 class Rules:

@@ -32,25 +32,16 @@ _SWEEPS: Final = 5
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """Costs of a labelling of the nodes of a tree with the labels 0 to K - 1 and ``INVISIBLE``.
+    """Costs of a labelling of the nodes of a tree with the labels 0 to K - 1 and ``INVISIBLE``."""
 
-    Attributes
-    ----------
-    tree : the tree whose nodes are labelled
-    data : (k, K) D, the cost of each visible label for each node
-    hidden : (k,) D of the invisible label; leaves never have it
-    edge : (k,) V of the edge to the parent, at least 0: paid if the node is visible and the parent is not
-    one, other : (e,) leaves, 0 to m - 1, that are neighbours: ``one < other``, no pair twice
-    weight : (e,) V of the neighbours, at least 0: paid if their labels differ
-    """
-
-    tree: Tree
-    data: Floats
-    hidden: Floats
-    edge: Floats
+    tree: Tree  # the tree whose nodes are labelled
+    data: Floats  # (k, K) D, the cost of each visible label for each node
+    hidden: Floats  # (k,) D of the invisible label; leaves never have it
+    edge: Floats  # (k,) V of the edge to the parent, at least 0: paid if the node is visible and the parent is not
+    #: one, other: (e,) leaves, 0 to m - 1, that are neighbours: ``one < other``, no pair twice
     one: Ints
     other: Ints
-    weight: Floats
+    weight: Floats  # (e,) V of the neighbours, at least 0: paid if their labels differ
 
     def of(self, labels: Ints) -> float:
         """Energy of a labelling, (k,): no leaf is invisible, and each node below a visible one has its label."""

@@ -60,29 +60,20 @@ class Logistic:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The costs of one level of segments.
+    """The costs of one level of segments."""
 
-    Attributes
-    ----------
-    center, scale : (F,) of ``NODE_FEATURES``; for rendered pages, here and below, with those of ``appearance``
-    metric : (rank, F) the linear map of LMNN, for centred and scaled features
-    edge : over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
-    neighbours, pairs : over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of two consecutive
-        leaves, of any two leaves
-    whole : over ``SITUATION_FEATURES``, the log odds that all leaves of a node are in one segment
-    penalties : lambda of each method: the weight of the costs of separating what belongs together
-    about : how the weights were learnt: command, data, scores
-    """
-
+    #: center, scale: (F,) of ``NODE_FEATURES``; for rendered pages, here and below, with those of ``appearance``
     center: Floats
     scale: Floats
-    metric: Floats
-    edge: Logistic
+    metric: Floats  # (rank, F) the linear map of LMNN, for centred and scaled features
+    edge: Logistic  # over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
+    #: neighbours, pairs: over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of two consecutive
+    #: leaves, of any two leaves
     neighbours: Logistic
     pairs: Logistic
-    whole: Trees
-    penalties: dict[str, float]
-    about: dict[str, Any]
+    whole: Trees  # over ``SITUATION_FEATURES``, the log odds that all leaves of a node are in one segment
+    penalties: dict[str, float]  # lambda of each method: the weight of the costs of separating what belongs together
+    about: dict[str, Any]  # how the weights were learnt: command, data, scores
 
     @property
     def rendered(self) -> bool:

@@ -60,24 +60,14 @@ class Sisters(NamedTuple):
 
 
 class Pagelets(NamedTuple):
-    """The pagelets of a page by their shingles.
+    """The pagelets of a page by their shingles."""
 
-    Attributes
-    ----------
-    key : hash of the page's URL
-    site : site of the page
-    body : hash of the page's text
-    rows : (p, 2) shingles of each pagelet: the exact one, and a column for the near one; 0 if it is too small
-    sketches : (p, 16) sketches of the words of each pagelet; 0 if the pagelet is too small
-    links : (k,) keys of the pages that the page links to
-    """
-
-    key: int
-    site: str
-    body: int
-    rows: Ints
-    sketches: Ints
-    links: Ints
+    key: int  # hash of the page's URL
+    site: str  # site of the page
+    body: int  # hash of the page's text
+    rows: Ints  # (p, 2) shingles of each pagelet: the exact one, and a column for the near one; 0 if it is too small
+    sketches: Ints  # (p, 16) sketches of the words of each pagelet; 0 if the pagelet is too small
+    links: Ints  # (k,) keys of the pages that the page links to
 
     @classmethod
     def of(cls, page: Page, pagelet: Ints) -> Self:

@@ -59,17 +59,13 @@ _PROBES: Final = np.argsort(
 
 @dataclass(frozen=True, kw_only=True)
 class Shingles:
-    """Hashes of the pagelets of a page, one row for each.
+    """Hashes of the pagelets of a page, one row for each."""
 
-    Attributes
-    ----------
-    exact : (p,) hash of the words, tags and link paths in order, with each number replaced by 0; 0 if there are none
-    near : (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words, or if it was not asked for
-    tokens, targets : (p,) number of words, and of distinct linked pages other than the page itself
-    """
-
+    #: (p,) hash of the words, tags and link paths in order, with each number replaced by 0; 0 if there are none
     exact: Ints
+    #: (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words, or if it was not asked for
     near: Ints
+    #: tokens, targets: (p,) number of words, and of distinct linked pages other than the page itself
     tokens: Ints
     targets: Ints
 

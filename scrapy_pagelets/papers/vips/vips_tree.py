@@ -20,22 +20,13 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class BlockTree:
-    """The visual blocks of a page, parents before children; block 0 is the page.
+    """The visual blocks of a page, parents before children; block 0 is the page."""
 
-    Attributes
-    ----------
-    nodes : of the page
-    parent : (b,) -1 at the root
-    doc : (b,) degree of coherence, 1 to 10; never less than that of the parent
-    box : (b, 4) left, top, right, bottom in CSS pixels; zeros if nothing is visible
-    owner : (n,) the innermost block of each row. If that block contains others, the row has been divided or is not
-        visible
-    """
-
-    nodes: NodeTable
-    parent: Ints
-    doc: Ints
-    box: Floats
+    nodes: NodeTable  # of the page
+    parent: Ints  # (b,) -1 at the root
+    doc: Ints  # (b,) degree of coherence, 1 to 10; never less than that of the parent
+    box: Floats  # (b, 4) left, top, right, bottom in CSS pixels; zeros if nothing is visible
+    #: (n,) the innermost block of each row. If that block contains others, the row has been divided or is not visible
     owner: Ints
 
     def __len__(self) -> int:
