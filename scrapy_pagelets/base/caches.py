@@ -10,9 +10,6 @@ from functools import wraps
 from sys import getsizeof
 from typing import Any, Final, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from scrapy_pagelets.core.counter import RecentKeys as RecentKeys
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -60,11 +57,6 @@ def cached(function: T) -> T:
 def _size(value: Any) -> int:
     """Bytes of a value, and of those in a tuple."""
     return getsizeof(value) + (sum(map(_size, value)) if isinstance(value, tuple) else 0)
-
-
-Numbers = NDArray[np.int8]
-#: Numbers are stored in a byte each.
-LARGEST: Final = 127
 
 
 Holder = TypeVar("Holder")

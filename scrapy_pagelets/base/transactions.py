@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -49,6 +50,17 @@ def write_ahead(base: sqlite3.Connection, patience: float) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                 raise
             time.sleep(_PAUSE)
+
+
+def append_whole(file: int, data: bytes) -> None:
+    """Append all or nothing to a file, by its descriptor: a full disk may take a part only, which is removed again."""
+    size, rest = os.fstat(file).st_size, memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except OSError:
+        os.ftruncate(file, size)
+        raise
 
 
 @contextmanager

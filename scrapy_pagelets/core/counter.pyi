@@ -1,12 +1,14 @@
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.caches import Numbers
 from scrapy_pagelets.evidence.evidence import Fragments, Keys, SiteEvidence, Sums, Tables
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
+
+Numbers = NDArray[np.int8]
 
 class RecentKeys:
     def __init__(self, most: int) -> None: ...

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from scrapy_pagelets.base.characters import words
+from scrapy_pagelets.base.display import shortened
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
 
@@ -238,5 +239,4 @@ def _names_of_fields(line: Line) -> str:
 
 
 def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."
+    return shortened(repr(value), _MAX_CHARACTERS)

@@ -23,6 +23,8 @@ from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded,
 Query = Mapping[str, float]
 #: Values that agree to this many decimals count as equal: further digits depend on the order of a sum.
 _DIGITS: Final = 12
+#: Weight of the query beside the model of RM3.
+_ORIGINAL: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -77,22 +79,17 @@ def by_segments(
 
 
 def by_model(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback, original: float = 0.5
+    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
-    """Mix the query with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods.
-
-    Parameters
-    ----------
-    original : weight of the query in the mixture
-    """
+    """Mix the query with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods."""
     chosen, score = best_segments(collection, query, ranking, formula, feedback)
     length = np.maximum(1, np.asarray(chosen.counts.sum(axis=1)))
     model = np.asarray(chosen.counts.T @ (score / length))
     numbers, _ = _candidates(collection, chosen, model > 0, {}, feedback)  # words of the query are in the model
     best = _best(_names(chosen, numbers), model[numbers], feedback.terms)
-    mixed = {term: original * qtf / sum(query.values()) for term, qtf in query.items()}
+    mixed = {term: _ORIGINAL * qtf / sum(query.values()) for term, qtf in query.items()}
     for term, share in best.items():
-        mixed[term] = mixed.get(term, 0.0) + (1 - original) * share / sum(best.values())
+        mixed[term] = mixed.get(term, 0.0) + (1 - _ORIGINAL) * share / sum(best.values())
     return mixed
 
 

@@ -173,10 +173,10 @@ def distinct(collection: StoredCollection, ranking: Ranking, top: int) -> Iterat
                 return
 
 
-def is_common(collection: Collection, query: Mapping[str, float], share: float = 0.5) -> bool:
-    """Whether each term of a query that occurs at all is on more than the given share of the pages."""
+def is_common(collection: Collection, query: Mapping[str, float]) -> bool:
+    """Whether each term of a query that occurs at all is on more than half of the pages."""
     n = collection.frequencies(list(query))
-    return bool(np.all(n[n > 0] > share * collection.size.pages))
+    return bool(np.all(2 * n[n > 0] > collection.size.pages))
 
 
 def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:

@@ -97,8 +97,7 @@ class Rules:
         return [(written, rule) for rule, patterns in matching if (written := next(patterns, None)) is not None]
 
     def _marks(self, page: Page, found: Sequence[tuple[str, Rule]]) -> Marks:
-        leaves = set(page.nodes.leaves.tolist())
-        row_of = {element: row for row, element in enumerate(page.nodes.elements) if row not in leaves}
+        row_of = rows_of_elements(page)
         rows: dict[Cause, list[int]] = {}
         problems = []
         for host, rule in found:
@@ -115,6 +114,12 @@ class Rules:
                 own += [row for element in elements if (row := row_of.get(element)) is not None]
         ignored = [row for cause, own in rows.items() if cause.action == IGNORE_LINKS for row in own]
         return Marks(rows, frozenset(links_inside(page.nodes, ignored) if ignored else ()), tuple(problems))
+
+
+def rows_of_elements(page: Page) -> dict[etree._Element, int]:
+    """The row of each element of a page."""
+    leaves = set(page.nodes.leaves.tolist())
+    return {element: row for row, element in enumerate(page.nodes.elements) if row not in leaves}
 
 
 #: How an XPath begins: with a slash, a bracket, a dot and a slash, or the name of a function. No CSS selector does.

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
+from scrapy_pagelets.base.display import shortened
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.page.roles import ACTIONS
 from scrapy_pagelets.rules.host_rules import HostPattern, Rule, Rules, Selector
@@ -129,5 +130,4 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    return shortened(repr(value), _SHOWN)
