@@ -143,8 +143,7 @@ def _tables(options: argparse.Namespace) -> Tables:
         tables = read(feed, None if options.query is None else Query(options.query))
     except TableError as error:
         raise feed.error(str(error)) from None
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)
     if not len(tables.target):
         raise feed.error("its pagelets have no links, so there is nothing to rank by")
     return tables

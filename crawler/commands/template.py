@@ -259,8 +259,7 @@ def _of_feed(path: str) -> Iterator[_Class]:
         raise feed.error("it has the content only, crawl with PAGELETS_EXPORT=all")
     for name, line in _with_template(feed):
         found[name].choose(line["url"], line["pagelets"])
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)
     for name, skeleton in found.items():
         site, _, number = name.rpartition("#")
         own = site and number.isascii() and number.isdecimal()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -14,7 +15,6 @@ from scrapy_pagelets.base.characters import visible
 
 if TYPE_CHECKING:
     from rich.live import Live
-import argparse
 
 #: Exit codes of a command whose output was closed, and of one that Ctrl-C has ended, as in shells: 128 plus the number
 #: of the signal.
@@ -36,8 +36,9 @@ def show(line: str) -> None:
 
 
 def warn(sentence: object) -> None:
-    """Print a sentence to standard error."""
-    write(visible(str(sentence)), sys.stderr)
+    """Print a sentence to standard error, nothing if it is empty."""
+    if text := str(sentence):
+        write(visible(text), sys.stderr)
 
 
 def write(line: str, stream: TextIO | None = None) -> None:

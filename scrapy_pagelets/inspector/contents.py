@@ -24,7 +24,7 @@ from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described, cut_into_blocks
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load
 from scrapy_pagelets.papers.vips.vips import vips
-from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST
+from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST
 
 #: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
 _LEAVES: Final = 20_000

@@ -1,4 +1,4 @@
-"""Isotonic smoothing without a grid: the optimum that `scrapy_pagelets.papers.isotonic.smooth` approximates.
+"""Isotonic smoothing without a grid: the optimum that `scrapy_pagelets.papers.page_level.smooth` approximates.
 
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Smoothing via
 Regularized Isotonic Regression"; ``docs/algorithms/isotonic-2007.md``.
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.papers.isotonic import _columns, _tree, minimise
+from scrapy_pagelets.papers.page_level import _columns, _tree, minimise
 
 #: Maximum number of cells in the table of ``smooth_exact``, a gigabyte.
 _MAX_CELLS: Final = 1 << 27

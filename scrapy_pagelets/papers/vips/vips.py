@@ -18,8 +18,8 @@ from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
 from scrapy_pagelets.page.nodes import TAG, NodeTable, tags_of
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, BlockTree
 from scrapy_pagelets.papers.vips.vips_strict import Strict
-from scrapy_pagelets.papers.vips.vips_tree import GREATEST, BlockTree
 from scrapy_pagelets.papers.vips.vips_visual import Visual
 
 #: Permitted degrees of coherence that give the regions of a page, and the blocks within them.
