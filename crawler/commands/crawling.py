@@ -150,7 +150,7 @@ def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, 
             write(line)
     words, template = _count(crawler, "words"), _count(crawler, "words/template")
     share = f" ({template / words:.0%})" if words else ""
-    tell("")
+    write("", stream)
     tell(f"{counted(pages, 'page')} in {seconds:.0f} s, {pages / max(seconds, 0.1):.1f} a second")
     tell(f"{counted(words - template, 'word')} kept, {template:,}{share} stripped as template")
     if same := _count(crawler, "recrawl/left_out") + _count(crawler, "recrawl/not_modified"):

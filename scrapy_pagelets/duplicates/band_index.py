@@ -172,10 +172,6 @@ class BloomBands:
     error : share of new texts that are reported as near-duplicates once the capacity is reached, in addition to those
         whose resemblance to an earlier text is slightly below the threshold; between 0 and 1
 
-    Attributes
-    ----------
-    bits : (bands, bytes) the filters
-
     Examples
     --------
     >>> filters = BloomBands(1000)
@@ -194,7 +190,7 @@ class BloomBands:
         bands = banding(threshold)[0]
         one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # distributes the error over the bands
         self._probes = max(1, round(one))
-        self.bits = np.zeros((bands, ceil(capacity * one / log(2) / _BYTE)), np.uint8)
+        self.bits = np.zeros((bands, ceil(capacity * one / log(2) / _BYTE)), np.uint8)  # (bands, bytes) the filters
 
     def add(self, sketches: NDArray[np.uint32]) -> Bools:
         """Add texts; return (n,) whether each is a near-duplicate of an earlier one, including the rows before it.

@@ -142,18 +142,14 @@ def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS)
     """HITS: good hubs link to good authorities, and good authorities are linked to by good hubs.
 
     Source: Kleinberg 1999; with weights, Chakrabarti et al. 1998 (Clever) and Bharat & Henzinger 1998. Raise ValueError
-    for iterations below 1.
+    for iterations below 1. Return (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros if there is
+    no edge. With one matrix they are its principal singular vectors, if these are unique.
 
     Parameters
     ----------
     weights : (k, n) weights of the edges from hubs to authorities, 0 or more; sparse or dense
     hub_weights : (k, n) weights of the same edges for scoring hubs; ``weights`` by default
     iterations : the maximum; iteration stops earlier once no score changes by 1e-9 or more
-
-    Returns
-    -------
-    (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros if there is no edge. With one matrix they
-    are its principal singular vectors, if these are unique
 
     Examples
     --------

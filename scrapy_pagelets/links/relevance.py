@@ -221,16 +221,8 @@ def _of_page(path: Path) -> str:
 class Distiller:
     """The pagelets of a site with links, and the relevance of the pages that were visited. Thread-safe.
 
-    Parameters
-    ----------
-    most : number of pagelets that are remembered; the oldest are forgotten first
+    ``most``: number of pagelets that are remembered; the oldest are forgotten first.
 
-    Attributes
-    ----------
-    added : number of pages that were added
-
-    Examples
-    --------
     >>> distiller = Distiller()
     >>> distiller.add(0, 0.0, [[1, 2, 3], [4, 5]])
     >>> distiller.add(1, 0.6, [])
@@ -241,7 +233,7 @@ class Distiller:
     """
 
     def __init__(self, most: int = _MOST) -> None:
-        self.added = 0
+        self.added = 0  # number of pages that were added
         self._relevance: dict[int, float] = {}
         self._lists: deque[Sequence[int]] = deque(maxlen=most)
         self._lock = Lock()

@@ -172,7 +172,7 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
     over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k). Raise ValueError if the columns
     differ in length, the levels are not those of the tree, a score is outside 0 to 1 or not a number, a weight or the
-    cost is negative, or there are fewer than two levels.
+    cost is negative, or there are fewer than two levels. Return (n,) smoothed scores.
 
     Parameters
     ----------
@@ -182,10 +182,6 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     w : (n,) weights, 0 or more: the cost of a difference of 1 between ``x`` and ``y``
     c : cost of an edge between two sections, in the unit of the weights
     k : number of levels, evenly spaced from 0 to 1
-
-    Returns
-    -------
-    (n,) smoothed scores
 
     Examples
     --------

@@ -115,10 +115,8 @@ class SiteStore:
     def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
         """Write the pagelets of pages, and read those that other processes have written.
 
-        Returns
-        -------
-        The pagelets of the given sites that were written since the last call with the site, or ever if there was none;
-        None if nothing could be written
+        Return the pagelets of the given sites that were written since the last call with the site, or ever if there was
+        none; None if nothing could be written.
         """
         rows = [(page.key, page.site, _packed(page)) for page in pages]
         others: list[tuple[int, str, bytes]] = []
