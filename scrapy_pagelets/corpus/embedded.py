@@ -63,14 +63,10 @@ class EmbeddedEngine:
     spill : folder for what does not fit in memory
     workers : number of worker processes
     memory : of DuckDB, as ``4GB``; by default a share of the machine's
-
-    Attributes
-    ----------
-    binary : name of the SQL type of bytes
-    round_sources, round_pages : number of sources, and of pages, after which the result is written for good
     """
 
-    binary = "BLOB"
+    binary = "BLOB"  # name of the SQL type of bytes
+    #: Number of sources, and of pages, after which the result is written for good.
     round_sources = 64
     round_pages = 2000
 

@@ -49,14 +49,10 @@ class CorpusError(PageletsError, ValueError):
 class CorpusOptions(RecordOptions):
     """The settings of a crawl that decide how pages are cleaned; they travel to worker processes and executors.
 
-    Attributes
-    ----------
-    started : when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
-    part, sample : pages of a site from which on it is divided, and learnt from a sample
-    others : named as the attributes of ``session.config.Config``
+    Most are named as the attributes of ``session.config.Config``.
     """
 
-    started: str
+    started: str  # when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
     model: str = LABELLED
     detection: str = FUSED
     classifier: str = PAGE_LEVEL
@@ -68,8 +64,8 @@ class CorpusOptions(RecordOptions):
     duplicates: str = "flag"
     threshold: Threshold = field(default_factory=Threshold)
     within_sites: bool = False
-    part: int = PART
-    sample: int = SAMPLE
+    part: int = PART  # pages of a site from which on it is divided
+    sample: int = SAMPLE  # and learnt from a sample
 
     def plain(self) -> dict[str, Any]:
         """All values but the time, as JSON writes them: a job may be continued if they are the same."""

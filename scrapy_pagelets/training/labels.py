@@ -31,7 +31,7 @@ _FREQUENT: Final = 0.3
 class Example:
     """A page with labels."""
 
-    page: Page  # the page
+    page: Page
     labels: Ints  # (m,) TEMPLATE, CONTENT or UNKNOWN for each leaf
     family: str = ""  # name of the sites like this one, such as those of one generator; "" if unknown
 

@@ -251,6 +251,20 @@ def test_a_project_whose_settings_are_gone_is_one_sentence(tmp_path):
     assert "the settings of the Scrapy project here cannot be read: No module named 'nowhere'" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("PAGELETS_SEGMENTER=none", "PAGELETS_SEGMENTER has 'none': choose from"),
+        ("PAGELETS_SEGMENTER", "-s PAGELETS_SEGMENTER has no value: write -s NAME=VALUE"),
+    ],
+)
+def test_scrapy_knows_the_settings_behind_the_name_of_a_command(setting, sentence, tmp_path):
+    (tmp_path / "page.html").write_text(page("alone", ["/", "/a"]), encoding="utf-8")
+    done = scrapy("pagelets", "view", str(tmp_path / "page.html"), "--no-picture", "-s", setting)
+    assert done.returncode
+    assert sentence in done.stderr
+
+
 WITHOUT = "import sys\nsys.modules['sklearn'] = None\nfrom scrapy_pagelets.crawler.console import main\n"
 
 
