@@ -42,6 +42,7 @@ class PageletsCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.command is None or args:
             raise UsageError(f"unknown argument: {' '.join(args)}" if args else "", print_help=not args)
+        assert self.settings is not None
         try:  # ``-s`` behind the name of the command, of which Scrapy does not know
             self.settings.setdict(given_settings(getattr(opts, "given", ())), "cmdline")
         except ConfigError as error:
