@@ -1,4 +1,4 @@
-"""Start ``scrapy`` commands as forks of a process that has imported Scrapy and the project, as most of a crawl is that.
+"""Start commands as forks of a process that has imported Scrapy and the project, as most of a crawl is that.
 
 A fork is a process like any other: a child of the one that starts it, with arguments, environment, folder and streams
 of its own, and it ends as a program ends, except that modules are not taken apart. It cannot freeze or unfreeze what
@@ -122,7 +122,7 @@ def popen(
     stderr: int = subprocess.PIPE,
     more: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[str]:
-    """Start ``PYTHON -m scrapy ...`` with ``more`` in its environment; as usual where a fork could be different."""
+    """Start ``PYTHON -m MODULE ...`` with ``more`` in its environment; as usual where a fork could be different."""
     environment = {**os.environ, **_GIVEN, "NO_COLOR": "1", "COLUMNS": "200", **(more or {})}
     usual = not sys.platform.startswith("linux") or any(
         stream >= 0 and os.isatty(stream) for stream in (stdout, stderr)
@@ -215,6 +215,7 @@ def prepare() -> None:
 
 def run() -> Any:
     """Run the command; return the exit code, if it says one."""
+    sys.modules.pop(sys.argv[0], None)  # imported before, it is run as the main module now
     try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except SystemExit as end:
