@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -42,7 +43,8 @@ _OURS: Final = ("crawler", "crawler.spiders", "middlewares", "pipelines")
 #: Variables that an interpreter, or a library, reads when it starts.
 _EARLY: Final = ("PYTHON", "SCRAPY_PAGELETS_", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_", "OPENBLAS_", "OMP_")
 #: Warnings are errors. Of linear algebra's threads, nothing would be left in a fork.
-_GIVEN: Final = {"PYTHONWARNINGS": "error"}
+_WARNINGS: Final = "PYTHONWARNINGS"
+_GIVEN: Final = {_WARNINGS: "error"}
 _ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1"}
 #: Libraries that complain at the end of a process about what is left of them.
 _COUNTING: Final = {"duckdb"}
@@ -132,7 +134,7 @@ def popen(
 
 
 def _early(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_EARLY)}
+    return {name: value for name, value in environment.items() if name.startswith(_EARLY) and name != _WARNINGS}
 
 
 def serve(connection: socket.socket) -> None:
@@ -179,6 +181,7 @@ def become(command: Mapping[str, Any], streams: Sequence[int]) -> None:
     tempfile.tempdir = None
     sys.orig_argv[:] = command["line"]
     sys.argv[:] = command["line"][2:]
+    warnings._processoptions(command["environment"][_WARNINGS].split(","))  # type: ignore[attr-defined]
     sys.path.insert(0, os.getcwd())
     # What was there before stays frozen, and nothing else: the collection at the end looks at what is new.
     gc.freeze = gc.unfreeze = lambda: None
