@@ -43,6 +43,7 @@ spark.driver.memory 1g
 spark.driver.extraJavaOptions {_JAVA}
 spark.executor.extraJavaOptions {_JAVA}
 spark.sql.codegen.wholeStage false
+spark.sql.codegen.factoryMode NO_CODEGEN
 """
 
 
