@@ -25,6 +25,7 @@ from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
 from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.feed.pagelet import records_of
 from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.data_text import with_data
 from scrapy_pagelets.page.limits import TooLarge
@@ -117,7 +118,7 @@ def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> R
     number : of the page
     """
     content, bands, sketch = _content(record, number, options)
-    pagelets = {pagelet: pagelet.record() for pagelet in record.cut()}
+    pagelets = dict(zip(record.cut(), records_of(record.cut()), strict=True))
     exported = [pagelets.get(pagelet) or pagelet.record() for pagelet in record.exported]
     page = record.values(PAGE, SEGMENT, STRIP, pagelets=exported)
     return {

@@ -19,6 +19,7 @@ from scrapy_pagelets.core.text import left_over as left_over
 from scrapy_pagelets.core.text import links_of as links_of
 from scrapy_pagelets.core.text import paths_of as paths_of
 from scrapy_pagelets.core.text import text_of as text_of
+from scrapy_pagelets.core.text import told_of as told_of
 from scrapy_pagelets.core.text import words_in as words_in
 from scrapy_pagelets.core.text import written_leaves as written_leaves
 from scrapy_pagelets.page import code, data_tables, formulas
