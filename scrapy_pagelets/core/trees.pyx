@@ -2,6 +2,7 @@
 # distutils: language = c++
 """Boosted symmetric trees, see `scrapy_pagelets.decision.classifiers`."""
 
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint16_t
 from libcpp.vector cimport vector
 
@@ -76,16 +77,25 @@ cdef Prepared prepared_of(trees):
 
 cdef list columns_of(parts, size_t rows, vector[const float *] &columns):
     """Note where each column of a matrix in parts begins; return what keeps it alive."""
-    cdef const float *first
-    cdef size_t j
-    transposed = [np.ascontiguousarray(part.T, np.float32) for part in parts]
-    for part in transposed:
-        if part.shape[1] != rows:
-            raise ValueError(f"the parts of a matrix have {rows} and {part.shape[1]} rows")
-        first = <const float*>pointer(part)
-        for j in range(part.shape[0]):
-            columns.push_back(first + j * rows)
-    return transposed
+    cdef Py_buffer view
+    cdef bint by_column
+    cdef list alive = []
+    cdef Py_ssize_t j, step, count
+    cdef const char *first
+    for part in parts:
+        if part.shape[0] != rows:
+            raise ValueError(f"the parts of a matrix have {rows} and {part.shape[0]} rows")
+        PyObject_GetBuffer(part, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
+        by_column = view.itemsize == 4 and view.format[0] == c"f" and view.strides[0] == 4
+        first, count, step = <const char*>view.buf, view.shape[1], view.strides[1]
+        PyBuffer_Release(&view)
+        if not by_column:
+            part = np.ascontiguousarray(part.T, np.float32)
+            first, step = <const char*>pointer(part), 4 * rows
+        alive.append(part)
+        for j in range(count):
+            columns.push_back(<const float*>(first + j * step))
+    return alive
 
 
 def summed(trees, parts):

@@ -49,11 +49,13 @@ def torn_bylines(
     [False, True, False, True, True, False, False]
     """
     found = np.zeros(len(keep), np.bool_)
-    known = {name.casefold() for name in names} - {""}
+    known = (*({name.casefold() for name in names} - {""}),)
     lines = {leaf for post in thread.posts for leaf in post.line}
     beside = [] if thread.is_thread else [_near(nodes, headline)]
     for near in (*beside, *_posts(thread.posts, keep)):
         told = {place for place, leaf in enumerate(near) if leaf in lines or _tells(nodes, leaf, known)}
+        if not told:
+            continue
         told |= {
             place - 1
             for place in told
@@ -103,12 +105,14 @@ def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:
             yield [leaf for leaf in post.leaves if first <= leaf <= last and leaf not in profile]
 
 
-def _tells(nodes: NodeTable, leaf: int, names: set[str]) -> bool:
+def _tells(nodes: NodeTable, leaf: int, names: tuple[str, ...]) -> bool:
     """Whether a leaf ends in one of some names, or has a date, and few words besides."""
-    if nodes.words[leaf] > _LONG:
+    if nodes.words.item(leaf) > _LONG:
         return False
     text = nodes.strings[leaf]
-    return text.rstrip().casefold().endswith(tuple(names)) or dates.find(text, day_first=True) is not None
+    if names and text.rstrip().casefold().endswith(names):
+        return True
+    return dates.find(text, day_first=True) is not None
 
 
 def _is_name_before(nodes: NodeTable, leaf: int, keep: Bools) -> bool:
