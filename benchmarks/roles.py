@@ -5,8 +5,9 @@ Sites are judged by the roles that people have given to each run of text (``--ru
 contents of the page and hidden text count neither way. Precision, recall and F1 are means over the pages of a site,
 then over sites. Of all pages together: the share of the words of each role that is kept (comments on articles and
 products only, because posts of a forum are content), and *half lines*, the share of the words of metadata that are kept
-from runs of which other words are taken away. *Pairs* are near-duplicates within a site, against those of its content.
-The table of confusions has a row for each role of the gold, with the share of its words in the pagelets of each role.
+from runs of which other words are taken away. *Pairs* are near-duplicates within a site, against those of its content;
+*clear* ones leave out what is near the threshold. The table of confusions has a row for each role of the gold, with the
+share of its words in the pagelets of each role.
 
 Of ``books`` and ``products``, the share of pages whose text has each fact is measured; of the other sets, the word F1.
 Everything comes from feeds of ``scrapy crawl archive``, which ``--feeds`` scores again.
@@ -52,6 +53,9 @@ OURS = "ours"
 #: Kinds of pages whose comments are not what the page is for.
 COMMENTED = ("article", "product")
 KEPT = ("comments", "navigation", "forms", "template", "metadata", "contents")
+
+#: The Jaccard similarity of near-duplicates, and what a pair may be from it to count neither way.
+NEAR, HAIR = 0.8, 0.05
 
 Lines = list[dict[str, Any]]
 #: Lines of a feed by the name of the tool.
@@ -194,13 +198,26 @@ def judge_sites(sets: Sequence[str], args: argparse.Namespace, referee: ModuleTy
         for tool, by_site in feeds.items():
             found = [referee.roles.score(by_site[site], gold[site]) for site in gold]
             figures = [referee.mean(one[key] for one in found) for key in ("f1", "precision", "recall")]
-            pairs = pairs_of(referee, by_site, gold) if tool == OURS else [None, None]
+            pairs = pairs_of(referee, by_site, gold) if tool == OURS else [None] * 4
             rows.append([f"{name}, {tool}", sum(one["pages"] for one in found), *figures, *pairs])
             pooled[tool] += (line for lines in by_site.values() for line in lines)
         all_gold += (page | {"path": f"{site}/{page['path']}"} for site, pages in gold.items() for page in pages)
     if not rows:
         return
-    table(["sites", "pages", "F1", "precision", "recall", "pairs, prec.", "pairs, recall"], rows)
+    table(
+        [
+            "sites",
+            "pages",
+            "F1",
+            "precision",
+            "recall",
+            "pairs, prec.",
+            "pairs, recall",
+            "clear, prec.",
+            "clear, recall",
+        ],
+        rows,
+    )
     confusions = list(confused(referee, pooled[OURS], all_gold))
     half = half_lines(confusions)
     print()
@@ -244,16 +261,18 @@ def of_sites(args: argparse.Namespace, name: str, sites: Sequence[str], tool: st
 
 
 def pairs_of(referee: ModuleType, feeds: Mapping[str, Lines], gold: Mapping[str, Lines]) -> list[float]:
-    """Precision and recall of near-duplicates within the sites."""
-    sums: Counter[str] = Counter()
+    """Precision and recall of near-duplicates within the sites; then each where pairs by a hair count neither way."""
+    sums: Counter[tuple[float, str]] = Counter()
     for site, pages in gold.items():
         content = [
             {"path": page["path"], "content": " ".join(text for role, text in page["runs"] if role == "content")}
             for page in pages
         ]
-        found = referee.score_pairs(feeds[site], content)
-        sums.update({key: found[key] for key in ("true_pairs", "flagged_pairs", "right")})
-    return [sums["right"] / sums[key] if sums[key] else 1.0 for key in ("flagged_pairs", "true_pairs")]
+        for threshold in (NEAR, NEAR - HAIR, NEAR + HAIR):
+            found = referee.score_pairs(feeds[site], content, threshold)
+            sums.update({(threshold, key): found[key] for key in ("true_pairs", "flagged_pairs", "right")})
+    columns = (NEAR, "flagged_pairs"), (NEAR, "true_pairs"), (NEAR - HAIR, "flagged_pairs"), (NEAR + HAIR, "true_pairs")
+    return [sums[at, "right"] / sums[at, key] if sums[at, key] else 1.0 for at, key in columns]
 
 
 def kept_of(referee: ModuleType, feed: Lines, gold: Lines) -> list[float | None]:

@@ -21,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", type=int, default=0, metavar="N", help="at most this many pages (default: all)")
     parser.add_argument("--depth", type=int, default=0, metavar="N", help="at most this many links from the start page")
     parser.add_argument("--sitemap", action="store_true", help="start from the sitemaps of the site as well")
+    parser.add_argument("--listed", action="store_true", help="only the pages that the sitemaps of the site list")
+    parser.add_argument("--since", default="", metavar="DAY", help="no page that the sitemaps date before this day")
     add_output(parser, "pages.jsonl")
 
 
@@ -28,13 +30,17 @@ def run(options: argparse.Namespace) -> int:
     """Crawl, and print what came out."""
     from scrapy_pagelets.crawler.commands.crawling import crawl
     from scrapy_pagelets.crawler.spiders.site_spider import SiteSpider
-    from scrapy_pagelets.crawler.spiders.start_pages import start_urls
+    from scrapy_pagelets.crawler.spiders.start_pages import moment, start_urls
 
     try:
         start_urls(options.url, "")
+        moment("since", options.since)
     except ValueError as error:
         raise CommandError(str(error)) from None
     if min(options.pages, options.depth) < 0:
         raise CommandError("--pages and --depth take a number from 1, or 0 for no limit")
-    arguments = {"url": options.url, "pages": str(options.pages), "depth": str(options.depth)}
-    return crawl(SiteSpider, options, **arguments, sitemap=str(int(options.sitemap)))
+    arguments = {name: str(int(getattr(options, name))) for name in ("pages", "depth", "listed")}
+    sitemap = options.sitemap or options.listed or options.since
+    return crawl(
+        SiteSpider, options, url=options.url, since=options.since, sitemap=str(int(bool(sitemap))), **arguments
+    )

@@ -3,6 +3,8 @@ bylines, what leads to other posts and further pages, menus, buttons at code, fo
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise, takewhile
@@ -28,6 +30,11 @@ _PRICES: Final = 8
 _BYLINE: Final = 20
 #: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
+#: Address of a page to log in from which the reader comes back to this one.
+_LOG_IN: Final = re.compile(
+    r"(?:log-?in|sign-?in|register)[^?/]*/?\?(?:.*&)?(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
+    re.IGNORECASE,
+)
 #: Words besides links in a line of such links: "Next:", "Previous:".
 _LABELS: Final = 4
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
@@ -54,9 +61,10 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of the content that nobody reads as content.
 
     They are options to choose from, hints for screen readers, numbers of lines of code, bylines, related posts, links
-    that the page itself says lead to other posts or further pages, menus, buttons at code, and forms to log in. There
-    are none if next to nothing else of the page is content. A whole heading is no hint and no byline, since some pages
-    hide their own heading. Labels of prices beside a struck price are no hints.
+    that the page itself says lead to other posts or further pages, menus, buttons at code, buttons of which there are
+    several, links to log in and come back, and forms to log in. There are none if next to nothing else of the page is
+    content. A whole heading is no hint and no byline, since some pages hide their own heading. Labels of prices beside
+    a struck price are no hints.
 
     Parameters
     ----------
@@ -70,8 +78,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     [False, True, True]
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
-    found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes)
-    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes)))
+    found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
+    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes), *_buttons(nodes)))
     found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -96,16 +104,32 @@ def hints_of(nodes: NodeTable) -> Bools:
     return nodes.leaves_below(_short(nodes, rows_with(nodes, looks.HEARD), _HINT))
 
 
-def _series(nodes: NodeTable) -> Bools:
-    """(m,) leaves of links to the pages before and after this one and above it, and the labels in their lines."""
-    relations = ((row, relation.lower().split()) for row, relation in nodes.relations.items())
-    found = nodes.leaves_below((row for row, names in relations if not _SERIES.isdisjoint(names)))
+def _links_alone(nodes: NodeTable) -> Bools:
+    """(m,) leaves of links to pages of a series, and of links to log in and come back, with the labels beside them."""
+    series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
+    links = nodes.links
+    log_in = [row for row, to in zip(links.row.tolist(), links.target, strict=True) if "?" in to and _LOG_IN.search(to)]
+    return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
+        nodes, nodes.leaves_below(log_in), _HINT
+    )
+
+
+def _with_labels(nodes: NodeTable, found: Bools, most: int) -> Bools:
+    """(m,) leaves of links, and the other words in their lines if these are no more than ``most`` and have no link."""
     if found.any():
         line = np.cumsum(nodes.gap >= LINE)
         others = np.bincount(line, nodes.words * ~found)
         links = np.bincount(line, ~found & nodes.anchor[nodes.leaves])
-        found |= ((np.bincount(line, found) > 0) & (links == 0) & (others <= _LABELS))[line]
+        found |= ((np.bincount(line, found) > 0) & (links == 0) & (others <= most))[line]
     return found
+
+
+def _buttons(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the buttons whose text another one has; the question that opens an answer has a button of its own."""
+    buttons = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf[row] < nodes.last_leaf[row]]
+    texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
+    count = Counter(texts)
+    yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
 
 
 def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
@@ -264,22 +288,38 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
 
 
 def _sections(nodes: NodeTable) -> list[int]:
-    """Rows of the sections that are named so and have a comment in them; manuals have chapters on comments."""
+    """Rows of the sections that are named so and have a comment in them, and of the comments that look like those.
+
+    Manuals have chapters on comments. A wrong end tag in a comment ends its section before the other comments.
+    """
     sections = rows_with(nodes, looks.COMMENTS)
     if not sections:
         return []
     comments = np.array(rows_with(nodes, looks.COMMENT))
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
-    return [section for section, begin, end in zip(sections, begins, ends, strict=True) if begin < end]
+    within = begins < ends
+    like = {_tag_and_classes(nodes, row) for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]}
+    alike = [row for row in comments.tolist() if _tag_and_classes(nodes, row) in like]
+    return [*np.array(sections)[within].tolist(), *alike]
+
+
+def _tag_and_classes(nodes: NodeTable, row: int) -> tuple[str, str]:
+    tag, _, classes, _ = nodes.looks[nodes.look.item(row)]
+    return tag, classes
 
 
 def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:
-    """(n,) rows of the smallest element with most words of the content and of the answers, and of those around it."""
+    """(n,) rows of the smallest element with most words of the content and of the answers, and of those around it.
+
+    What stands before all of them or behind is left out: where tags are wrong, that element may be the whole page.
+    """
     near = np.ones(len(nodes), np.bool_)
     for leaves in (keep & ~answers, answers):
         words = nodes.sum_below(nodes.words * leaves)
         near &= words >= _MOST * words[:1]
     smallest = np.flatnonzero(near)[-1:]
     near[slice(*smallest.tolist(), *nodes.end[smallest].tolist())] = True
-    return near
+    own = nodes.leaves[keep | answers]
+    rows = np.arange(len(nodes))
+    return near & (rows <= own.max(initial=0)) & (nodes.end > own.min(initial=len(nodes)))

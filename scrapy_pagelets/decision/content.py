@@ -15,7 +15,7 @@ from scrapy_pagelets.core.corrections import corrected as corrected
 from scrapy_pagelets.core.text import permalinks as permalinks
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 
@@ -44,6 +44,10 @@ _IN_DOUBT: Final = 0.65
 _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 #: Leaves before and after the own heading that may say of the page what it declares, and their words.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
+#: Characters of a number that is no other one by chance.
+_DIGITS: Final = 4
+#: Words of the label of a number, and elements that hold labels.
+_LABEL_WORDS, _LABELS = 4, frozenset((TAG["th"], TAG["dt"]))
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
 #: A permalink has at most this many runs of text.
 _RUNS: Final = 2
@@ -86,6 +90,55 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
         amounts.discard(amount)
         told.discard(name)
     return mask
+
+
+def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: Bools) -> Bools:
+    """(m,) the first leaf with each fact that a page declares, and its label, if the content does not have it yet.
+
+    Parameters
+    ----------
+    facts : such as the number of a product, and its brand
+    keep : (m,) the leaves that are content so far; a name stands between the heading and the last of them
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.metadata.headline import headline_of
+    >>> page = Page.parse(b"<h1>Tea</h1><dl><dt>Item:<dd>T-17</dl><p>Buy T-17</p><p>Picked by hand", "http://a/")
+    >>> facts_of(page, headline_of(page), ["T-17"], np.array([True, False, False, False, True])).tolist()
+    [False, True, True, False, False]
+    """
+    nodes = page.nodes
+    mask = np.zeros(len(nodes.leaves), np.bool_)
+    first = int(nodes.last_leaf[headline.row]) if headline else len(mask)
+    of_names = range(first, int(np.flatnonzero(keep).max(initial=0)) + 1)
+    for fact in facts:
+        places = of_names if not _is_number(fact) else range(len(mask) * (len(fact) >= _DIGITS))
+        saying = [leaf for leaf in places if _has_fact(nodes, leaf, fact)]
+        if saying and not keep[saying].any():
+            leaf = saying[0]
+            mask[leaf] = True
+            mask[leaf - 1] |= leaf > 0 and _is_label_of(nodes, leaf)
+    return mask
+
+
+def _has_fact(nodes: NodeTable, leaf: int, fact: str) -> bool:
+    """Whether a run of text is a fact, or a few words that begin or end with a number."""
+    text = nodes.strings[leaf]
+    if fact not in text or nodes.words[leaf] > _LONGEST:
+        return False
+    words = text.split()
+    return text.strip() == fact or (_is_number(fact) and fact in (words[0], words[-1]))
+
+
+def _is_number(fact: str) -> bool:
+    return any(map(str.isdecimal, fact))
+
+
+def _is_label_of(nodes: NodeTable, leaf: int) -> bool:
+    """Whether the run of text before another one is its label: a few words in its line, or in the cell before it."""
+    if nodes.words.item(leaf - 1) > _LABEL_WORDS or nodes.anchor[nodes.leaves[leaf - 1]]:
+        return False
+    return bool(nodes.gap[leaf] < LINE or nodes.tag[nodes.parent[nodes.leaves[leaf - 1]]] in _LABELS)
 
 
 def _amount(text: str) -> str:

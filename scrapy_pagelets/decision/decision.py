@@ -9,7 +9,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
-from scrapy_pagelets.decision.content import corrected, permalinks, said_of_itself
+from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.half_lines import left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.list_items import decided_together
 from scrapy_pagelets.decision.lone_headings import lone_headings_of
@@ -85,6 +85,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[lines] = 0
         of_page = () if told.thread.is_thread else told.names  # each post of a thread has its author in its line
         found[said_of_itself(page, headline, of_page, told.prices)] = 0
+        found[facts_of(page, headline, told.facts, ~is_template(found))] = 0
         alone = left_alone(told.thread, page.nodes.words, ~is_template(found))
         found[alone] = 1
         named[alone] = ROLES.index(COMMENTS)

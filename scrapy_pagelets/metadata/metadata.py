@@ -74,6 +74,7 @@ class Metadata:
     #: of the article or product: its own name and those of its authors, and what it costs
     names: tuple[str, ...] = ()
     prices: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()  # numbers and brands of the product
     thread: Thread = NO_THREAD
 
 
@@ -105,7 +106,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     first = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1) or Post()
     entry = Entry(page, headline, habits)
     names, trail = _trail(page, objects, marked, headline)
-    product = product_of(page, headline, told.metas)
+    product, facts = product_of(page, headline, told.metas)
     costs = [str(product["price"])] if product and product["price"] else []
     fields = {
         "author": told.author or _cleaned(first.author or entry.author or beside.author or "") or None,
@@ -117,7 +118,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
         "breadcrumbs": names,
         "product": product,
     }
-    return Metadata(fields, trail, tuple(told.names()), (*told.prices(), *costs), thread)
+    return Metadata(fields, trail, tuple(told.names()), (*told.prices(), *costs), facts, thread)
 
 
 class _Told:

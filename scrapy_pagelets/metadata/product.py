@@ -30,8 +30,10 @@ _NUMBERS: Final = ("sku", "id", "mpn")
 _OTHER: Final = re.compile(r"article|posting|collection|itemlist|catalog|group|searchresults|profile", re.IGNORECASE)
 
 
-def product_of(page: Page, headline: Headline | None, metas: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return what a page tells of its product; None if it has none, or is a list of several.
+def product_of(
+    page: Page, headline: Headline | None, metas: Mapping[str, str]
+) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+    """Return what a page tells of its product, None if it has none or is a list of several; and its numbers and brands.
 
     Of each field, the first that tells it counts: JSON-LD, microdata, ``<meta>`` elements, RDFa, and what the page
     shows beside its heading. The page alone is believed if its price stands right beside the heading, or it has a
@@ -46,8 +48,11 @@ def product_of(page: Page, headline: Headline | None, metas: Mapping[str, str]) 
     >>> text = b"<h1>Tea</h1><div class=price>3,50 &euro;</div><button>Add to cart</button>SKU: T-17"
     >>> page = Page.parse(text, "http://h/")
     >>> from scrapy_pagelets.metadata.headline import headline_of
-    >>> {name: value for name, value in product_of(page, headline_of(page), {}).items() if value}
+    >>> product, facts = product_of(page, headline_of(page), {})
+    >>> {name: value for name, value in product.items() if value}
     {'name': 'Tea', 'price': 3.5, 'currency': 'EUR', 'availability': 'InStock', 'sku': 'T-17'}
+    >>> facts
+    ('T-17',)
     """
     heading = headline.text if headline else page.title
     (json_ld, others), (microdata, further) = by_json_ld(page, heading), by_microdata(page, heading)
@@ -58,10 +63,13 @@ def product_of(page: Page, headline: Headline | None, metas: Mapping[str, str]) 
         is_declared = bool(json_ld or microdata) or type_of(metas) in PRODUCT_TYPES
         is_believed = shown.is_offered if is_declared else _is_believed(page, metas, shown)
         if others or further or not is_believed:
-            return None
+            return None, ()
     named = {"name": headline.text} if headline else {}
     told = [json_ld, microdata, named, of_metas, by_rdfa(page, heading)[0], shown.facts(), {"name": heading}]
-    return _merged(told) if any(field in each for each in told for field in _TELLING) else None
+    if not any(field in each for each in told for field in _TELLING):
+        return None, ()
+    facts = [each.get(field) for each in told for field in (*_NUMBERS, "gtin", "brand")]
+    return _merged(told), tuple(dict.fromkeys(filter(None, facts)))
 
 
 def _is_believed(page: Page, metas: Mapping[str, str], shown: ShownProduct) -> bool:

@@ -18,10 +18,15 @@ from scrapy_pagelets.page.placing import placing
 #: The look of a node: tag, id, class, role.
 Look = tuple[str, str, str, str]
 _VOLATILE: Final = re.compile(
-    r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
+    r"\d{3,}|^(?:post|node|comment|(?:menu|page|cat)-item)[-_]?\d|(?:^|-)(?:odd|even|alt)$|"
+    r"^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
     r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)",
     re.IGNORECASE,
 )
+#: Classes of a post of WordPress, and those that tell its type. Beside them it puts what is of this post alone: its
+#: number, categories, tags and format, whether it is in stock.
+_POST_CLASSES: Final = frozenset(("hentry", "status-publish"))
+_TYPE: Final = re.compile(r"hentry$|type-")
 #: By name, tag and role of the elements that tell the function of what is inside of them.
 _LANDMARKS: Final = {
     "nav": ("nav", "navigation"),
@@ -141,12 +146,15 @@ _NOTHING: Final = frozenset("script style template noscript noembed noframes".sp
 def signature(look: Look) -> int:
     """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
 
-    A token is volatile if it has three digits or more, or if it marks the current entry of a menu.
+    A token is volatile if it has three digits or more, is the number of a post, or marks every other row or the
+    current entry of a menu. Of the tokens of a post of WordPress, only its type counts.
     """
     tag, name, classes, role = look
     if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
         return xxh3_64_intdigest(tag.encode()) >> 1
     tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
+    if not _POST_CLASSES.isdisjoint(tokens):
+        tokens = [t for t in tokens if _TYPE.match(t)]
     parts = (tag, "" if _VOLATILE.search(name) else name, role, *tokens)
     return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
 

@@ -170,6 +170,7 @@ def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, beg
         (["crawl", "http://h/", "-o", "folder.jsonl"], "folder.jsonl cannot be written: it is a folder"),
         (["crawl", "http://h h/"], "'http://h h/' is not the URL of a page: give one like https://example.com/"),
         (["crawl", "http://h/", "--pages", "-1"], "--pages and --depth take a number"),
+        (["crawl", "http://h/", "--since", "monday"], "since is 'monday': give a day like 2026-11-20, or a time"),
         (["crawl", "http://h/", "-s", "PAGELETS_CHUNK=1"], "there is no setting PAGELETS_CHUNK: did you mean"),
         (["crawl", "http://h/", "-s", "PAGELETS_CHUNKS"], "has no value: write -s NAME=VALUE"),
         (["view", "https://example.com/", "--no-picture"], "save it first (curl -L -o page.html https://example.com/)"),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.decision.content import corrected, permalinks, said_of_itself
+from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.metadata.headline import headline_of
 from tests.crawling import SITE
@@ -233,3 +233,31 @@ def test_prices_are_found_as_people_write_them(cents, form, other):
     shown = form.format(price + other)
     found = page(f"<title>T</title><h1>T</h1><p>{shown}")
     assert said_of_itself(found, headline_of(found), (), (str(price),)).tolist() == [False, not other]
+
+
+@pytest.mark.parametrize(
+    ("html", "facts", "expected"),
+    [
+        ("<p>Code <b>T-17</b></p><p>Buy</p><p>T-17", ["T-17"], ["Code", "T-17"]),
+        ("<p>Product code: 8381</p>", ["8381"], ["Product code: 8381"]),
+        ("<table><tr><th>Item<td>8381</table>", ["8381"], ["Item", "8381"]),
+        ("<p><a href=/x>All</a> 8381", ["8381"], ["8381"]),
+        ("<p>8381 of 9999 were sold", ["9999", "12"], []),
+        ("<p>12</p>", ["12"], []),
+        ("<p>Brand</p>", ["Uji Teas"], []),
+    ],
+)
+def test_facts_that_a_page_declares_stay_with_their_labels(html, facts, expected):
+    """A name only within the content, since all pages name the shop; a number wherever it stands."""
+    one = page(f"<h1>Tea</h1><p>Picked by hand</p>{html}<p>Uji Teas<p>Drink it")
+    content = np.isin(one.nodes.strings, ["Tea", "Picked by hand"])
+    mask = facts_of(one, headline_of(one), facts, content)
+    assert [text.strip() for text, fact in zip(one.nodes.strings, mask, strict=True) if fact] == expected
+
+
+def test_a_brand_stays_within_the_content_and_is_said_once():
+    one = page("<p>Uji Teas<h1>Tea</h1><p>Picked by hand<p>Uji Teas<p>Drink it<p>Uji Teas")
+    content = np.isin(one.nodes.strings, ["Tea", "Picked by hand", "Drink it"])
+    brand = np.array([False, False, False, True, False, False])
+    assert (facts_of(one, headline_of(one), ["Uji Teas"], content) == brand).all()
+    assert not facts_of(one, headline_of(one), ["Uji Teas"], content | brand).any()

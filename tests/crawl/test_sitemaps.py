@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from datetime import datetime
 
 import pytest
 
 from scrapy_pagelets.crawler.spiders.start_pages import SitemapEntry, moment
-from tests.crawling import answer, crawl, menu_site, page
+from tests.crawling import LIMIT, answer, crawl, menu_site, page
 from tests.server import Reply, SiteServer
 
 XML = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -73,6 +75,16 @@ def test_pages_that_are_older_than_a_day_are_not_requested(tmp_path, server):
     assert paths(found, server) == ["/b", "/deep", "/island"]
     assert found.stat("sitemaps/older") == 2
     assert "/old.xml" not in server.hits
+
+
+def test_the_console_takes_days_and_what_sitemaps_list(tmp_path, server):
+    entries = (server.url("a"), "2026-11-19"), (server.url("island"), "2026-11-20")
+    server.routes["/sitemap.xml"] = lambda path: xml(sitemap(*entries))
+    console = [sys.executable, "-m", "scrapy_pagelets.crawler.console", "crawl", server.url("b"), "-o", "feed.jsonl"]
+    options = ["--listed", "--since", "2026-11-20", "-s", "PAGELETS_PROBE=0", "-s", "AUTOTHROTTLE_ENABLED=0"]
+    done = subprocess.run([*console, *options], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT)
+    assert (done.returncode, "ERROR" in done.stderr) == (0, False)
+    assert set(server.hits) == {"/robots.txt", "/sitemap.xml", "/island"}
 
 
 def test_nothing_new_is_no_error(tmp_path, server):

@@ -61,6 +61,14 @@ def found(html):
             ["Next:", "White", ", Up:", "Teas"],
         ),
         ("<p>The plants that were picked before: <a href=x rel=prev>White tea</a>", ["White tea"]),
+        (
+            "<p><a href='/user/login?destination=node/7%23comments'>Log in</a> to post comments",
+            ["Log in", "to post comments"],
+        ),
+        ("<p>See how to <a href='/log-in-to-a-shop?lang=en'>log in</a><p><a href=/login>Log in", []),
+        (f"<p><a href='/wp-login.php?redirect_to=/a'>Log in</a> {PROSE}", ["Log in"]),
+        ("<button>View on map</button><p>Uji</p><button>View on map</button>", ["View on map", "View on map"]),
+        ("<h2><button>Where is Uji?</button></h2><button>What is tea?</button><button></button><button></button>", []),
         ("<p>The class related-articles-of-law is another word", []),
     ],
 )
@@ -97,6 +105,21 @@ def test_a_forum_beside_the_article_makes_no_forum_of_it(beside, within):
     one = page(f"<div id=main>{article}</div>{topics if beside else ''}")
     keep = np.array(["kettles" not in text for text in one.nodes.strings])
     assert comments_of(one, keep).any() != within
+
+
+def test_a_wrong_end_tag_in_a_comment_ends_no_comments():
+    """It ends the section, and the article around it, so that a side bar with a forum stands with the comments."""
+    bar = "<div class='block block-forum'>A question of kettles</div>"
+    answers = [f"<div class='comment clear'>Reader {name} says this.</div>" for name in "abc"]
+    article = (
+        f"<div id=main><p>{'Twenty words and more. ' * 6}</p><div id=comments>{answers[0]}</div></div></div></div>"
+    )
+    one = page(f"<div id=all>{bar}<div>{article}{answers[1]}<p>An advertisement</p>{answers[2]}")
+    keep = np.array(["kettles" not in text for text in one.nodes.strings])
+    found = comments_of(one, keep)
+    assert [text[:8] for text, comment in zip(one.nodes.strings, found, strict=True) if comment] == [
+        "Reader a", "Reader b", "Reader c",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
