@@ -322,4 +322,5 @@ def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:
     near[slice(*smallest.tolist(), *nodes.end[smallest].tolist())] = True
     own = nodes.leaves[keep | answers]
     rows = np.arange(len(nodes))
-    return near & (rows <= own.max(initial=0)) & (nodes.end > own.min(initial=len(nodes)))
+    within: Bools = (rows <= own.max(initial=0)) & (nodes.end > own.min(initial=len(nodes)))
+    return near & within
