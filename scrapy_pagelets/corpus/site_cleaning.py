@@ -25,6 +25,7 @@ from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
 from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.feed.pagelet import records_of
 from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.data_text import with_data
 from scrapy_pagelets.page.limits import TooLarge
@@ -112,7 +113,7 @@ def record_of(page: Page, site: Site, fetched_at: str, options: CorpusOptions) -
 def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> Rows:
     """The rows of all tables that are made of a page, by kind."""
     content, bands, sketch = _content(record, number, options)
-    pagelets = {pagelet: pagelet.record() for pagelet in record.cut()}
+    pagelets = dict(zip(record.cut(), records_of(record.cut()), strict=True))
     exported = [pagelets.get(pagelet) or pagelet.record() for pagelet in record.exported]
     page = record.values(PAGE, SEGMENT, STRIP, pagelets=exported)
     return {

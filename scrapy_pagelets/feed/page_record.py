@@ -18,7 +18,7 @@ from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.feed.content_words import content_hash, content_of
 from scrapy_pagelets.feed.feed_schema import FEED
-from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
+from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of, records_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, ROLES, role_of
 from scrapy_pagelets.page.text import cleaned, plain
@@ -131,7 +131,7 @@ class PageRecord:
     @property
     def pagelets(self) -> list[dict[str, Any]]:
         """The pagelets that are exported."""
-        return [pagelet.record() for pagelet in self.exported]
+        return records_of(self.exported)
 
     @property
     def template(self) -> dict[str, Any] | None:

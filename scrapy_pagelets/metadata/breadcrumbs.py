@@ -107,7 +107,9 @@ def unnamed(page: Page, headline: Headline | None) -> list[str]:
     strings, own = page.nodes.strings, page.nodes.leaves_of(headline.row)
     heading = " ".join(strings[own]).casefold()[:_LONGEST]
     before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
-    ends = (leaf for leaf in before if _pointed(strings[leaf]).casefold() == heading)
+    ends = (
+        leaf for leaf in before if heading in strings[leaf].casefold() and _pointed(strings[leaf]).casefold() == heading
+    )
     trails = ([*_names_before(page, leaf), _pointed(strings[leaf])] for leaf in ends)
     return next((names for names in trails if _FEWEST <= len(names) <= _MOST_NAMES), [])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, compress
 from math import fsum
 from typing import Final
 
@@ -13,7 +13,7 @@ from scrapy_pagelets.evidence.partition import _INLINE, _LINKING, _PROSE_TAGS, D
 from scrapy_pagelets.feed.pagelet import _groups
 from scrapy_pagelets.page.looks import NOTHING
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
-from scrapy_pagelets.page.roles import is_template
+from scrapy_pagelets.page.roles import _LINKED, CONTENT, NAVIGATION, ROLES, TEMPLATE, is_template
 
 #: Links in a block of prose with at least this many words do not divide its parent.
 _PROSE_WORDS: Final = 8
@@ -101,7 +101,28 @@ def _children_of_divided(nodes: NodeTable, divided: Bools, strict: bool) -> Ints
     return rows[np.argsort(nodes.parent[rows], kind="stable")]
 
 
-def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[Ints, float]]:
+def role_of(nodes: NodeTable, leaves: Ints, templateness: float, roles: Ints) -> str:
+    """Return the role of some leaves of a page, which is that of most of their words.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves
+    templateness : of all of them together, 0 to 1
+    roles : (m,) of each leaf of the page the index of its role in ``ROLES``; 0 also for template of which nobody knows
+    """
+    if not is_template(templateness):
+        return CONTENT
+    words = nodes.words[leaves].tolist()  # lists, as most pagelets are a leaf or two
+    votes = [0] * len(ROLES)
+    for role, count in zip(roles[leaves].tolist(), words, strict=True):
+        votes[role] += max(count, 1)
+    if sum(votes[1:]) >= votes[0]:
+        return ROLES[votes.index(max(votes[1:]), 1)]
+    linked = sum(compress(words, nodes.anchor[nodes.leaves[leaves]].tolist()))
+    return NAVIGATION if linked > _LINKED * sum(words) else TEMPLATE
+
+
+def divided(nodes: NodeTable, labels: Ints, templateness: Floats, roles: Ints) -> list[tuple[Ints, float, str]]:
     """See `core.subtrees.divided`."""
     groups = _groups(labels[nodes.leaves] * 2 + is_template(templateness))
     if not groups:
@@ -112,4 +133,5 @@ def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[
     weights = np.maximum(nodes.words[order], 1)
     weighted, weight = (templateness[order] * weights).tolist(), np.add.reduceat(weights, starts).tolist()
     means = (fsum(weighted[start:end]) / total for start, end, total in zip(starts, ends, weight, strict=True))
-    return list(zip(groups, means, strict=True))
+    names = (role_of(nodes, group, templateness.item(group.item(0)), roles) for group in groups)
+    return list(zip(groups, means, names, strict=True))

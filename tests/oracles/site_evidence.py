@@ -24,7 +24,6 @@ from scrapy_pagelets.evidence.evidence import (
     SiteEvidence,
     Sums,
     Tables,
-    _difference,
 )
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -163,6 +162,28 @@ def evidence_of(
         shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
         target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
     )
+
+
+def _difference(path: Sums, value: Floats, known: bool) -> Floats:
+    """(m,) how likely two other pages differ in a text: three times the variance of its values, without this page's."""
+    count = path[:, 0].astype(np.float64) - known
+    value = value * known
+    mean, square = (path[:, _ODDS - 2 : _ODDS].T - (value, value**2)) / np.maximum(1, count)
+    return np.where(count > 1, np.clip(3 * (square - mean**2) * count / np.maximum(1, count - 1), 0, 1), 0)
+
+
+def pages_alike(tables: Tables, nodes: NodeTable, keys: Keys, known: bool) -> Ints:
+    """(m,) number of other pages that have the text of each leaf at the same path, see `Counts.alike`."""
+    pages = np.maximum(tables["placed"][keys.placed][:, 0] - known, 0)
+    different = _difference(tables["path"][keys.path[nodes.leaves]], keys.value, known)
+    has_digits = keys.text != mix(nodes.text * 31)
+    found: Ints = np.rint(pages * np.where(has_digits, 1 - different, 1)).astype(np.int64)
+    return found
+
+
+def commonest(table: LossyCounter, keys: Ints, words: Ints) -> Sums:
+    """(k,) number of pages with each distinct key of the leaves that have words, the most common one first."""
+    return np.sort(table[np.unique(keys[words > 0])][:, 0])[::-1]
 
 
 def _by_key(keys: Ints, columns: Floats) -> Floats:
