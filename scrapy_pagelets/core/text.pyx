@@ -600,12 +600,12 @@ def permalinks(nodes):
 
 
 cdef bint any_has_word(list strings, int64_t first, int64_t last) except -1:
-    """Whether one of some runs of text has a letter, a digit or an underscore."""
+    """Whether one of some runs of text has a letter, a digit, an underscore or a mark of a footnote: ``*``, daggers."""
     cdef int64_t leaf
     cdef Py_UCS4 c
     for leaf in range(first, last):
         for c in <str>strings[leaf]:
-            if c == 95 or c.isalnum():
+            if c == 95 or c == 42 or c == 0x2020 or c == 0x2021 or c.isalnum():
                 return True
     return False
 

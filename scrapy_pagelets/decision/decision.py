@@ -10,7 +10,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
 from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
-from scrapy_pagelets.decision.half_lines import left_alone, signs_with_words, torn_bylines
+from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.list_items import decided_together
 from scrapy_pagelets.decision.lone_headings import lone_headings_of
 from scrapy_pagelets.decision.page_features import declared
@@ -77,15 +77,16 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
         for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails | told.trail | profiles)):
             named[leaves] = ROLES.index(role)
-        found[
-            comments | sections | trails | signatures | asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
-        ] = 1
+        stripped = comments | sections | trails | signatures
+        stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
+        found[stripped] = 1
         found[page.nodes.leaves_below(headline.banners if headline else names_above(page, alike, others))] = 1
         found[profiles] = 1
         found[lines] = 0
         of_page = () if told.thread.is_thread else told.names  # each post of a thread has its author in its line
         found[said_of_itself(page, headline, of_page, told.prices)] = 0
         found[facts_of(page, headline, told.facts, ~is_template(found))] = 0
+        found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail)] = 0
         alone = left_alone(told.thread, page.nodes.words, ~is_template(found))
         found[alone] = 1
         named[alone] = ROLES.index(COMMENTS)

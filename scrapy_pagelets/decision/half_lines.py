@@ -1,8 +1,10 @@
-"""Lines that are kept whole or not at all: who wrote something and when; signs go with the words beside them."""
+"""Texts that go with others: lines of who wrote something and when, signs, and labels with what they are of."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -15,7 +17,8 @@ from scrapy_pagelets.metadata.byline import is_between
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import Post, Thread
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import LINE, NodeTable, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.tabs import begins_with, panels_of
 
 #: Runs of text before and after the own heading that may be its byline.
 _BEFORE, _AFTER = 3, 14
@@ -23,6 +26,17 @@ _BEFORE, _AFTER = 3, 14
 _LONG, _LABEL = 9, 3
 #: Runs of text from a name to the date beside it.
 _REACH: Final = 4
+#: Words of the value of a label, but in tables and lists of terms.
+_VALUE: Final = 30
+#: Elements around a caption that may be those of the text.
+_AROUND: Final = 4
+#: Classes of captions that are in no element of their own kind.
+_CAPTION: Final = re.compile(r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption)(?:$|\s)")
+#: Classes of the lines that declare a function or a type in manuals: Javadoc, Sphinx, Doxygen.
+_DECLARATION: Final = re.compile(
+    r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto)(?:$|\s)", re.IGNORECASE
+)
+_ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
 
 
 def torn_bylines(
@@ -65,6 +79,80 @@ def torn_bylines(
             if keep[near[place]]:
                 found[_line(nodes, near, place, told)] = True
     return found & ~keep
+
+
+def companions(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves without which others say little: labels of values and of tabs, captions, words of declarations.
+
+    A label is the first of the two parts of an element, of the cells of a row, or a term, if what follows is content.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<tr><th>Size<td>2 cm</tr><figure><img src=a><figcaption>Leaf</figcaption></figure><p>Tea"
+    >>> nodes = Page.parse(b"<table>" + html, "http://a/").nodes
+    >>> companions(nodes, np.array([False, True, False, True])).tolist()
+    [True, False, True, False]
+    """
+    found = np.zeros(len(keep), np.bool_)
+    for panel, tab in panels_of(nodes).items():
+        leaves, label = nodes.leaves_of(panel), nodes.leaves_of(tab)
+        is_kept = 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
+        found[label] |= is_kept and not begins_with(nodes, panel, tab)
+    may_be = ~keep[:-1] & keep[1:] & (nodes.words[:-1] > 0) & (nodes.words[:-1] <= _LABEL)
+    for leaf in np.flatnonzero(may_be & ~nodes.anchor[nodes.leaves[:-1]]).tolist():
+        value = _value_of(nodes, leaf)
+        found[leaf] |= leaf + 1 < value and bool(keep[leaf + 1 : value].all())
+    for leaves in map(nodes.leaves_of, rows_named(nodes, _DECLARATION)):
+        found[leaves] |= bool(keep[leaves].any())
+    captions = sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
+    for row in reversed(captions):  # of several in a row, the last one decides
+        leaves = nodes.leaves_of(row)
+        found[leaves] |= not nodes.anchor[nodes.leaves[leaves]].any() and _is_amid(nodes, row, keep | found)
+    return found & ~keep
+
+
+def _is_amid(nodes: NodeTable, row: int, keep: Bools) -> bool:
+    """Whether content follows a caption, at once or in an element around it that has content before it, too."""
+    leaves = nodes.leaves_of(row)
+    if keep[leaves.stop : leaves.stop + 1].any():
+        return True
+    for _ in range(_AROUND):
+        row = nodes.parent.item(row)
+        around = nodes.leaves_of(max(row, 0))
+        if keep[around.start : leaves.start].any() and keep[leaves.stop : around.stop].any():
+            return True
+    return False
+
+
+def _value_of(nodes: NodeTable, leaf: int) -> int:
+    """The end of the leaves of which a leaf is the label; the leaf itself if it is none."""
+    row = nodes.leaves.item(leaf)
+    above = nodes.parent.item(row)
+    while above > 0 and nodes.leaves_of(above) == slice(leaf, leaf + 1):
+        row, above = above, nodes.parent.item(above)
+        if nodes.signs[nodes.look[row]] & HEADING:
+            return leaf
+    end = nodes.last_leaf.item(above)
+    if nodes.first_leaf[above] != leaf and nodes.tag[row] != _TERM:
+        return leaf
+    others = [*islice(_with_text(nodes, nodes.end.item(row), nodes.end.item(above)), 2)]
+    if nodes.tag[row] == _TERM:
+        return nodes.last_leaf.item(others[0]) if others and nodes.tag[others[0]] == _DEFINITION else leaf
+    is_pair = len(others) == 1 and nodes.words[leaf + 1 : end].sum() <= _VALUE
+    return end if is_pair or nodes.tag[above] == _ROW else leaf
+
+
+def _with_text(nodes: NodeTable, row: int, end: int) -> Iterator[int]:
+    """The rows with text from one up to the end of the element that they are right below."""
+    while row < end:
+        if nodes.first_leaf[row] < nodes.last_leaf[row]:
+            yield row
+        row = nodes.end.item(row)
 
 
 def left_alone(thread: Thread, words: Ints, keep: Bools) -> list[int]:

@@ -20,13 +20,14 @@ from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, 
 from scrapy_pagelets.document.draft import Draft, End, is_left_over, number_of
 from scrapy_pagelets.document.entries import inside_entries
 from scrapy_pagelets.document.sources import PICTURES, source_of, text_of
-from scrapy_pagelets.document.tabs import panels_of
 from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.code_blocks import CodeBlocks
 from scrapy_pagelets.page.code_lines import code_of, is_gutter
 from scrapy_pagelets.page.gaps import cells_of, gap_of, is_table
+from scrapy_pagelets.page.looks import AUTHOR
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TEXT
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.tabs import begins_with, panels_of
 from scrapy_pagelets.page.text import link_of, without_invisible
 
 #: Levels of headings.
@@ -41,7 +42,10 @@ _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
 _ICONS: Final = 10
 _LONGEST_NAME: Final = 60
 #: Elements that may be a box to check.
-_BOXES: Final = frozenset("input span div i button".split())
+_BOXES: Final = frozenset("input span div i button label".split())
+#: Classes of lists of tasks, as wikis name them, and of items that are done.
+_TASKS: Final = re.compile(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.IGNORECASE)
+_DONE: Final = frozenset("checked is-checked done completed".split())
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _BULLET: Final = "\N{BULLET} "
 #: A definition list with these in it is not a list of short entries.
@@ -111,7 +115,7 @@ class Walk:
         """Write the label of a panel, unless the panel begins with it."""
         leaves = self.leaves_of(self.tabs[panel])
         text = " ".join(self.nodes.strings[leaf] for leaf in leaves)
-        if text and not " ".join(self.nodes.strings[self.nodes.leaves_of(panel)]).startswith(text):
+        if text and not begins_with(self.nodes, panel, self.tabs[panel]):
             self.add(Block("paragraph", runs=tidy([Run(text, Style(strong=True), leaf=leaves[0])]), leaves=leaves))
 
     def part(self, row: int) -> Block:
@@ -134,10 +138,11 @@ class Walk:
         return tag == "script" and self.is_beside_content(row) and formulas.is_formula(self.nodes.elements[row])
 
     def is_box(self, row: int, tag: str) -> bool:
-        """Whether an element is a box to check, without text in it."""
+        """Whether an element is a box to check, without text in it, or the label of one."""
         if self.shown[row] or tag not in _BOXES:
             return False
-        return "checkbox" in (self.nodes.elements[row].get("type"), self.nodes.elements[row].get("role"))
+        element = self.nodes.elements[row]
+        return _is_checkbox(element) or (tag == "label" and len(element) > 0 and _is_checkbox(element[0]))
 
     def is_beside_content(self, row: int) -> bool:
         """Whether the text before or after a row is content."""
@@ -225,13 +230,13 @@ class Walk:
 
     def begin_block(self, row: int, tag: str, element: etree._Element) -> End | None:
         """Begin the block of an element; None if it has no block of its own."""
-        if _HEADING.fullmatch(tag):
+        if _HEADING.fullmatch(tag) and (tag == "h1" or not self.names_author(row)):
             return self.draft.begin_heading(int(tag[1]) + _LEVELS * (row in self.inside_entries))
         if tag in _LISTS:
             return self.draft.begin_group(_list_of(element))
         match tag:
             case "li":
-                return self.draft.begin_item(element.get("value"))
+                return self.draft.begin_item(element.get("value"), _state_of(element))
             case "blockquote":
                 return self.draft.begin_group(Block("quote"))
             case "dl" if self.has_short_entries(row):
@@ -242,6 +247,11 @@ class Walk:
             case "dd":
                 return self.draft.begin_definition()
         return None
+
+    def names_author(self, row: int) -> bool:
+        """Whether the class of an element says author; in manuals, ``fn`` is a function."""
+        look = self.nodes.look.item(row)
+        return bool(self.nodes.signs.item(look) & AUTHOR) and "aut" in self.nodes.looks[look][2].lower()
 
     def has_short_entries(self, row: int) -> bool:
         """Whether a definition list has nothing but terms and short definitions."""
@@ -436,8 +446,21 @@ def _nothing() -> None:
     """End an element that has opened nothing."""
 
 
+def _is_checkbox(element: etree._Element) -> bool:
+    return "checkbox" in (element.get("type"), element.get("role"))
+
+
 def _is_checked(box: etree._Element) -> bool:
+    box = box[0] if box.tag == "label" else box
     return box.get("checked") is not None or box.get("aria-checked") == "true"
+
+
+def _state_of(item: etree._Element) -> bool | None:
+    """The state of an item of a list of tasks that classes draw; None in other lists, and where a box says it."""
+    above = item.getparent()
+    if above is None or not _TASKS.search(above.get("class", "")) or item.find(".//input") is not None:
+        return None
+    return not _DONE.isdisjoint(item.get("class", "").lower().split())
 
 
 def _list_of(element: etree._Element) -> Block:

@@ -22,14 +22,16 @@ _ITEMS: Final = [TAG["li"], TAG["a"]]
 _PAGE: Final = [TAG[name] for name in "html body main article".split()]
 #: Marks between two names. Some sites write them into the name.
 _MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶❯⟩∕::,"
-#: The marks that point from one name to the next; others stand between the links of menus, too.
-_ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶❯⟩])\s*")
+#: The marks that lead from one name to the next; others stand between the links of menus, too.
+_ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶❯⟩]|/(?!\w))\s*")
 #: Characters of icon fonts.
 _ICONS: Final = re.compile("[\ue000-\uf8ff]")
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
 #: Names of links that stand in a trail, or alone in its element, and are none of it.
 _NO_CRUMB: Final = re.compile(
-    r"(?:go )?back(?: to\b.*)?|search|menu|share|print|zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"
+    r"\W+|(?:go )?back(?: to\b.*)?|search|menu|share|print|"
+    r"(?:view|show|edit)(?: this)?(?: page)?(?: source| on \w+)?|"
+    r"zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"
     r"volver(?: a\b.*)?|buscar|indietro|cerca|terug(?: naar\b.*)?|zoeken|wstecz|szukaj|назад|поиск",
     re.IGNORECASE,
 )
@@ -97,26 +99,29 @@ def shown(page: Page, marked: Iterable[etree._Element], headline: Headline | Non
     return best, mask
 
 
-def unnamed(page: Page, headline: Headline | None) -> list[str]:
-    """Return the names of a trail that nothing calls so; [] without one.
+def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
+    """Return the names of a trail that nothing calls so, and its leaves; none without one.
 
     These are links before the page's own heading with arrows between them, and behind them the words of the heading.
     """
     if headline is None:
-        return []
+        return [], slice(0)
     strings, own = page.nodes.strings, page.nodes.leaves_of(headline.row)
     heading = " ".join(strings[own]).casefold()[:_LONGEST]
     before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
     ends = (
         leaf for leaf in before if heading in strings[leaf].casefold() and _pointed(strings[leaf]).casefold() == heading
     )
-    trails = ([*_names_before(page, leaf), _pointed(strings[leaf])] for leaf in ends)
-    return next((names for names in trails if _FEWEST <= len(names) <= _MOST_NAMES), [])
+    for leaf in ends:
+        names, first = _names_before(page, leaf)
+        if _FEWEST <= len(names) + 1 <= _MOST_NAMES:
+            return [*names, _pointed(strings[leaf])], slice(first, leaf + 1)
+    return [], slice(0)
 
 
-def _names_before(page: Page, leaf: int) -> list[str]:
-    """The texts of the links before a leaf, as far as there is an arrow behind each of them."""
-    nodes, names = page.nodes, list[str]()
+def _names_before(page: Page, leaf: int) -> tuple[list[str], int]:
+    """The texts of the links before a leaf, as far as there is an arrow behind each of them, and the first leaf."""
+    nodes, names, first = page.nodes, list[str](), leaf
     while leaf > 0 and len(names) < _MOST_NAMES:
         is_pointed = bool(_ARROW.match(nodes.strings[leaf]))
         leaf -= 1
@@ -125,7 +130,8 @@ def _names_before(page: Page, leaf: int) -> list[str]:
         if not is_pointed or not nodes.anchor[nodes.leaves[leaf]]:
             break
         names.append(_pointed(nodes.strings[leaf]))
-    return names[::-1]
+        first = leaf
+    return names[::-1], first
 
 
 def _pointed(text: str) -> str:

@@ -8,11 +8,13 @@ from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import Final
 
+import numpy as np
+
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, RELATED
-from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, leaves_beginning, rows_named, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, attributes_at, leaves_beginning, rows_named, rows_with
 from scrapy_pagelets.page.page import Page
 
 #: Attributes with the date of an element, by its tag.
@@ -32,13 +34,13 @@ _BY: Final = (
 _BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
 _BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 _CHANGED: Final = re.compile(
-    r"updat|modif|edited|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|actualiza|"
-    r"atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
+    r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|"
+    r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
     re.IGNORECASE,
 )
 #: Words that tell what a date is of.
 _SAYS: Final = re.compile(
-    rf"{_CHANGED.pattern}|publi|post|creat|written|released|veröffentlicht|erstellt|опублик|発行|公開|投稿|发布|发表",
+    rf"{_CHANGED.pattern}|publi|post|creat|written|released|veröffentlich|erstellt|erschienen|опублик|発行|公開|投稿|发布|发表",
     re.IGNORECASE,
 )
 #: What says that a date is of a change: its class, or words.
@@ -53,7 +55,8 @@ _AROUND_DATE: Final = frozenset(
     "actualizado modificado em atualizado atualização il pubblicato aggiornato ultimo aggiornamento op gepubliceerd "
     "bijgewerkt gewijzigd laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano "
     "zaktualizowano publikováno aktualizováno опубликовано обновлено изменено "
-    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于".split()
+    "h uhr heures erstveröffentlichung veröffentlichung erschienen datum "
+    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
 #: What software writes that knows no author.
@@ -64,6 +67,12 @@ _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
     "log in login sign up register".split()
 )
+#: What announces a name in the next run of text, behind a date.
+_BY_LAST: Final = re.compile(rf"(?<=\W)(?:{_BY})\s*[:：]?\s*$", re.IGNORECASE)
+#: The first lines of a mail, as archives of mailing lists show them, and what stands behind the name in one.
+_HEAD: Final = frozenset(("from", "date"))
+_LINES_OF_HEAD: Final = 12
+_ADDRESS: Final = re.compile(r"\s*[<(\[].*|\S+(?:@| at )\S+.*")
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised|edited))"
@@ -74,6 +83,7 @@ _LAST_CHANGE: Final = re.compile(
 _SHORT_YEAR: Final = re.compile(r"(?<=\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 #: How such a text begins: its first word has four letters.
 _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
+_BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
 #: Classes of the line with author and date, as Drupal and blog engines name it.
 _LINES: Final = re.compile(
     r"(?:^|[\s_-])(?:submitted|byline|posted-on|(?:entry|post|article|node)[-_]{1,2}meta(?:data)?)(?:$|\s)",
@@ -105,6 +115,8 @@ class Byline:
         self._page = page
         self._habits = habits
         self._heading = page.nodes.leaves_of(headline.row) if headline else None
+        whole = " ".join(page.nodes.strings[self._heading or slice(0)])
+        self._tail = whole[len(headline.text) :] if headline and whole.startswith(headline.text) else ""  # "by Ana Bo"
 
     @cached_property
     def author(self) -> str | None:
@@ -112,18 +124,33 @@ class Byline:
         if self._heading is None:
             return None
         _, _, dated = self._dates
+        if self._tail or self._mail:
+            return signed_name(self._tail) if self._tail else _name(_ADDRESS.sub("", self._mail["from"]).strip('" '))
         return _author(self._page, [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop])
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        return self._dates[0] or _date_of_address(self._page, self._near)
+        of_mail = dates.find(self._mail["date"]) if self._mail else None
+        return of_mail[0] if of_mail else self._dates[0] or _date_of_address(self._page, self._near)
 
     @cached_property
     def modified(self) -> str | None:
         """The first date of a change, or that of the last change, in ISO 8601."""
-        changes = set() if self._dates[1] else set(_changes(self._page, self._habits))
+        changes = set() if self._dates[1] else set(_changes(self._page, self._habits, self._heading is not None))
         return changes.pop() if len(changes) == 1 else self._dates[1]
+
+    @cached_property
+    def _mail(self) -> dict[str, str]:
+        """The head of a mail below the heading, by the names in lower case; {} without one."""
+        nodes, start = self._page.nodes, self._heading.stop if self._heading else len(self._page.nodes.strings)
+        leaves = range(start, min(start + _AFTER, len(nodes.strings)))
+        if not any(nodes.strings[leaf].lstrip().startswith("From") for leaf in leaves):
+            return {}
+        text = "".join("\n" * bool(nodes.gap[leaf] >= LINE) + nodes.strings[leaf][: _LONGEST * 10] for leaf in leaves)
+        lines = (line.partition(":") for line in text.split("\n")[:_LINES_OF_HEAD])
+        head = {name.strip().lower(): value.strip()[:_LONGEST] for name, _, value in lines}
+        return head if head.keys() >= _HEAD else {}
 
     @cached_property
     def _near(self) -> list[int]:
@@ -142,6 +169,7 @@ class Byline:
 def _near(page: Page, heading: slice) -> list[int]:
     """The short leaves after the heading, up to the next one or a long text, and just before it; none in a list."""
     nodes, start, stop = page.nodes, heading.start, heading.stop
+    stop = _end_of_subtitle(nodes, stop)
     headings = _in_headings(nodes, start - _BEFORE, stop + _AFTER)
     found: list[int] = []
     words = nodes.words[: stop + _AFTER].tolist()
@@ -149,6 +177,8 @@ def _near(page: Page, heading: slice) -> list[int]:
         if leaf in headings and not _BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST]):
             if nodes.anchor[nodes.leaves[leaf]] and len(found) <= _FEW:
                 return []
+            break
+        if _begins_entry(nodes, leaf):
             break
         if words[leaf] >= _LONG and (words[leaf] >= 2 * _LONG or len(dates.find_all(nodes.strings[leaf], True)) < 2):
             break
@@ -158,6 +188,32 @@ def _near(page: Page, heading: slice) -> list[int]:
             break
         found.append(leaf)
     return [leaf for leaf in found if len(nodes.strings[leaf]) <= _LONGEST]
+
+
+def _end_of_subtitle(nodes: NodeTable, stop: int) -> int:
+    """Where a heading ends that stands right behind the own one, leads nowhere and is the only one of its level."""
+    row = next((row for row in rows_with(nodes, HEADING) if nodes.first_leaf[row] == stop), -1)
+    if row < 0 or nodes.anchor[nodes.leaves[stop]] or _BY_NAME.fullmatch(nodes.strings[stop][:_LONGEST]):
+        return stop
+    if np.count_nonzero(nodes.tag == nodes.tag[row]) > 1:
+        return stop
+    return nodes.last_leaf.item(row)
+
+
+def _begins_entry(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a leaf begins an entry of a list: like what follows, it has a date and a link of some words."""
+    row = nodes.leaves.item(leaf)
+    while (above := nodes.parent.item(row)) > 0 and nodes.first_leaf[above] == leaf:
+        row, after = above, nodes.end.item(above)
+        if after < len(nodes) and nodes.parent[after] == nodes.parent[row] and nodes.look[after] == nodes.look[row]:
+            return _is_entry(nodes, row) and _is_entry(nodes, after)
+    return False
+
+
+def _is_entry(nodes: NodeTable, row: int) -> bool:
+    leaves = nodes.leaves_of(row)
+    linked = nodes.anchor[nodes.leaves[leaves]] & (nodes.words[leaves] >= _FEW)
+    return bool(linked.any()) and any(map(dates.has_year, nodes.strings[leaves]))
 
 
 def _line(nodes: NodeTable, start: int) -> list[int]:
@@ -214,6 +270,8 @@ def _date_of_address(page: Page, near: list[int]) -> str | None:
 def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
     """Whether the label before a date is that of a change; of two labels before two dates, each has its own."""
     last, other, third = (_label(page, leaf - place) for place in (1, 2, 3))
+    if last and not other and not _SAYS.search(last):  # "modified by", a name, and "on"
+        other = third
     is_first = bool(last and other) and leaf + 1 in near and dates.has_year(page.nodes.strings[leaf + 1])
     is_second = bool(not last and other and third)
     return bool(_CHANGED.search(other if is_first or is_second or not _SAYS.search(last) else last))
@@ -240,14 +298,14 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     There are none if it has other words than those around dates and a name behind "by", or two dates that nothing tells
     apart: these are often the first and the last day of something.
     """
-    text = page.nodes.strings[leaf]
+    text = _SHORT_YEAR.sub("19", page.nodes.strings[leaf])
     if told := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf))):
         date, change = told
         return [(date, _BY_WORDS if _CHANGED.search(text) else change)]
     found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
     if not found:
         return []
-    words = _words_around(text, found)
+    words = [_BY_LAST.sub("", each) for each in _words_around(text, found)]
     if not _AROUND_DATE.issuperset(_WORD.findall(" ".join(words).lower())):
         return []
     if len(found) == 1:
@@ -291,8 +349,11 @@ def _changes_of(words: list[str]) -> list[bool]:
 def _author(page: Page, near: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
     called = called_author(page.nodes) if near else set()
-    names = {name for leaf in near if (name := _named(page, leaf, near, called))}
-    return names.pop() if len(names) == 1 else None
+    for rows in (called, set()):  # of several, the one behind "by"
+        names = {name for leaf in near if (name := _named(page, leaf, near, rows))}
+        if len(names) == 1:
+            return names.pop()
+    return None
 
 
 def called_author(nodes: NodeTable) -> set[int]:
@@ -311,7 +372,9 @@ def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | No
         # "by default ..." begins a sentence, a link "by topic" sorts a list; names in lower case are short.
         most = 0 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
         return name if name and (not name[0].islower() or len(name.split()) <= most) else None
-    announced = leaf - 1 in near and _BY_ALONE.fullmatch(strings[leaf - 1].strip(_MARKS))
+    before = strings[leaf - 1][:_LONGEST].strip(_MARKS) if leaf else ""
+    is_dated = leaf - 1 not in near and dates.has_year(before)
+    announced = _BY_LAST.search(before) if is_dated else leaf - 1 in near and _BY_ALONE.fullmatch(before)
     is_told = announced or (called and _is_inside(page.nodes, leaf, called)) or _is_of_mail(page, leaf, near)
     return _name(text) if is_told else None
 
@@ -403,12 +466,17 @@ def is_name(text: str) -> bool:
     return any(map(str.isalpha, text)) and text.casefold() not in _NOBODY
 
 
-def _changes(page: Page, habits: Habits) -> Iterator[str]:
-    """The dates of the texts that begin as "Last updated on"."""
+def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
+    """The dates of the texts that begin as "Last updated on"; without a heading, as in threads, not those of posts."""
     strings = page.nodes.strings
-    for leaf in leaves_beginning(page.nodes, _BEGINS_CHANGE):
-        text = strings[leaf]
-        if len(text) <= _LONGEST and (match := _LAST_CHANGE.match(text)):
+    behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
+    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind):
+        text = strings[leaf].lstrip(_MARKS)
+        if (
+            len(text) <= _LONGEST
+            and (match := _LAST_CHANGE.match(text))
+            and (has_heading or text[:11] != "Last edited")
+        ):
             rest = text[match.end() :]
             if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
                 rest = strings[leaf + 1][:_LONGEST]

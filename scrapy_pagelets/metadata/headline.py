@@ -37,11 +37,13 @@ _SECTION: Final = 0.4
 #: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
 _DECLARED: Final = 0.8
 #: Marks of permalinks at the ends of headings.
-_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff"
+_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 #: What parts the name of a page from that of its site in a title.
 _PARTS: Final = re.compile(
     r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|:\s"
 )
+#: What begins a byline in a heading: "by Ana Bo".
+_BY: Final = re.compile(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
 #: Weight of a heading that is in no heading element.
 _NO_ELEMENT: Final = 0.8
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
@@ -231,6 +233,8 @@ class _Candidate(NamedTuple):
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
+        if (short := _unsigned(page.nodes, row, titles)) is not None:
+            text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
         if own := _own_words(page.nodes, row, alike, pages):
             likeness = max(likeness, _greatest_likeness(own, titles))
@@ -238,6 +242,18 @@ class _Candidate(NamedTuple):
         if not likeness and not is_first_level:
             return None
         return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
+
+
+def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
+    """A heading without the byline in it, if a title has the words of the rest alone; None for others."""
+    leaves = nodes.leaves_of(row)
+    ends = (leaf for leaf in range(leaves.start + 1, leaves.stop) if _BY.match(nodes.strings[leaf]))
+    for end in ends:
+        own, signed = (" ".join(nodes.strings[leaves.start : stop]).strip(_MARKS) for stop in (end, leaves.stop))
+        words, whole = _words(own), _words(signed)
+        if words and any(_place(words, title) is not None and _place(whole, title) is None for title, _ in titles):
+            return " ".join(own.split())
+    return None
 
 
 def _own_words(nodes: NodeTable, row: int, alike: Ints | None, pages: int) -> list[str]:

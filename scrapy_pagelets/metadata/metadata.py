@@ -108,8 +108,9 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     names, trail = _trail(page, objects, marked, headline)
     product, facts = product_of(page, headline, told.metas)
     costs = [str(product["price"])] if product and product["price"] else []
+    author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
     fields = {
-        "author": told.author or _cleaned(first.author or entry.author or beside.author or "") or None,
+        "author": author if told.author or headline is None or author != headline.text else None,
         "published": told.date("datePublished", _PUBLISHED) or first.published or entry.published or beside.published,
         "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
         "canonical": _web_address(page, canonical),
@@ -281,6 +282,8 @@ def _trail(
     declared = breadcrumbs.declared_names(objects)
     shown, leaves = breadcrumbs.shown(page, marked, headline)
     best = declared if len(declared) >= 2 or len(declared) >= len(shown) else shown
-    best = best or breadcrumbs.unnamed(page, headline)
+    if not best:
+        best, unnamed = breadcrumbs.unnamed(page, headline)
+        leaves[unnamed] = True
     names = [name for each in best if (name := _cleaned(each))]
     return names, leaves | breadcrumbs.leaves_of(page, declared) if declared else leaves

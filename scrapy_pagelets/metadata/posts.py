@@ -188,7 +188,7 @@ class _Reader:
         inside = _inner(above)
         parts = [[number for number in inner if not found[number].is_signed] for inner in inside]
         for number in range(len(rows) - 1, -1, -1):
-            if not found[number].is_signed and len(parts[number]) == 1:
+            if len(parts[number]) == 1 and (not found[number].is_signed or _is_plain(found[parts[number][0]])):
                 [part] = parts[number]
                 found[number] = self._joined(found[number], found[part])
                 found[part] = Post()
@@ -286,6 +286,11 @@ class _Reader:
         if 2 * words[inside].sum() > words[leaves].sum():
             return ()
         return tuple(leaf for leaf in inside.tolist() if leaf not in post.line)
+
+
+def _is_plain(post: Post) -> bool:
+    """Whether a post tells nothing: within another one, it is the text of that."""
+    return bool(post.leaves) and post.author is None and post.published is None
 
 
 def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bool:

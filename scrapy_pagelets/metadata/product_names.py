@@ -95,14 +95,17 @@ BRAND_LABELS: Final = _labels(
 )
 _IN_STOCK: Final = (
     r"(?:only )?(?:\d+ )?(?:currently )?(?:in[- ]stock|left in stock)|available now|auf lager|(?:sofort )?lieferbar|"
-    r"(?:sofort )?verfügbar|en stock|disponible|disponibile|em estoque|disponível|op voorraad|i lager|på lager|"
-    r"(?:есть )?в наличии|na stanie|dostępny|skladem|na sklade|raktáron|stokta|在庫あり|有货|有貨|現貨"
+    r"(?:\d+ )?vorrätig|(?:sofort )?verfügbar|"
+    r"en stock|disponible|disponibile|em estoque|disponível|op voorraad|i lager|på lager|"
+    r"(?:есть )?в наличии|na stanie|dostępny|skladem|na sklade|raktáron|stokta|在庫(?:あり|有り)|有货|有貨|現貨"
 )
 _OUT_OF_STOCK: Final = (
     r"(?:currently |temporarily )?(?:out[- ]of[- ]stock|sold[- ]out|unavailable|not available)|ausverkauft|vergriffen|"
-    r"(?:derzeit )?nicht (?:auf lager|verfügbar|lieferbar)|(?:en )?rupture|épuisé|indisponible|agotado|sin existencias|"
+    r"nicht vorrätig|(?:derzeit )?nicht (?:auf lager|verfügbar|lieferbar)|"
+    r"(?:en )?rupture|épuisé|indisponible|agotado|sin existencias|"
     r"no disponible|non disponibile|esaurito|esgotado|indisponível|uitverkocht|slutsåld|udsolgt|utsolgt|"
-    r"нет в наличии|распродано|niedostępny|vyprodáno|není skladem|elfogyott|tükendi|在庫切れ|売り切れ|缺货|缺貨|품절"
+    r"нет в наличии|распродано|niedostępny|vyprodáno|není skladem|elfogyott|tükendi|"
+    r"在庫(?:切れ|なし|無し)|売り切れ|缺货|缺貨|품절"
 )
 _STOCK: Final = lazily(
     rf"(?:[^\W\d]{{4,16}}\s*[:：]\s*)?(?:(?P<yes>{_IN_STOCK})|(?P<no>{_OUT_OF_STOCK}))\b.{{0,40}}",

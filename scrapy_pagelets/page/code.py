@@ -17,9 +17,10 @@ from scrapy_pagelets.page.placing import NUMBERS
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
+_OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
 #: The first elements of code in it that may.
 _INSIDE: Final = 4
-_CELL: Final = TAG["td"]
+_CELL, _LIST = TAG["td"], TAG["ul"]
 _DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
     r"(?:^|\s)(?:language|lang|mw-highlight-lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
@@ -29,6 +30,8 @@ _PREFIXED: Final = re.compile(
 _BESIDE: Final = frozenset(
     "mw-geshi syntaxhighlighter highlight sourcecode prettyprint codehilite hljs src code rouge literal-block".split()
 )
+#: Where Confluence writes what others have in classes.
+_PARAMETERS: Final = "data-syntaxhighlighter-params"
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
@@ -46,7 +49,7 @@ _LANGUAGES: Final = frozenset(
 
 
 def line_numbers(nodes: NodeTable) -> Bools:
-    r"""(m,) leaves of code that number its lines, in elements named so: in ``pre``, or in cells of their own.
+    r"""(m,) leaves of code that number its lines, in elements named so: in ``pre``, in cells or in a list of their own.
 
     >>> from scrapy_pagelets import Page
     >>> html = b"<pre><i class=lineno>1</i>a = 1\n<i class=lineno>2</i>2 + 3</pre>"
@@ -72,7 +75,9 @@ def line_numbers(nodes: NodeTable) -> Bools:
 
 
 def _is_beside_text(nodes: NodeTable, row: int) -> bool:
-    """Whether a row is a cell, and its line of the table has another one with text."""
+    """Whether a row is a cell, and its line of the table has another one with text, or a list behind code."""
+    if nodes.tag.item(row) == _LIST:  # it has ended the `pre` that it stands in
+        return True
     cells = nodes.leaves_of(nodes.parent.item(row))
     return nodes.tag.item(row) == _CELL and cells != nodes.leaves_of(row)
 
@@ -100,7 +105,8 @@ def language_of(element: etree._Element) -> str:
     'python'
     """
     for node in _near(element):
-        for told in (node.get("data-lang"), node.get("data-language"), *_told(node.get("class", ""))):
+        named = f"{node.get('class', '')} {node.get(_PARAMETERS, '')}"
+        for told in (node.get("data-lang"), node.get("data-language"), *_told(named)):
             if told and (name := told.strip().lower()) not in _NO_LANGUAGE and re.fullmatch(r"[\w+#.-]{1,20}", name):
                 return name
     return _label(element)
@@ -109,7 +115,7 @@ def language_of(element: etree._Element) -> str:
 def _near(element: etree._Element) -> Iterator[etree._Element]:
     yield element
     yield from islice(element.iterdescendants("pre", "code"), _INSIDE)
-    yield from islice(element.iterancestors(), _ABOVE)
+    yield from islice((above for above in element.iterancestors() if above.tag not in _OF_TABLE), _ABOVE)
 
 
 def _told(classes: str) -> Iterator[str]:

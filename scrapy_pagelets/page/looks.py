@@ -107,9 +107,9 @@ _BYLINE: Final = re.compile(
     r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
     re.IGNORECASE,
 )
-#: Classes and ids of links to the posts before and after this one.
+#: Classes and ids of links to the posts before and after this one, and to an editor of a section.
 _NEIGHBOURS: Final = _names(
-    r"nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)"
+    r"nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)|mw-editsection"
 )
 #: Classes of the links to further pages of a list, and of what bbPress says to visitors of a forum.
 _PAGER: Final = _names(r"pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice")
@@ -132,7 +132,7 @@ _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form i
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
     r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
-    r"meta|posted|nav|prev|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
+    r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
     r"post|reply|message|msg|answer|question|\bp(?:id)?[-_]?\d",
     re.IGNORECASE,
 )

@@ -21,7 +21,8 @@ _ROLES: Final = {
 BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
 _CODE_LINE: Final = r"(?:(?:code|token|view|cm|CodeMirror|source|react-code)-?line|line|ace_line)"
 _NUMBERS: Final = (
-    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln"
+    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
+    r"pre-numbering"
 )
 #: Classes by sign: of Bootstrap, Tailwind and Bulma, of highlighters and engines of forums, of wikis and manuals.
 _CLASSES: Final = {
@@ -40,7 +41,7 @@ _CLASSES: Final = {
 _TOKENS: Final = {sign: re.compile(rf"(?:{pattern})\Z", re.IGNORECASE) for sign, pattern in _CLASSES.items()}
 #: What one of the classes above has in it; most have none.
 _ANY: Final = re.compile(
-    r"block|flex|grid|table|flow-root|list-item|code|highlight|geshi|hljs|pretty|view-lines|listing|source|line|gutter|lnt|blob|"
+    r"block|flex|grid|table|flow-root|list-item|code|highlight|geshi|hljs|pretty|view-lines|listing|source|line|gutter|numbering|lnt|blob|"
     r"\bln\b|nav|btn|button|copy|clip|toolbar|expand|collapse|run|playground|tab",
     re.IGNORECASE,
 )

@@ -252,10 +252,51 @@ def test_microdata_tells_of_the_one_work():
         ("<b>Ana</b> <a href=mailto:a@b.c>a at b.c</a> <i>Tea maker</i>", {}),
         ("<b>Start:</b> 20 November 2026 <b>End:</b> 21 November 2026", {}),
         ("<b>Erstellt:</b> 20. November 2026 <b>Kanne:</b> grün", {"published": "2026-11-20"}),
+        ("<p>Posted by Ana Bo on 20 Nov 97", {"author": "Ana Bo", "published": "1997-11-20"}),
+        (
+            "<p>Publié le 20 novembre 2026 à 10h30, par <a href=/a>Ana Bo</a>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        ("<p>Based on a theme by <a href=/c>Cy Di</a>", {}),
+        ("<p>Stand: 20.11.2026, 13:30 Uhr", {"modified": "2026-11-20"}),
+        ("<p>于 2026-11-20 11:23:00 发布", {"published": "2026-11-20"}),
+        (  # of two names, the one behind "by"; "on" belongs to the change
+            "<p>Created by <a class=fn>Ana Bo</a>, last modified by <a class=fn>Cy Di</a> on <a>Nov 20, 2026</a>",
+            {"author": "Ana Bo", "modified": "2026-11-20"},
+        ),
+        ("<h3>All about tea</h3><p>Nov 20, 2026", {"published": "2026-11-20"}),
+        ("<h3>All about tea</h3><p>Nov 20, 2026</p><h3>All about pots</h3>", {}),
+        (  # of an entry, not of the list
+            "<ul><li>Nov 20, 2026 <a href=/1>We have new tea</a><li>Nov 19, 2026 <a href=/2>We have new pots</a></ul>",
+            {},
+        ),
+        ("<ul><li>Nov 20, 2026<li><a href=/topics>All about tea</a></ul>", {"published": "2026-11-20"}),
+        (
+            "<pre>From: Ana Bo &lt;a@b.c&gt;\nTo: teas@b.c\nDate: Fri, 20 Nov 2026 10:15:00 +0100\n\nTea",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        (
+            "<ul><li><b>From</b>: Ana Bo &lt;a@b.c&gt;<li><b>Date</b>: Fri, 20 Nov 2026 10:15:00</ul>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        ("<pre>From: London\nTo: Paris", {}),
+        ("<p class=vcard><b class='fn org'>On tea</b>", {}),
     ],
 )
 def test_bylines_near_the_heading_tell(byline, expected):
     assert told(article(byline)) == expected
+
+
+def test_a_byline_in_the_heading_is_none_of_it():
+    one = page(f"<title>On tea - Shop</title><h1>On tea <i>by <a href=/ana>Ana Bo</a></i></h1>{PARAGRAPH}")
+    own = headline_of(one)
+    assert own is not None
+    assert own.text == "On tea"
+    assert metadata_of(one, own).fields["author"] == "Ana Bo"
+    named = page(f"<title>Tea by the sea - Shop</title><h1>Tea <i>by the sea</i></h1>{PARAGRAPH}")
+    found = headline_of(named)
+    assert found is not None
+    assert found.text == "Tea by the sea"
 
 
 @pytest.mark.parametrize(
@@ -384,10 +425,12 @@ def test_the_address_completes_a_date_without_a_year(address, badge, expected):
 def test_a_footer_tells_of_the_last_change():
     assert told(article("") + "<p>Last modified 20 Nov 98 by ana")["modified"] == "1998-11-20"
     assert "modified" not in told(article("") + "<p>Last modified 20 Nov 26 by ana")
+    assert told(article("") + "<p>tea.txt<br>· Last modified: 2026/11/20 by <b>ana</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<footer>Last updated on Nov 20, 2026.")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last modified: <b>2026-11-20</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last edited <b>Fri Nov 20 20:23:50 2026</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last updated Nov 20, 2026<p>Last updated Nov 21, 2026") == {}
+    assert told(f"{PARAGRAPH}<p>Last edited: Nov 20, 2026") == {}  # a post of a thread
 
 
 @pytest.mark.parametrize(
@@ -454,6 +497,7 @@ def test_a_class_alone_does_not_take_out_the_only_heading_of_a_page():
 def test_back_and_search_are_no_breadcrumbs():
     links = "<ul class=breadcrumbs><li><a href=/>Home</a><li><a href=/s>Search</a></ul>"
     assert told(links + article(""))["breadcrumbs"] == ["Home"]
+    assert told(links.replace("Search", "View page source") + article(""))["breadcrumbs"] == ["Home"]
     assert "breadcrumbs" not in told("<div class=breadcrumb><a href=/>« Back to our teas</a></div>" + article(""))
 
 
@@ -462,6 +506,7 @@ def test_back_and_search_are_no_breadcrumbs():
     [
         ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On tea", NAMES),
         ("<p><a href=/>Home</a> <i>»</i> <a href=/a/>Teas</a> <i>»</i> <i>On tea</i>", NAMES),
+        ("<p><a href=/>Home</a> / <a href=/a/>Teas</a> / On tea", NAMES),
         ("<p><a href=/>Home</a> | <a href=/a/>Teas</a> | On tea", None),
         ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On pots", None),
         ("<p><a href=/>Home</a> -&gt; On tea", None),
@@ -471,7 +516,7 @@ def test_back_and_search_are_no_breadcrumbs():
 def test_arrows_that_lead_to_the_heading_are_a_trail_without_a_name(text, expected):
     one = page(text + article(""))
     assert alone(one).fields["breadcrumbs"] == (expected or [])
-    assert not alone(one).trail.any()
+    assert alone(one).trail.any() == bool(expected)
 
 
 def test_breadcrumbs_of_json_ld_are_found_in_the_text():

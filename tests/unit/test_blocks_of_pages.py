@@ -66,6 +66,12 @@ def test_the_lines_of_code(html, code):
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
+        ("<pre data-syntaxhighlighter-params='brush: sql; gutter: false'>a</pre>", "```sql\na\n```"),
+        (
+            "<div class=language-yaml><table><tr><td class=linenos><pre>1</pre>"
+            "<td class=code><div><pre><code>a</code></pre></div></table></div>",
+            "```yaml\na\n```",
+        ),
         ("<pre><pre class=playground><code class=language-rust>a</code></pre></pre>", "```rust\na\n```"),
         (
             "<table><tr><td><span class='mw-geshi cpp source-cpp'>template&lt;<br><p>&nbsp;class K</p>&gt;</span>"
@@ -145,6 +151,9 @@ def test_the_state_of_boxes():
     )
     assert markdown("<ul><li><span role=checkbox aria-checked=true></span> a</ul>") == "- [x] a"
     assert markdown("<p><input type=checkbox> a") == "a"  # of a form
+    assert markdown("<ul><li><label><input type=checkbox checked><i></i></label> a</ul>") == "- [x] a"
+    assert markdown("<ul class=inline-task-list><li class=checked>a<li>b</ul>") == "- [x] a\n- [ ] b"
+    assert markdown("<ul class=checklist><li class=checked>a</ul>") == "- a"  # drawn with ticks
 
 
 @pytest.mark.parametrize(
@@ -176,6 +185,15 @@ def test_the_names_of_icons_that_stand_alone_in_cells(cell, expected):
 )
 def test_the_label_of_a_tab_stands_at_its_panel(html):
     assert markdown(html) == "**A**\n\none\n\n**B**\n\ntwo"
+
+
+def test_tabs_that_choose_from_what_is_in_one_panel_are_no_labels_of_it():
+    assert markdown("<p role=tab aria-controls=a>A<p role=tab aria-controls=a>B<div id=a>one</div>") == "A\n\nB\n\none"
+
+
+def test_the_name_of_an_author_heads_no_section():
+    assert markdown("<h1>Tea</h1><h4 class=author-name>Ana</h4><p>one") == "# Tea\n\nAna\n\none"
+    assert markdown("<h1>Tea</h1><h3 class=fn>pour()</h3><p>one") == "# Tea\n\n## pour()\n\none"
 
 
 def test_labels_without_panels_and_panels_that_begin_with_them():

@@ -5,7 +5,7 @@ import pytest
 
 from scrapy_pagelets.decision.content import said_of_itself
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.half_lines import left_alone, signs_with_words, torn_bylines
+from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.metadata.habits import Habits
@@ -114,3 +114,27 @@ def test_a_permalink_is_no_content_beside_its_heading():
     page = Page.parse(f"<h2>Tea<a href=#tea>¶</a></h2><p>{BODY}".encode(), "http://a/")
     content = decided(page, Site(page.site)).content
     assert dict(zip(page.nodes.strings, content.tolist(), strict=True)) == {"Tea": True, "¶": False, BODY.strip(): True}
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<table><tr><th>SIZE</th><td>2 cm</td><td>tall</td></table>", "SIZE"),
+        ("<dl><dt>SIZE</dt><dd>2 cm</dd><dt>SHARE</dt><dd>X</dd></dl>", "SIZE"),
+        ("<div><b class=label>SIZE</b><div>2 cm</div></div>", "SIZE"),
+        ("<div><b>SIZE</b><i>2 cm</i><i>3 cm</i></div>", ""),  # the first of three is no label
+        ("<div><a href=/s>SIZE</a><i>2 cm</i></div>", ""),
+        ("<div><h2>SIZE</h2><p>2 cm</p></div>", ""),
+        (f"<div><b>NEWS</b><p>{'all about tea ' * 20}</p></div>", ""),
+        ("<ul><li role=tab>ONE<li role=tab>TWO</ul><p role=tabpanel>tea</p><p role=tabpanel>X</p>", "ONE"),
+        ("<p>tea</p><figure><img src=a><figcaption>LEAF</figcaption></figure><p>tea", "LEAF"),
+        ("<div><p>tea</p><figure><figcaption>LEAF</figcaption></figure><p>X</p><p>tea</p></div>", "LEAF"),
+        ("<p>tea</p><figure><figcaption>LEAF</figcaption></figure><p>X", ""),
+        ("<p>tea</p><figure><figcaption><a href=/l>LEAF</a></figcaption></figure><p>tea", ""),
+        ("<div class=member-signature><i>PUBLIC</i> <b>pour</b></div>", "PUBLIC"),
+    ],
+)
+def test_labels_captions_and_declarations_go_with_what_they_are_of(html, expected):
+    nodes = Page.parse(html.encode(), "http://a/").nodes
+    found = companions(nodes, np.array([not text.isupper() for text in nodes.strings]))
+    assert " ".join(text for text, one in zip(nodes.strings, found, strict=True) if one) == expected

@@ -49,6 +49,15 @@ def test_each_post_tells_its_author_and_its_date(form):
     assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY)) == TWO
 
 
+def test_the_text_in_an_element_named_a_post_is_of_the_one_around_it():
+    post = "<div itemscope itemtype='http://schema.org/Comment'><b itemprop=author>user{0}</b>"
+    post += "<time datetime=2018-11-1{0}>then</time><div class=post>{1}</div><i>2 Likes</i></div>"
+    page = Page.parse((post.format(1, BODY) + post.format(2, OTHER)).encode(), FORUM)
+    first, second = thread_of(page, Habits()).posts
+    assert [first.author, second.author] == ["user1", "user2"]
+    assert all(any(len(page.nodes.strings[leaf]) > 99 for leaf in post.leaves) for post in (first, second))
+
+
 def test_profiles_tell_a_thread_whatever_its_address():
     html = PHPBB.format(1, 9, BODY) + PHPBB.format(2, 8, BODY)
     assert told(html, ARTICLE) == TWO

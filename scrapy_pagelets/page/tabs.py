@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.page.nodes import TEXT, NodeTable, attributes_at, tags_of
 from scrapy_pagelets.page.placing import TABS
 
@@ -17,6 +18,7 @@ _LABELS: Final = tags_of("label button")
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "href")
 
 
+@once
 def panels_of(nodes: NodeTable) -> dict[int, int]:
     """Find the label of each panel: by row of the panel, the row of the tab.
 
@@ -43,6 +45,12 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     return found
 
 
+def begins_with(nodes: NodeTable, panel: int, tab: int) -> bool:
+    """Whether a panel begins with the label of its tab, as a heading."""
+    own, label = nodes.leaves_of(panel), nodes.leaves_of(tab)
+    return nodes.strings[own][: label.stop - label.start] == nodes.strings[label]
+
+
 def _kind(tag: str, role: str) -> str:
     """What an element may be: a tab, a panel, a list of links that are tabs, or what is around labels and panels."""
     if role in ("tab", "tabpanel"):
@@ -60,13 +68,13 @@ def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
     first = dict(zip(*(column.tolist() for column in np.unique(nodes.look, return_index=True)), strict=True))
     named = {look[1]: first[number] for number, look in enumerate(nodes.looks) if look[1] and number in first}
     within = sorted({(row, tab) for tab in tabs for row in (tab, *islice(_links_in(nodes, tab), 1))})
-    found: dict[int, int] = {}
+    found: dict[int, list[int]] = {}
     for name in _TARGETS:
         for (_, tab), value in zip(within, attributes_at(nodes, [row for row, _ in within], name), strict=True):
             panel = named.get(value.strip().removeprefix("#"), -1)
             if panel >= nodes.end[tab]:
-                found.setdefault(panel, tab)
-    return found
+                found.setdefault(panel, []).append(tab)
+    return {panel: own[0] for panel, own in found.items() if len({*own}) == 1}  # several choose from what is in one
 
 
 def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
