@@ -1,7 +1,11 @@
 """Keeps pytest, when it is started on the whole tree, from collecting the same modules under a second name."""
 
+import gc
 import os
 import sys
+
+# What is imported and collected stays: to look for garbage in it takes a fifth of the time of collecting the tests.
+gc.disable()
 
 collect_ignore = ["crawler", "middlewares", "pipelines"]
 
@@ -9,3 +13,10 @@ collect_ignore = ["crawler", "middlewares", "pipelines"]
 # modules anew, which takes longer than a short crawl.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """From here on there is garbage; what is there by now is none, and is not looked at again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()

@@ -18,7 +18,7 @@ LINK_FLAGS = []
 #: Of a build that checks itself, for the tests: ``address,undefined``. It is not optimised, which would take minutes;
 #: functions in lxml's headers that nobody calls are left out by the linker, because they need libxml2.
 if SANITIZERS := os.environ.get("SCRAPY_PAGELETS_SANITIZERS"):
-    FLAGS = ["-O0", "-std=c++17", "-g", "-ffp-contract=off", "-ffunction-sections", "-D_GLIBCXX_ASSERTIONS"]
+    FLAGS = ["-O0", "-std=c++17", "-g1", "-ffp-contract=off", "-ffunction-sections", "-D_GLIBCXX_ASSERTIONS"]
     FLAGS += [f"-fsanitize={SANITIZERS}"]
     LINK_FLAGS = [f"-fsanitize={SANITIZERS}", "-Wl,--gc-sections"]
 NEEDED = (

@@ -34,6 +34,7 @@ from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.model import LABELLED
+from scrapy_pagelets.feed.pagelet import records_of
 from scrapy_pagelets.page.page import decode, parse
 from scrapy_pagelets.page.text import plain
 
@@ -148,9 +149,9 @@ def steps(
     content = [pagelet for pagelet in segment(page, decision.templateness) if pagelet.role == "content"]
     yield done("segment")
     keep = np.zeros(len(page.nodes.leaves), np.bool_)
+    records_of(content)
     for pagelet in content:
-        pagelet.record()
-        keep |= pagelet.leaves
+        keep[pagelet.index] = True
     texts[OURS] = plain(page.nodes, keep)
     yield done("records and text")
 

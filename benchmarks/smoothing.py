@@ -39,8 +39,7 @@ from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import mean_odds, sigmoid
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
-from scrapy_pagelets.papers.isotonic import smooth
-from scrapy_pagelets.papers.page_level import scores, smoothed
+from scrapy_pagelets.papers.page_level import scores, smooth, smoothed
 from scrapy_pagelets.training.labels import FOLDS, Example, by_gold, by_sites
 from scrapy_pagelets.training.model_training import f1, node_f1
 from scrapy_pagelets.training.paper_training import as_rendered, labelled

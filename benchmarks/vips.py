@@ -35,8 +35,7 @@ from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.page.page import Page, decode
 from scrapy_pagelets.page.text import paths_of
 from scrapy_pagelets.papers.vips.vips import TOP_PDOC, guess_layout, vips
-from scrapy_pagelets.papers.vips.vips_blocks import Pool, Strips
-from scrapy_pagelets.papers.vips.vips_tree import BlockTree
+from scrapy_pagelets.papers.vips.vips_blocks import BlockTree, Pool, Strips
 from scrapy_pagelets.papers.vips.vips_visual import WEIGHTS, Visual
 from scrapy_pagelets.rendering.browser import Browser, launch_options
 from scrapy_pagelets.rendering.snapshot import Frame, page_of

@@ -34,10 +34,8 @@ def feed_types() -> dict[str, pa.DataType]:
 class Columns:
     """The columns of a table, inferred from its first rows.
 
-    Parameters
-    ----------
-    rows : the first rows, see `plain`
-    declared : types of the columns that are known in advance; None for a column of any type
+    ``rows``: the first rows, see `plain`. ``declared``: types of the columns that are known in advance; None for a
+    column of any type.
     """
 
     def __init__(self, rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> None:

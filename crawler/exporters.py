@@ -34,19 +34,15 @@ class ParquetItemExporter(BaseItemExporter):
     row group has the feed's type. Missing fields are null. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
 
     A Parquet file is readable only once it is finished, and cannot be appended to. A crawl whose feed already exists
-    therefore stops after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file). Write
-    a crawl that may be killed in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``.
+    therefore stops after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file). Write a
+    crawl that may be killed in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``. Raises ImportError if pyarrow is not
+    installed; ValueError if ``batch_items`` is less than 1, or the file has data.
 
     Parameters
     ----------
     file : open for writing bytes; the exporter does not close it
     batch_items : number of items in a row group, at least 1
     compression : a Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``
-
-    Raises
-    ------
-    ImportError : pyarrow is not installed
-    ValueError : ``batch_items`` is less than 1, or the file has data
     """
 
     def __init__(

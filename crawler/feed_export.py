@@ -33,10 +33,8 @@ class Feeds(FeedExporter):
     ERROR line and exit code 1. In a job, the feed is flushed after each item, so that a killed process loses none. If
     lines are appended to a feed whose last line was cut off by a killed process, that line is removed with a warning.
 
-    Attributes
-    ----------
-    sizes : the bytes of each file by its path: at the start and, in a job, after each item
-    is_whole : False if a disk did not take an item
+    ``sizes``: the bytes of each file by its path: at the start and, in a job, after each item. ``is_whole``: False if a
+    disk did not take an item.
     """
 
     def __init__(self, crawler: Crawler) -> None:

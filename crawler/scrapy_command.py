@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Final
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.addon import add_parquet_for_options
 from scrapy_pagelets.crawler.commands.all_commands import add_commands, run_command
+from scrapy_pagelets.crawler.console import given_settings
 from scrapy_pagelets.session.scrapy_hooks import before_options_are_checked
 
 _SCRIPT: Final = "scrapy pagelets"
@@ -40,5 +42,10 @@ class PageletsCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.command is None or args:
             raise UsageError(f"unknown argument: {' '.join(args)}" if args else "", print_help=not args)
+        assert self.settings is not None
+        try:  # ``-s`` behind the name of the command, of which Scrapy does not know
+            self.settings.setdict(given_settings(getattr(opts, "given", ())), "cmdline")
+        except ConfigError as error:
+            raise UsageError(str(error), print_help=False) from None
         opts.settings = self.settings
         self.exitcode = run_command(import_module(opts.module).run, opts)

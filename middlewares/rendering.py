@@ -22,8 +22,7 @@ from scrapy_pagelets.rendering.page_load import ConnectProxy, Permit
 from scrapy_pagelets.session.config import AUTO
 from scrapy_pagelets.session.crawl_session import Component, abort_crawl
 from scrapy_pagelets.session.outgoing import addresses, is_forbidden
-from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
-from scrapy_pagelets.session.responses import is_html
+from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse, is_html
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 if TYPE_CHECKING:

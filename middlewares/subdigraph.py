@@ -28,7 +28,7 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
 from scrapy_pagelets.probing.prober import Prober, Traffic
 from scrapy_pagelets.session.crawl_session import Component
-from scrapy_pagelets.session.responses import is_html
+from scrapy_pagelets.session.response_store import is_html
 from scrapy_pagelets.session.scrapy_hooks import before_closing, is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 

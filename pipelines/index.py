@@ -17,6 +17,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.feed.feed_schema import PAGE
+from scrapy_pagelets.feed.pagelet import records_of
 from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, now, page_of, shown
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import folder_of, open_index
@@ -103,7 +104,7 @@ class IndexPipeline(PagePipeline):
     def _page(self, context: PageContext, line: dict[str, Any]) -> IndexedPage | None:
         """Make the page of an index from the fields of an item; take missing fields from the response."""
         try:
-            pagelets = [pagelet.record() for pagelet in context.record.content]
+            pagelets = records_of(context.record.content)
             return page_of(context.record.values(PAGE) | {"pagelets": pagelets} | line, now())
         except ValueError as error:
             self.session.warn("index/no_page", "%s is not indexed: %s", context.url, error)

@@ -150,11 +150,12 @@ def answering(site: Site) -> Callable[[str], Awaitable[tuple[str, bytes] | None]
 def rendered(*documents: str, site: Site | None = None, source: bool = False, **options: Any) -> list[Any]:
     """Render documents without access to the network."""
 
-    async def use(browser: Browser) -> list[list[Frame]]:
+    async def render() -> list[list[Frame]]:
+        browser = Browser(_chromium().browser, **{"timeout": 120, **options})
         return await asyncio.gather(*(browser.render(URL, document, answering(site or {})) for document in documents))
 
     pages = []
-    for document, frames in zip(documents, with_browser(use, **{"timeout": 120, **options}), strict=True):
+    for document, frames in zip(documents, _chromium().run(render()), strict=True):
         received = Page.parse(document.encode(), URL, "text/html; charset=utf-8") if source else None
         pages.append(page_of(frames, URL, received))
     return pages

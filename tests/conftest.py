@@ -7,7 +7,10 @@ import tests.trees  # noqa: F401 - no example has a time limit, also where a fil
 settings.register_profile("quick", deadline=None, max_examples=20)
 
 #: What takes minutes. Each file is a matter of one process, see the Makefile.
-_LONG = ("test_hardened.py", "test_corpus_spark.py", "test_corpus.py", "test_layout.py")
+_LONG = (
+    "test_hardened.py", "test_corpus_spark.py", "test_rendering.py", "test_documents.py", "test_corpus.py",
+    "test_layout.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):

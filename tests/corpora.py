@@ -7,6 +7,7 @@ import os
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -25,6 +26,9 @@ DATE = "2026-01-02T03:04:05Z"
 TABLES = ("pages", "pagelets", "links", "templates", "duplicates")
 
 Pages = list[tuple[str, bytes]]
+
+#: Worker processes that wait for a job, by their number.
+_pools: dict[int, ProcessPoolExecutor] = {}
 
 
 def site(host: str, names: Iterable[str], more: str = "") -> Pages:
@@ -104,15 +108,18 @@ def run(
     progress: Any = None,
     **options: Any,
 ) -> Report:
-    """A job in this process, with worker processes, each of which takes a second to start."""
+    """A job in this process. Its worker processes, each of which takes a second to start, are kept for the next one."""
     sources = sources_of(str(source), base)
     wanted = prepare_job(out, sources, CorpusOptions(started=DATE, **options), "duckdb")
     engine = EmbeddedEngine(out / "_work" / "spill", workers=workers)
+    engine._pool = _pools.pop(workers, None)
     if round_pages:
         engine.round_pages = round_pages
     try:
         return CorpusJob(engine, out, sources, wanted, progress or (lambda _: None)).run()
     finally:
+        if engine._pool is not None:
+            _pools[workers], engine._pool = engine._pool, None
         engine.close()
 
 

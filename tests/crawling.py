@@ -28,6 +28,8 @@ SETTINGS: Mapping[str, Any] = {
     "LOG_LEVEL": "INFO",
 }
 LIMIT = 120
+#: The module of the console script.
+CONSOLE = "scrapy_pagelets.crawler.console"
 
 
 class Crawl(NamedTuple):
@@ -63,7 +65,18 @@ def start(
 
 
 def scrapy(*command: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    process = popen([sys.executable, "-m", "scrapy", *command], cwd=cwd, more=environment)
+    return _ended("scrapy", command, cwd, environment)
+
+
+def pagelets(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The console script, as of somebody who has no Scrapy project."""
+    return _ended(CONSOLE, command, cwd, {})
+
+
+def _ended(
+    module: str, command: tuple[str, ...], cwd: Path, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    process = popen([sys.executable, "-m", module, *command], cwd=cwd, more=environment)
     try:
         out, err = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:

@@ -27,7 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.crawling import ROOT, SITE
+from tests.crawling import CONSOLE, ROOT, SITE
 from tests.prefork import popen
 from tests.server import SiteServer
 
@@ -159,8 +159,10 @@ class Run:
         more = {"PATH": programs, "NO_COLOR": "1", "COLUMNS": "120"}
         streams: Any = {"cwd": self.folder, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         line = self._here(command)
-        if line.startswith("scrapy ") and not set("|&;<>$") & set(line):  # a fork starts faster than a shell
-            process = popen([sys.executable, "-m", *shlex.split(line, comments=True)], more=more, **streams)
+        program, *arguments = shlex.split(line, comments=True)
+        module = {"scrapy": "scrapy", "pagelets": CONSOLE}.get(program)
+        if module and not set("|&;<>$") & set(line):  # a fork starts faster than a shell
+            process = popen([sys.executable, "-m", module, *arguments], more=more, **streams)
         else:
             shell = ["bash", "-o", "pipefail", "-c", line]
             process = subprocess.Popen(shell, env={**os.environ, **more, "PYTHONPATH": str(ROOT)}, text=True, **streams)

@@ -1,4 +1,4 @@
-"""Start ``scrapy`` commands as forks of a process that has imported Scrapy and the project, as most of a crawl is that.
+"""Start commands as forks of a process that has imported Scrapy and the project, as most of a crawl is that.
 
 A fork is a process like any other: a child of the one that starts it, with arguments, environment, folder and streams
 of its own, and it ends as a program ends, except that modules are not taken apart. It cannot freeze or unfreeze what
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -42,7 +43,8 @@ _OURS: Final = ("crawler", "crawler.spiders", "middlewares", "pipelines")
 #: Variables that an interpreter, or a library, reads when it starts.
 _EARLY: Final = ("PYTHON", "SCRAPY_PAGELETS_", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_", "OPENBLAS_", "OMP_")
 #: Warnings are errors. Of linear algebra's threads, nothing would be left in a fork.
-_GIVEN: Final = {"PYTHONWARNINGS": "error"}
+_WARNINGS: Final = "PYTHONWARNINGS"
+_GIVEN: Final = {_WARNINGS: "error"}
 _ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1"}
 #: Libraries that complain at the end of a process about what is left of them.
 _COUNTING: Final = {"duckdb"}
@@ -122,7 +124,7 @@ def popen(
     stderr: int = subprocess.PIPE,
     more: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[str]:
-    """Start ``PYTHON -m scrapy ...`` with ``more`` in its environment; as usual where a fork could be different."""
+    """Start ``PYTHON -m MODULE ...`` with ``more`` in its environment; as usual where a fork could be different."""
     environment = {**os.environ, **_GIVEN, "NO_COLOR": "1", "COLUMNS": "200", **(more or {})}
     usual = not sys.platform.startswith("linux") or any(
         stream >= 0 and os.isatty(stream) for stream in (stdout, stderr)
@@ -132,7 +134,7 @@ def popen(
 
 
 def _early(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_EARLY)}
+    return {name: value for name, value in environment.items() if name.startswith(_EARLY) and name != _WARNINGS}
 
 
 def serve(connection: socket.socket) -> None:
@@ -179,6 +181,7 @@ def become(command: Mapping[str, Any], streams: Sequence[int]) -> None:
     tempfile.tempdir = None
     sys.orig_argv[:] = command["line"]
     sys.argv[:] = command["line"][2:]
+    warnings._processoptions(command["environment"][_WARNINGS].split(","))  # type: ignore[attr-defined]
     sys.path.insert(0, os.getcwd())
     # What was there before stays frozen, and nothing else: the collection at the end looks at what is new.
     gc.freeze = gc.unfreeze = lambda: None
@@ -204,7 +207,7 @@ def prepare() -> None:
     for name in (*_MODULES, *components, *(module for package in packages for module in modules(package))):
         import_module(name)
     entry_points()  # reads all folders of packages
-    import_module("scrapy_pagelets.crawler.preparation").prepare(
+    import_module("scrapy_pagelets.crawler.extensions").prepare(
         import_module("scrapy_pagelets.session.config").Config()
     )
     assert "twisted.internet.reactor" not in sys.modules, "the command installs the reactor"
@@ -215,6 +218,7 @@ def prepare() -> None:
 
 def run() -> Any:
     """Run the command; return the exit code, if it says one."""
+    sys.modules.pop(sys.argv[0], None)  # imported before, it is run as the main module now
     try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except SystemExit as end:

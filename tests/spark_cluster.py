@@ -3,6 +3,8 @@
 As a program it runs a command beside the cluster, and returns the command's exit code::
 
     python tests/spark_cluster.py -- scrapy pagelets corpus IN OUT --engine spark --master {master}
+
+A cluster that runs already is used if ``PAGELETS_SPARK_MASTER`` has its address.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Condition, Thread
 from typing import IO, Self
@@ -24,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = Path(pyspark.__file__).parent
 #: Seconds in which a process of the cluster must be there.
 LIMIT = 120
+#: Variable with the address of a cluster that runs already.
+RUNNING = "PAGELETS_SPARK_MASTER"
 _STARTED = r"Asked to launch executor (\S+)/"
 #: Little is computed: the optimising compilers, of Java and of Spark, would cost more than they save, as would the
 #: verification of Spark's classes.
@@ -38,6 +43,7 @@ spark.driver.memory 1g
 spark.driver.extraJavaOptions {_JAVA}
 spark.executor.extraJavaOptions {_JAVA}
 spark.sql.codegen.wholeStage false
+spark.sql.codegen.factoryMode NO_CODEGEN
 """
 
 
@@ -135,10 +141,16 @@ class SparkCluster:
 
 
 def main() -> int:
-    command = sys.argv[sys.argv.index("--") + 1 :]
+    if master := os.environ.get(RUNNING):
+        return run(master, os.environ)
     with SparkCluster() as cluster:
-        line = [part.replace("{master}", cluster.master) for part in command]
-        return subprocess.run(line, env=cluster.environment, check=False).returncode
+        return run(cluster.master, cluster.environment)
+
+
+def run(master: str, environment: Mapping[str, str]) -> int:
+    command = sys.argv[sys.argv.index("--") + 1 :]
+    line = [part.replace("{master}", master) for part in command]
+    return subprocess.run(line, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

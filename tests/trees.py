@@ -15,7 +15,7 @@ from scrapy_pagelets.page.page import Page, parse
 
 # No test here is about time, and machines are busy.
 UNHURRIED = "unhurried"
-settings.register_profile(UNHURRIED, deadline=None)
+settings.register_profile(UNHURRIED, deadline=None, max_examples=50)
 settings.load_profile(UNHURRIED)
 
 URL = "http://example.com/a/b.html"

@@ -5,10 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, Parser, add_commands, run_command
-
-__all__ = ["COMMANDS", "Parser", "add_commands", "run_command"]
-
 
 def __getattr__(name: str) -> Any:
     """The command of Scrapy, which asks for it here; the console script starts without Scrapy."""

@@ -47,8 +47,7 @@ def run(options: argparse.Namespace) -> None:
             write(line)
     else:
         _save(lines, options.out)
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)
 
 
 def _lines(feed: Feed, *, duplicates: bool) -> Iterator[str]:

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.commands.outputs import STDOUT, add_output
-from scrapy_pagelets.crawler.commands.terminal import write
+from scrapy_pagelets.crawler.commands.terminal import STDOUT, add_output, write
 
 EXAMPLES: Final = (
     "pagelets clean page.html",

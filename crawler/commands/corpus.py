@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scrapy.settings import BaseSettings
-from scrapy.utils.conf import arglist_to_dict
 
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError, ConfigError, PageletsError
@@ -27,6 +26,7 @@ EXAMPLES: Final = (
     "pagelets corpus crawl.warc.gz tables/",
     "pagelets corpus mirror/ tables/ --workers 1 -s PAGELETS_CHUNKS=200",
 )
+USES_SETTINGS: Final = True
 #: Engine -> what it needs, and the extra that installs it.
 _ENGINES: Final = {"duckdb": (("duckdb", "pyarrow"), "corpus"), "spark": (("pyspark", "pyarrow"), "spark")}
 
@@ -46,9 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", choices=_ENGINES, default="duckdb", help="where to run (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=0, help="number of processes (default: one for each processor)")
     parser.add_argument("--memory", default="", help="memory of DuckDB, as 4GB (default: 40%% of the machine's)")
-    parser.add_argument(
-        "-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help="set a setting (repeatable)"
-    )
     parser.add_argument("--master", default="", help="of Spark: spark://HOST:PORT, yarn, local[4]")
 
 
@@ -62,9 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.workers < 0:
         raise ConfigError(f"--workers is {options.workers}: give the number of processes, from 1")
-    settings = options.settings.copy()
-    settings.setdict(arglist_to_dict(options.given), "cmdline")
-    wanted = corpus_options(Config.from_settings(settings))
+    wanted = corpus_options(Config.from_settings(options.settings))
     if options.engine == "spark":
         from scrapy_pagelets.corpus.distributed import check
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.commands.outputs import add_output
+from scrapy_pagelets.crawler.commands.terminal import add_output
 
 EXAMPLES: Final = (
     "pagelets crawl https://example.com/ -o pages.jsonl",

@@ -8,10 +8,13 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any, Final
+from textwrap import wrap
+from typing import Any, Final, NamedTuple
 
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
@@ -19,13 +22,15 @@ from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
+from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler import settings as own
 from scrapy_pagelets.crawler.addon import Addon
-from scrapy_pagelets.crawler.commands.before_after import Shown, lines, shown_of
-from scrapy_pagelets.crawler.commands.outputs import STDOUT
-from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, show, warn, write
+from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, STDOUT, show, warn, write
+from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.feed.pagelet import Pagelet
+from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import context_of
 
@@ -145,7 +150,7 @@ def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, 
             write(line)
     words, template = _count(crawler, "words"), _count(crawler, "words/template")
     share = f" ({template / words:.0%})" if words else ""
-    tell("")
+    write("", stream)
     tell(f"{counted(pages, 'page')} in {seconds:.0f} s, {pages / max(seconds, 0.1):.1f} a second")
     tell(f"{counted(words - template, 'word')} kept, {template:,}{share} stripped as template")
     if same := _count(crawler, "recrawl/left_out") + _count(crawler, "recrawl/not_modified"):
@@ -164,3 +169,81 @@ def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, 
 def _count(crawler: Crawler, name: str) -> int:
     assert crawler.stats is not None
     return int(crawler.stats.get_value(f"pagelets/{name}", 0))
+
+
+#: Pagelets that are shown at the beginning and at the end of a page.
+_FIRST, _LAST = 5, 3
+#: Characters of a region, of a line, and of a role.
+_LONGEST: Final = 400
+_WIDEST: Final = 110
+_ROLE: Final = 11
+#: ANSI: dimmed and struck out, and back.
+_STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"
+
+
+class Region(NamedTuple):
+    """A pagelet: its role, its words and the beginning of its text."""
+
+    role: str
+    words: int
+    text: str
+
+
+class Shown(NamedTuple):
+    """What is shown of a page."""
+
+    url: str
+    kept: int
+    stripped: int
+    regions: list[Region]
+
+    @property
+    def worth(self) -> int:
+        """How well it shows what is done: it has content and template."""
+        return min(self.kept, 3 * self.stripped)
+
+
+def shown_of(record: PageRecord) -> Shown:
+    """What to show of a page, of which nothing else is kept."""
+    kept = record.words_of_content
+    groups = groupby(record.cut(), key=lambda one: one.role)
+    regions = [_region(role, list(found)) for role, found in groups]
+    return Shown(record.page.url, kept, record.words_of_page - kept, regions)
+
+
+def _region(role: str, pagelets: list[Pagelet]) -> Region:
+    """Pagelets of one role that follow each other, as one."""
+    text = " | ".join(" ".join(one.text[:_LONGEST].split()) for one in pagelets)
+    return Region(role, sum(one.words for one in pagelets), text[:_LONGEST])
+
+
+def lines(page: Shown, width: int, *, ansi: bool) -> Iterator[str]:
+    r"""The page for a terminal, or with ``[-...-]`` around what was stripped.
+
+    >>> regions = [Region("navigation", 2, "Home Help"), Region("content", 3, "All about tea")]
+    >>> print("\n".join(lines(Shown("http://h/", 3, 2, regions), 60, ansi=False)))
+    http://h/: 3 words kept, 2 stripped [-like this-]
+      navigation [-Home Help-]
+      content    All about tea
+    """
+    mark = _struck("like this", ansi=ansi)
+    yield f"{visible(page.url)}: {counted(page.kept, 'word')} kept, {page.stripped:,} stripped {mark}"
+    hidden = page.regions[_FIRST:-_LAST] if len(page.regions) > _FIRST + _LAST + 1 else []
+    for number, region in enumerate(page.regions):
+        if hidden and number == _FIRST:
+            stripped = sum(one.role != CONTENT for one in hidden)
+            yield f"  ... {counted(len(hidden), 'more region')}, {stripped} of them stripped"
+        if not hidden or not _FIRST <= number < _FIRST + len(hidden):
+            yield from _lines(region, width, ansi=ansi)
+
+
+def _lines(region: Region, width: int, *, ansi: bool) -> Iterator[str]:
+    """A region, on two lines if it is content."""
+    is_kept = region.role == CONTENT
+    room = max(20, min(width, _WIDEST) - _ROLE - 8)
+    for number, text in enumerate(wrap(visible(region.text), room, max_lines=2 if is_kept else 1, placeholder=" …")):
+        yield f"  {'' if number else region.role:{_ROLE - 1}} {text if is_kept else _struck(text, ansi=ansi)}"
+
+
+def _struck(text: str, *, ansi: bool) -> str:
+    return f"{_STRUCK}{text}{_PLAIN}" if ansi else f"[-{text}-]"

@@ -40,8 +40,7 @@ def run(options: argparse.Namespace) -> None:
     written = f"{counted(pages, 'page')} with {counted(parts, 'pagelet')}"
     deleted = f", {counted(purged, 'page')} {'was' if purged == 1 else 'were'} deleted" if options.purge else ""
     show(f"{written} {'is' if pages == 1 else 'are'} in {shown(options.index)}{deleted}")
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)
 
 
 def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:

@@ -97,8 +97,7 @@ def run(options: argparse.Namespace) -> None:
         lines = (_blocks if options.pagelets else _groups)(feed, threshold)
     for line in lines:
         show(line)
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)
 
 
 def _groups(feed: Feed, threshold: Threshold) -> Iterator[str]:
@@ -160,9 +159,8 @@ def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> 
 
 def _excerpts(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     """A line for each page whose content stands on a larger one."""
-    from scrapy_pagelets.duplicates.minhash_search import Sketched, contained
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
-    from scrapy_pagelets.duplicates.sketch import SketchError, lean_minhash
+    from scrapy_pagelets.duplicates.sketch import Sketched, SketchError, contained, lean_minhash
 
     if not 0 < options.contained <= 1:
         raise ConfigError(f"--contained is {options.contained}: give a share above 0 to 1, as 0.9")

@@ -45,5 +45,4 @@ def run(options: argparse.Namespace) -> None:
     pages = sum(map(len, outline.hosts.values()))
     show(f"{counted(pages, 'page')}: {LIST} and {FULL} are in {', '.join(map(str, folders))}")
     for sentence in (*outline.notes(), feed.note):
-        if sentence:
-            warn(sentence)
+        warn(sentence)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.feed.feed_reader import FeedError
-from scrapy_pagelets.shared.merging import merge
+from scrapy_pagelets.feed.feed_reader import FeedError, unlisted
 
 EXAMPLES: Final = (
     "pagelets merge part-1.jsonl part-2.jsonl -o pages.jsonl",
@@ -26,14 +30,70 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the feed, and say what was left out."""
-    out, parts = Path(options.out), {Path(part) for part in options.parts}
+    out, parts = Path(options.out), sorted({Path(part) for part in options.parts})
     if out in parts:
         raise FeedError(f"{out} is one of the parts: give the merged feed another name")
     try:
-        merged = merge(sorted(parts), out, options.field)
+        cut = [path.name for path in parts if _is_cut(path)]
+        lines, doubled = _merge(parts, out, options.field)
     except OSError as error:
         raise FeedError(f"{out} cannot be written: {error.strerror}") from None
-    for name in merged.cut:
+    for name in cut:
         warn(f"the last line of {name} is cut, its process was killed: left out")
-    whole = f"{counted(merged.lines, 'line')} of {counted(len(parts), 'part')}"
-    show(f"{whole}, {merged.doubled:,} left out that another part has")
+    whole = f"{counted(lines, 'line')} of {counted(len(parts), 'part')}"
+    show(f"{whole}, {doubled:,} left out that another part has")
+
+
+def _merge(parts: Sequence[Path], feed: Path, field: str) -> tuple[int, int]:
+    """Write a feed that has each page once; return the numbers of its lines, and of those that another part has.
+
+    A process that was killed may have written pages that others have then written again. Of a page that several parts
+    have, the part with the most lines of it counts, the first one among equals: the lines of a page of which a spider
+    makes several items belong together. Lines without a URL are all kept. Parts are read in the order of their names,
+    so the result depends on nothing else. The feed is complete when it appears under its name.
+    """
+    counts: dict[str | None, tuple[int, int]] = {}
+    for number, path in enumerate(parts):
+        of_part = Counter(url for _, url in _lines(path, field))
+        for url, count in of_part.items():
+            if count > counts.get(url, (0, 0))[0]:
+                counts[url] = count, number
+    lines = doubled = 0
+    with whole_file(feed) as new, new.open("wb") as file:
+        for number, path in enumerate(parts):
+            for line, url in _lines(path, field):
+                if url is None or counts[url][1] == number:
+                    file.write(line)
+                    lines += 1
+                else:
+                    doubled += 1
+        file.flush()
+        os.fsync(file.fileno())
+    return lines, doubled
+
+
+def _is_cut(path: Path) -> bool:
+    """True if the last line has no end."""
+    with _opened(path) as file:
+        return bool(file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n")
+
+
+def _lines(path: Path, field: str) -> Iterator[tuple[bytes, str | None]]:
+    """Each whole line of a part, and the URL in it."""
+    with _opened(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                item = json.loads(line)
+                url = unlisted(item.get(field))
+            except (ValueError, AttributeError, RecursionError) as error:
+                raise FeedError(f"{path} cannot be merged: line {number} is not a JSON object ({error})") from None
+            yield line, url if isinstance(url, str) else None
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise FeedError(f"{path} cannot be read: {error.strerror}") from None

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.base.display import counted, shortened
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed
@@ -143,8 +143,7 @@ def _tables(options: argparse.Namespace) -> Tables:
         tables = read(feed, None if options.query is None else Query(options.query))
     except TableError as error:
         raise feed.error(str(error)) from None
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)
     if not len(tables.target):
         raise feed.error("its pagelets have no links, so there is nothing to rank by")
     return tables
@@ -180,8 +179,7 @@ def _scores(
 
 
 def _page(tables: Tables, page: int) -> str:
-    title = tables.titles[page]
-    return f"{tables.urls[page]}  {title if len(title) <= _TITLE else title[:_TITLE] + '...'}".rstrip()
+    return f"{tables.urls[page]}  {shortened(tables.titles[page], _TITLE)}".rstrip()
 
 
 def _pagelet(tables: Tables, pagelet: int) -> str:

@@ -57,8 +57,7 @@ def run(options: argparse.Namespace) -> None:
     show_tables(summary)
     if options.html:
         show(f"written: {options.html}")
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)
 
 
 def feed_of(path: str) -> Feed:

@@ -29,8 +29,7 @@ def run(options: argparse.Namespace) -> None:
     """Print the table."""
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
-    from scrapy_pagelets.duplicates.minhash_search import most_similar
-    from scrapy_pagelets.duplicates.sketch import SketchError, lean_minhash
+    from scrapy_pagelets.duplicates.sketch import SketchError, lean_minhash, most_similar
 
     feed = Feed(options.feed, ("sketch",), one_of=("sketch",), advice=_ADVICE)
     # A page with several items has a line for each.
@@ -52,5 +51,4 @@ def run(options: argparse.Namespace) -> None:
         show(f"{'similarity':>10}  page")
     for number, similarity in found:
         show(f"{similarity:>10.2f}  {pages[keys[number]][0]}")
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)

@@ -18,6 +18,7 @@ from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.crawler.commands.terminal import show, tell, warn, write
@@ -107,7 +108,7 @@ def _print_largest(classes: list[_Class], source: str) -> None:
         warn(_without(one))
     others = classes[number + 1 :]
     for one in others[:_NAMED]:
-        warn(f"--site {one.site} --class {one.number} has {_pages(one.pages)}")
+        warn(f"--site {one.site} --class {one.number} has {counted(one.pages, 'page')}")
     if len(others) > _NAMED:
         warn(f"and {len(others) - _NAMED} more classes: --out FOLDER writes all templates")
 
@@ -126,7 +127,7 @@ def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
                 path.write_text(html, encoding="utf-8")
             except OSError as error:
                 raise CommandError(f"{path} cannot be written: {error.strerror or error}") from None
-            show(f"{path}: {one.id}, {_pages(one.pages)}")
+            show(f"{path}: {one.id}, {counted(one.pages, 'page')}")
     if not written:
         raise _nothing(source)
 
@@ -138,10 +139,6 @@ def _without(one: _Class) -> str:
 
 def _nothing(source: str) -> CommandError:
     return CommandError(f"{source} has no template: no class of pages has enough in common")
-
-
-def _pages(number: int) -> str:
-    return f"{number} page{'s' if number != 1 else ''}"
 
 
 def _classes(source: str) -> Iterator[_Class]:
@@ -262,8 +259,7 @@ def _of_feed(path: str) -> Iterator[_Class]:
         raise feed.error("it has the content only, crawl with PAGELETS_EXPORT=all")
     for name, line in _with_template(feed):
         found[name].choose(line["url"], line["pagelets"])
-    if feed.note:
-        warn(feed.note)
+    warn(feed.note)
     for name, skeleton in found.items():
         site, _, number = name.rpartition("#")
         own = site and number.isascii() and number.isdecimal()

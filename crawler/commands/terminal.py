@@ -1,7 +1,8 @@
-"""Output of commands: control characters of pages are made visible, and a closed pipe ends a command silently."""
+"""Output of commands: its options; control characters of pages are made visible; a closed pipe ends them silently."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 #: of the signal.
 CLOSED: Final = 141
 INTERRUPTED: Final = 130
+#: Name of the feed that is standard output.
+STDOUT: Final = "-"
 #: Seconds after which a command tells that it works.
 _PATIENCE: Final = 2.0
 
@@ -33,8 +36,9 @@ def show(line: str) -> None:
 
 
 def warn(sentence: object) -> None:
-    """Print a sentence to standard error."""
-    write(visible(str(sentence)), sys.stderr)
+    """Print a sentence to standard error, nothing if it is empty."""
+    if text := str(sentence):
+        write(visible(text), sys.stderr)
 
 
 def write(line: str, stream: TextIO | None = None) -> None:
@@ -139,3 +143,15 @@ def working(about: str) -> Iterator[None]:
 def tell(about: str) -> None:
     """Say on the working line, if there is one, what is being done."""
     _line.tell(visible(about))
+
+
+def add_output(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add the options of commands that run a spider, which say where it writes."""
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", default=default,
+        help="file to write, replaced if it exists; a feed is named .jsonl, .parquet, .json or .csv; - is standard "
+        "output (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--log", metavar="FILE", help="of a feed: write Scrapy's log to a file (default: only warnings are shown)"
+    )

@@ -128,18 +128,12 @@ class ArchiveJournal:
     Both are written in one transaction, after the feeds have the line of the page. What a killed process wrote behind
     the recorded lengths is cut off by the next run, which writes these pages again: so each page has one line.
 
-    Parameters
-    ----------
-    path : the file, created if it does not exist; None without a job: nothing is written then
-
-    Attributes
-    ----------
-    pages : number of pages that earlier runs have finished
+    ``path``: the file, created if it does not exist; None without a job: nothing is written then.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._base = None if path is None else _connect(path)
-        self.pages = self._count(0, 1 << 62)
+        self.pages = self._count(0, 1 << 62)  # number of pages that earlier runs have finished
 
     def has(self, number: int) -> bool:
         """True if a page is done."""

@@ -40,20 +40,12 @@ COMMIT;
 
 
 class Held(NamedTuple):
-    """A settling page.
+    """A settling page."""
 
-    Attributes
-    ----------
-    number : number of its request in the journal; None for a page that the journal does not know
-    site : name of its site
-    token : key of its response in the response store
-    time : when it was fetched
-    """
-
-    number: int | None
+    number: int | None  # number of its request in the journal; None for a page that the journal does not know
     site: str
-    token: str
-    time: str
+    token: str  # key of its response in the response store
+    time: str  # when it was fetched
 
 
 class RequestJournal:
@@ -61,26 +53,18 @@ class RequestJournal:
 
     If something cannot be written, the crawl goes on.
 
-    Parameters
-    ----------
-    path : the file, created if it does not exist; ConfigError if it is of an earlier version, whose files could run
-        code; None without a job: nothing is written then
-
-    Attributes
-    ----------
-    goes_on : True if the file has requests of an earlier run
-    problem : why an earlier file cannot be used; "" if it can, or if there is none
-    complete : False if something could not be written
-    unreadable : number of requests of an earlier run that cannot be read
-    failed : called with a sentence if something cannot be written or read
+    ``path``: the file, created if it does not exist; ConfigError if it is of an earlier version, whose files could run
+    code; None without a job: nothing is written then.
     """
 
     def __init__(self, path: Path | None) -> None:
+        #: called with a sentence if something cannot be written or read
         self.failed: Callable[[str], None] = logger.warning
-        self.problem = ""
-        self.complete = True
-        self.unreadable = 0
+        self.problem = ""  # why an earlier file cannot be used; "" if it can, or if there is none
+        self.complete = True  # False if something could not be written
+        self.unreadable = 0  # number of requests of an earlier run that cannot be read
         self._base = self._open(path) if path is not None else None
+        #: True if the file has requests of an earlier run
         self.goes_on = self._base is not None and bool(self._all("SELECT 1 FROM requests LIMIT 1"))
 
     def _open(self, path: Path) -> sqlite3.Connection | None:

@@ -28,15 +28,10 @@ _ADVICE = "give a WARC file, a glob in quotes, or a folder of WARC or HTML files
 def expand(path: str) -> list[str]:
     """List the sources of a path: each is a WARC file, a folder of HTML files, or one HTML file.
 
-    A folder stands for every WARC file below it, and for itself if it contains HTML files.
+    A folder stands for every WARC file below it, and for itself if it contains HTML files. Raise ArchiveError if the
+    path does not exist or has no archive, or if FastWARC is needed and not installed.
 
-    Parameters
-    ----------
-    path : a file, a folder, or a glob (``**`` matches any depth)
-
-    Raises
-    ------
-    ArchiveError : if the path does not exist or has no archive, or if FastWARC is needed and not installed
+    ``path``: a file, a folder, or a glob (``**`` matches any depth).
     """
     normal = os.path.normpath(os.path.expanduser(path)) if path else ""
     if not os.path.exists(normal) and not glob.has_magic(normal):
@@ -58,6 +53,8 @@ def records(
 ) -> Iterator[Record]:
     """Read the pages of one source in order; bad data never raises an error.
 
+    Raise ArchiveError immediately, if FastWARC is needed and not installed.
+
     Parameters
     ----------
     source : a source as listed by `expand`
@@ -71,10 +68,6 @@ def records(
         skipped, and one warning names file and offset
     log : called with each message and its arguments, of which the first is a path
     resources : what else the archive holds, for the pages that revisits refer to; without it, this source
-
-    Raises
-    ------
-    ArchiveError : immediately, if FastWARC is needed and not installed
     """
     counter: Counter[str] = Counter() if skipped is None else skipped
     if os.path.isdir(source) or not is_warc(source):
@@ -86,9 +79,7 @@ def records(
 class Reader:
     """Reads pages again. The last WARC file stays open, so reading in the order of the archive is fastest.
 
-    Attributes
-    ----------
-    resources : as for `records`
+    ``resources``: as for `records`.
     """
 
     def __init__(self, resources: Resources | None = None) -> None:
@@ -99,14 +90,9 @@ class Reader:
     def read(self, source: str, offset: int, base: str = "") -> Record:
         """Read one page again.
 
-        Parameters
-        ----------
-        source, offset : attributes of the `Record`
-        base : the same as for `records`
+        Raise ArchiveError if the page is no longer there, or if FastWARC is needed and not installed.
 
-        Raises
-        ------
-        ArchiveError : if the page is no longer there, or if FastWARC is needed and not installed
+        ``source`` and ``offset``: attributes of the `Record`. ``base``: the same as for `records`.
         """
         try:
             if not is_warc(source):
@@ -201,9 +187,7 @@ def parts(sites: Sequence[str]) -> list[int]:
 
     An archive whose sites follow each other has a part for each; one whose sites alternate is a single part.
 
-    Parameters
-    ----------
-    sites : the site of each page, in the order of the archive
+    ``sites``: the site of each page, in the order of the archive.
     """
     last = {site: number for number, site in enumerate(sites)}
     found, start, end = [], 0, 0

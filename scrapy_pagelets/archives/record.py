@@ -35,35 +35,23 @@ class SkipRecord(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One page of an archive.
+    """One page of an archive."""
 
-    Attributes
-    ----------
-    url : URL from which the page was fetched
-    headers : by name in title case (``Content-Type``), without those that describe the encoding of the body
-    status : always 200; other responses are skipped
-    body : the page, neither chunked nor compressed
-    fetched_at : ISO 8601 in UTC, to the second; None if the archive does not record it
-    source, offset : opaque; `Reader.read` needs them to find the page again
-    cut : True if the body ends before the page does: its coding breaks off, or the record says so
-    """
-
-    url: str
-    headers: Headers
-    status: int
-    body: bytes
-    fetched_at: str | None
+    url: str  # URL from which the page was fetched
+    headers: Headers  # by name in title case (``Content-Type``), without those that describe the encoding of the body
+    status: int  # always 200; other responses are skipped
+    body: bytes  # the page, neither chunked nor compressed
+    fetched_at: str | None  # ISO 8601 in UTC, to the second; None if the archive does not record it
+    #: source, offset: opaque; `Reader.read` needs them to find the page again
     source: str
     offset: int
-    cut: bool = False
+    cut: bool = False  # True if the body ends before the page does: its coding breaks off, or the record says so
 
 
 def opened(path: str) -> BinaryIO:
     """Open a regular file for reading; reading from a pipe or a device could block forever.
 
-    Raises
-    ------
-    OSError : if it cannot be opened, or is neither a regular file nor a symbolic link to one
+    Raise OSError if it cannot be opened, or is neither a regular file nor a symbolic link to one.
     """
     if not os.path.isfile(path) and os.path.exists(path):
         raise OSError(errno.EINVAL, "it is not a regular file", path)
@@ -71,12 +59,7 @@ def opened(path: str) -> BinaryIO:
 
 
 def checked(body: bytes) -> bytes:
-    """Return the body if it can be a page.
-
-    Raises
-    ------
-    SkipRecord : if it is empty or too large
-    """
+    """Return the body if it can be a page. Raise SkipRecord if it is empty or too large."""
     if not body.strip():
         raise SkipRecord("empty")
     if len(body) > MAX_BODY:
@@ -87,9 +70,7 @@ def checked(body: bytes) -> bytes:
 def checked_page(body: bytes) -> bytes:
     """Return the body, decoded, if it can be a page.
 
-    Raises
-    ------
-    SkipRecord : if it is empty, too large, or something else by its first bytes
+    Raise SkipRecord if it is empty, too large, or something else by its first bytes.
     """
     if other_type(body):
         raise SkipRecord("not_html")
@@ -112,12 +93,10 @@ Headers = dict[str, list[str]]
 def parse(block: bytes) -> tuple[int, Headers, bytes]:
     r"""Split a response into status (0 if there is none), headers by their names in title case, and body.
 
+    Raise ValueError if the headers are too long.
+
     >>> parse(b"HTTP/1.1 200 OK\ncontent-type: text/html\n\n<p>")
     (200, {'Content-Type': ['text/html']}, b'<p>')
-
-    Raises
-    ------
-    ValueError : if the headers are too long
     """
     blank = _BLANK.search(block, 0, _MAX_HEADERS)
     if blank is None and len(block) > _MAX_HEADERS:
@@ -157,11 +136,8 @@ def media_type(declared: str) -> str:
 def unpacked(headers: Headers, packed: bytes, most: int) -> tuple[bytes, bool]:
     """Remove chunking and compression from a body; decompression stops one byte after ``most``.
 
-    Return the body, as far as it goes, and whether its coding breaks off.
-
-    Raises
-    ------
-    ValueError : if the body cannot be decoded
+    Return the body, as far as it goes, and whether its coding breaks off. Raise ValueError if the body cannot be
+    decoded.
     """
     body, cut = packed, False
     if "chunked" in ",".join(headers.get("Transfer-Encoding", [])).lower():

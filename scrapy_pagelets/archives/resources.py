@@ -27,10 +27,7 @@ class Resources:
 
     WARC files are indexed once, on the first request.
 
-    Parameters
-    ----------
-    sources : sources as listed by `reader.expand`
-    base : prefix of the URLs of files, as for `reader.records`
+    ``sources``: sources as listed by `reader.expand`. ``base``: prefix of the URLs of files, as for `reader.records`.
     """
 
     def __init__(self, sources: Iterable[str], base: str = "") -> None:

@@ -26,12 +26,7 @@ BLANK: Final = 4 << 20
 
 
 class Bomb(Exception):
-    """Raised for a member that is a compression bomb.
-
-    Attributes
-    ----------
-    offset : offset of the member in the file
-    """
+    """Raised for a member that is a compression bomb. ``offset``: offset of the member in the file."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(f"a compression bomb at offset {offset}")
@@ -41,9 +36,7 @@ class Bomb(Exception):
 class Unpacked:
     """A stream of the unpacked members of a file, from its current position on.
 
-    Attributes
-    ----------
-    starts : offset in the file of each member that was begun, by its offset in the stream
+    ``starts``: offset in the file of each member that was begun, by its offset in the stream.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -62,10 +55,7 @@ class Unpacked:
     def read(self, size: int = _CHUNK) -> bytes:
         """Read the next bytes, up to the end of the current member.
 
-        Raises
-        ------
-        Bomb : if the member is a bomb; every later call raises as well
-        OSError : if the file is damaged
+        Raise Bomb if the member is a bomb; every later call raises as well; OSError if the file is damaged.
         """
         unpacked, packed = self._position - self._member_position, self._offset - self._member
         if self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * packed):
@@ -134,10 +124,8 @@ class LookAhead:
 
     FastWARC finds the records of its own readers only, so that a reader of ours cannot take their place.
 
-    Parameters
-    ----------
-    file : the file, at the position where the records begin; it is used by nobody else
-    reader : the reader that reads the records
+    ``file``: the file, at the position where the records begin; it is used by nobody else. ``reader``: the reader that
+    reads the records.
     """
 
     def __init__(self, file: BinaryIO, reader: WarcReader) -> None:
@@ -150,9 +138,7 @@ class LookAhead:
     def check(self) -> None:
         """Check that the next record follows after a few empty lines at most.
 
-        Raises
-        ------
-        ValueError : if there is a flood of empty lines
+        Raise ValueError if there is a flood of empty lines.
         """
         while self._blank <= BLANK and (self._blank or self._position <= self._reader.tell()):
             try:

@@ -73,11 +73,7 @@ def align_values(ours: Ints, theirs: Ints) -> Ints:
 
     This is the "patience diff" of Bram Cohen. A common prefix and a common suffix are aligned first. Values that occur
     once in each sequence, and in the same order, are anchors: they split the rest into ranges, which are aligned in the
-    same way.
-
-    Returns
-    -------
-    (len(ours),) ascending indices into ``theirs``, -1 for values without a counterpart
+    same way. Return (len(ours),) ascending indices into ``theirs``, -1 for values without a counterpart.
 
     Examples
     --------

@@ -10,9 +10,6 @@ from functools import wraps
 from sys import getsizeof
 from typing import Any, Final, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from scrapy_pagelets.core.counter import RecentKeys as RecentKeys
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -62,11 +59,6 @@ def _size(value: Any) -> int:
     return getsizeof(value) + (sum(map(_size, value)) if isinstance(value, tuple) else 0)
 
 
-Numbers = NDArray[np.int8]
-#: Numbers are stored in a byte each.
-LARGEST: Final = 127
-
-
 Holder = TypeVar("Holder")
 R = TypeVar("R")
 
@@ -76,9 +68,7 @@ def once(function: Callable[[Holder], R]) -> Callable[[Holder], R]:
 
     Two threads that ask at the same time may both compute it.
 
-    Parameters
-    ----------
-    function : of one object that never changes and has a ``__dict__``, such as a page or a node table
+    ``function``: of one object that never changes and has a ``__dict__``, such as a page or a node table.
     """
     name = f"{function.__module__}.{function.__name__}"
 

@@ -28,6 +28,15 @@ def counted(number: int, name: str) -> str:
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
+def shortened(text: str, most: int) -> str:
+    """The first characters of a text; dots say that there are more.
+
+    >>> shortened("All about tea", 3)
+    'All...'
+    """
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def table(title: str, head: Sequence[str], rows: Sequence[Row], note: str = "", colors: Sequence[str] = ()) -> str:
     """A table in HTML. All texts are escaped, and cut off where they are long.
 

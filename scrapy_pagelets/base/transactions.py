@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -38,9 +39,7 @@ def write_ahead(base: sqlite3.Connection, patience: float) -> None:
 
     While another connection writes, SQLite refuses that at once, whatever the timeout of this one.
 
-    Parameters
-    ----------
-    patience : seconds until the error is raised
+    ``patience``: seconds until the error is raised.
     """
     until = time.monotonic() + patience
     while True:
@@ -53,13 +52,22 @@ def write_ahead(base: sqlite3.Connection, patience: float) -> None:
             time.sleep(_PAUSE)
 
 
+def append_whole(file: int, data: bytes) -> None:
+    """Append all or nothing to a file, by its descriptor: a full disk may take a part only, which is removed again."""
+    size, rest = os.fstat(file).st_size, memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except OSError:
+        os.ftruncate(file, size)
+        raise
+
+
 @contextmanager
 def whole_file(path: Path, suffix: str = ".new") -> Iterator[Path]:
     """Give a path to write to; the file gets its name at the end, and is removed if an exception comes first.
 
-    Parameters
-    ----------
-    suffix : of the name until then; if several processes write the file, each needs one of its own
+    ``suffix``: of the name until then; if several processes write the file, each needs one of its own.
     """
     new = path.with_name(path.name + suffix)
     try:

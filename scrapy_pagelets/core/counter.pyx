@@ -5,9 +5,10 @@
 A table is touched under the lock of its site alone, and the GIL is held.
 """
 
-from libc.math cimport NAN
+from libc.math cimport NAN, rint
 from libc.stdint cimport int8_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
+from libcpp.algorithm cimport sort, unique
 from libcpp.vector cimport vector
 
 import os
@@ -93,14 +94,25 @@ cdef class Table:
         return object.__sizeof__(self) + self.counter.bytes()
 
     def __getitem__(self, keys):
-        cdef const int64_t[::1] asked = np.ascontiguousarray(keys, np.int64)
+        own_keys = np.ascontiguousarray(keys, np.int64)
+        cdef Integers asked = integers(own_keys)
         cdef size_t width = self.counter.width()
         cdef Py_ssize_t i
-        sums = np.empty((asked.shape[0], width), np.float32)
-        cdef float[:, ::1] out = sums
-        for i in range(asked.shape[0]):
-            memcpy(&out[i, 0], self.counter.of(asked[i]), width * sizeof(float))
+        sums = np.empty((asked.size, width), np.float32)
+        cdef float *out = <float*>pointer(sums)
+        for i in range(asked.size):
+            memcpy(out + i * width, self.counter.of(asked.at[i]), width * sizeof(float))
         return sums
+
+    def pages(self, keys):
+        """(k,) the first column of some keys: on how many pages each of them is."""
+        cdef Integers asked = integers(keys)
+        cdef Py_ssize_t i
+        found = np.empty(asked.size, np.float32)
+        cdef float *out = <float*>pointer(found)
+        for i in range(asked.size):
+            out[i] = self.counter.of(asked.at[i])[0]
+        return found
 
     def has(self, keys):
         cdef const int64_t[::1] asked = np.ascontiguousarray(keys, np.int64)
@@ -553,13 +565,57 @@ def evidence_of(
     )
 
 
+def pages_alike(dict tables, table, keys, bint known):
+    """(m,) number of other pages with the text of each leaf at its path, see `Counts.alike`."""
+    cdef Table paths = tables["path"], placed = tables["placed"]
+    cdef Integers text = integers(keys.text), text_placed = integers(keys.placed)
+    cdef Nodes nodes = columns_of(table).nodes
+    of_values = np.ascontiguousarray(keys.value, np.float64)
+    cdef const double *value = <const double*>pointer(of_values)
+    cdef Py_ssize_t m = nodes.m, i
+    if text.size != m or text_placed.size != m or of_values.size != m:
+        raise ValueError("there are not keys of each leaf")
+    found = np.empty(m, np.int64)
+    cdef int64_t *out = <int64_t*>pointer(found)
+    cdef double same, pages
+    for i in range(m):
+        pages = max(placed.counter.of(text_placed.at[i])[0] - known, <float>0)
+        same = 1
+        if pages > 0 and text.at[i] != <int64_t>mix(<uint64_t>nodes.text[i] * 31):  # it has digits
+            same -= difference(paths.counter.of(nodes.path[nodes.leaves[i]]), value[i], known)
+        out[i] = <int64_t>rint(pages * same)
+    return found
+
+
+def commonest(Table table, keys, words):
+    """(k,) number of pages with each distinct key of the leaves that have words, the most common one first."""
+    cdef Integers key = integers(keys), count = integers(words)
+    cdef vector[int64_t] distinct
+    cdef Py_ssize_t i, size
+    if key.size != count.size:
+        raise ValueError("there are not words of each key")
+    for i in range(key.size):
+        if count.at[i] > 0:
+            distinct.push_back(key.at[i])
+    sort(distinct.begin(), distinct.end())
+    size = unique(distinct.begin(), distinct.end()) - distinct.begin()
+    found = np.empty(size, np.float32)
+    cdef float *out = <float*>pointer(found)
+    for i in range(size):
+        out[i] = -table.counter.of(distinct[i])[0]
+    sort(out, out + size)
+    for i in range(size):
+        out[i] = -out[i]
+    return found
+
+
 cdef inline float share(float count, float known, float pages) noexcept nogil:
     """The share of the other pages, in single precision as the counts."""
     return min(max(count - known, <float>0) / pages, <float>1)
 
 
 cdef inline double difference(const float *sums, double value, bint known) noexcept nogil:
-    """As `scrapy_pagelets.evidence.evidence._difference`."""
+    """How likely two other pages differ in a text: three times the variance of its values, without this page's."""
     cdef double count = <double>sums[PAGES] - known
     if count <= 1:
         return 0

@@ -307,6 +307,34 @@ def cut_features(table, odds, others):
     return matrix.completed()
 
 
+def mean_cut(ratings, double temperature):
+    """The mean of the cuts, weighted by the exponential of their ratings, each with half of those beside it.
+
+    Parameters
+    ----------
+    ratings : (len(CUTS),)
+    temperature : the difference of ratings by which a cut counts e times as much
+    """
+    own, at = floats(ratings), given["CUTS"]
+    cdef size_t count = len(at), i
+    cdef const double *rating = of_size(own, count)
+    cdef const double *cut = <const double*>pointer(at)
+    cdef vector[double] weights = vector[double](count)
+    cdef double greatest, summed = 0, total = 0
+    for i in range(count):
+        weights[i] = (rating[max(i, <size_t>1) - 1] + 2 * rating[i] + rating[min(i + 1, count - 1)]) / 4
+    greatest = weights[0]
+    for i in range(count):
+        greatest = max(greatest, weights[i])
+    for i in range(count):
+        weights[i] = (weights[i] - greatest) / temperature
+    take_exponentials(weights)
+    for i in range(count):
+        summed += weights[i] * cut[i]
+        total += weights[i]
+    return summed / total
+
+
 cdef class Names:
     """The names of the columns of a table of features."""
 

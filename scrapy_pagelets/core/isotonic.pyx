@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""The dynamic program of isotonic smoothing, see `scrapy_pagelets.papers.isotonic`.
+"""The dynamic program of isotonic smoothing, see `scrapy_pagelets.papers.page_level`.
 
 Sums are taken in the same order as there, so that the scores are the same to the last bit.
 """

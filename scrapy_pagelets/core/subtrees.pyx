@@ -34,6 +34,8 @@ cdef struct Part:
 
 cdef enum:  # as in `scrapy_pagelets.page.nodes`
     TEXT = 1
+cdef enum:  # as many as there can be
+    MOST_ROLES = 16
 cdef enum:  # traits of a tag
     PROSE = 1
     INLINE = 2
@@ -233,25 +235,27 @@ cdef int join(vector[int64_t] &starts, vector[int64_t] &run, int64_t kind, bint 
     return 0
 
 
-def divided(table, labels, templateness):
+def divided(table, labels, templateness, roles):
     """Divide the leaves by label and by the decision what is template, in the order of the first leaf of each part.
 
     Parameters
     ----------
     labels : (n,) of the rows
     templateness : (m,) of the leaves
+    roles : (m,) of the leaves, see `page.roles.role_of`
 
     Returns
     -------
-    For each part its leaves, and its mean templateness by words
+    For each part its leaves, its mean templateness by words, and its role
     """
     cdef Nodes nodes = columns_of(table).nodes
-    own_labels, own_templateness = np.ascontiguousarray(labels, np.int64), np.ascontiguousarray(templateness, np.float64)
-    cdef Integers label = integers(own_labels)
+    own_labels, own_roles = np.ascontiguousarray(labels, np.int64), np.ascontiguousarray(roles, np.int64)
+    own_templateness = np.ascontiguousarray(templateness, np.float64)
+    cdef Integers label = integers(own_labels), role = integers(own_roles)
     cdef const double *of_leaf = <const double*>pointer(own_templateness)
     cdef Py_ssize_t m = nodes.m, i, part
-    if label.size != <Py_ssize_t>nodes.n or own_templateness.shape != (m,):
-        raise ValueError("there is not a label for each row, or not a templateness for each leaf")
+    if label.size != <Py_ssize_t>nodes.n or own_templateness.shape != (m,) or role.size != m:
+        raise ValueError("there is not a label for each row, or not a templateness and a role for each leaf")
     cdef double threshold = given["THRESHOLD"]
     cdef Numbers numbers
     cdef vector[size_t] parts = vector[size_t](m)
@@ -276,6 +280,57 @@ def divided(table, labels, templateness):
     for part in range(<Py_ssize_t>found.size()):
         weighted = [of_leaf[ordered[i]] * max(nodes.words[ordered[i]], 1) for i in range(start, found[part].next)]
         mean = fsum(weighted) / found[part].weight
-        result.append((order[start : found[part].next], mean))
+        name = given["CONTENT"]
+        if of_leaf[ordered[start]] >= threshold:
+            name = role_of_template(nodes, ordered + start, found[part].leaves, role.at)
+        result.append((order[start : found[part].next], mean, name))
         start = found[part].next
     return result
+
+
+def role_of(table, leaves, double templateness, roles):
+    """Return the role of some leaves of a page, which is that of most of their words.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves
+    templateness : of all of them together, 0 to 1
+    roles : (m,) of each leaf of the page the index of its role in ``ROLES``; 0 also for template of which nobody knows
+    """
+    if templateness < given["THRESHOLD"]:
+        return given["CONTENT"]
+    cdef Nodes nodes = columns_of(table).nodes
+    own_leaves, own_roles = np.ascontiguousarray(leaves, np.int64), np.ascontiguousarray(roles, np.int64)
+    cdef Integers wanted = integers(own_leaves), role = integers(own_roles)
+    cdef Py_ssize_t i, m = nodes.m
+    if role.size != m:
+        raise ValueError("there is not a role for each leaf")
+    for i in range(wanted.size):
+        if not 0 <= wanted.at[i] < m:
+            raise IndexError(f"the page has no leaf {wanted.at[i]}")
+    return role_of_template(nodes, wanted.at, wanted.size, role.at)
+
+
+cdef object role_of_template(const Nodes &nodes, const int64_t *leaves, Py_ssize_t size, const int64_t *roles):
+    """The role of some leaves that are template."""
+    cdef tuple names = given["ROLES"]
+    cdef int64_t votes[MOST_ROLES]
+    cdef int64_t words = 0, linked = 0, known = 0
+    cdef Py_ssize_t i, role, best = 1, count = len(names)
+    if count > MOST_ROLES:
+        raise ValueError(f"there are {count} roles")
+    for role in range(count):
+        votes[role] = 0
+    for i in range(size):
+        if not 0 <= roles[leaves[i]] < count:
+            raise IndexError(f"there is no role {roles[leaves[i]]}")
+        votes[roles[leaves[i]]] += max(nodes.words[leaves[i]], 1)
+        words += nodes.words[leaves[i]]
+        linked += nodes.words[leaves[i]] if nodes.anchor[nodes.leaves[leaves[i]]] else 0
+    for role in range(1, count):
+        known += votes[role]
+        if votes[role] > votes[best]:
+            best = role
+    if known >= votes[0]:
+        return names[best]
+    return given["NAVIGATION"] if linked > <double>given["LINKED"] * words else given["TEMPLATE"]

@@ -308,6 +308,30 @@ def written_leaves(nodes, keep):
     return leaves
 
 
+def told_of(nodes, parts, bint with_paths):
+    """What the record of each pagelet tells: its XPaths, its text, the number of its words, and its links.
+
+    Parameters
+    ----------
+    parts : for each pagelet the indices of its leaves, ascending
+    with_paths : whether XPaths are asked for, else there are none
+    """
+    cdef Texts columns = texts_of(nodes)
+    cdef Integers wanted
+    cdef int64_t words, row
+    cdef Py_ssize_t i
+    cdef list told = []
+    for leaves in parts:
+        wanted = integers(leaves)
+        columns.check(wanted)
+        words = 0
+        for i in range(wanted.size):
+            words += columns.words[wanted.at[i]]
+        paths = [columns.path(nodes, row) for row in columns.roots(wanted)] if with_paths else []
+        told.append((paths, columns.text(wanted, NO_ITEMS), words, columns.links(wanted)))
+    return told
+
+
 def words_in(nodes, leaves):
     """Number of the words of some leaves."""
     cdef Texts columns = texts_of(nodes)

@@ -42,13 +42,9 @@ _SETTINGS: Final = {
 class SparkEngine:
     """A Spark session, with the methods of `EmbeddedEngine`. The output folder must be one that all machines see.
 
-    Parameters
-    ----------
-    master : ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine
+    Raises CorpusError if Spark cannot be started.
 
-    Raises
-    ------
-    CorpusError : if Spark cannot be started
+    ``master``: ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine.
     """
 
     binary = "BINARY"
@@ -126,9 +122,7 @@ class SparkEngine:
 def check(master: str) -> None:
     """Find out whether Spark can run, before anything is written.
 
-    Raises
-    ------
-    CorpusError : without the Java that Spark needs, or if a standalone master does not answer
+    Raise CorpusError without the Java that Spark needs, or if a standalone master does not answer.
     """
     _check_java()
     _check_master(master)

@@ -35,7 +35,7 @@ _FILE: Final = "256MB"
 #: Of the tables that DuckDB writes: by default a row group has 122,880 rows, and each thread keeps one in memory.
 _ROW_GROUP: Final = "64MB"
 #: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
-#: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.preparation``).
+#: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.extensions``).
 _THRESHOLDS: Final = (10_000, 10, 10)
 #: Columns that name a row, of which the first present one counts.
 _NAMES: Final = ("url", "path", "site")
@@ -63,14 +63,10 @@ class EmbeddedEngine:
     spill : folder for what does not fit in memory
     workers : number of worker processes
     memory : of DuckDB, as ``4GB``; by default a share of the machine's
-
-    Attributes
-    ----------
-    binary : name of the SQL type of bytes
-    round_sources, round_pages : number of sources, and of pages, after which the result is written for good
     """
 
-    binary = "BLOB"
+    binary = "BLOB"  # name of the SQL type of bytes
+    #: Number of sources, and of pages, after which the result is written for good.
     round_sources = 64
     round_pages = 2000
 

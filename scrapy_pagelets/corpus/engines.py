@@ -58,33 +58,20 @@ KINDS: Final = {
 
 @dataclass(frozen=True)
 class Work:
-    """A function that is called with the rows of a statement, in other processes.
+    """A function that is called with the rows of a statement, in other processes."""
 
-    Attributes
-    ----------
-    select : the statement
-    function : gets tables of whole groups
-    schema : of the tables that it yields
-    keys : columns that are equal within a group; groups come one after the other, in no particular order
-    order : columns by which the rows of a group are sorted
-    many : without keys, each row is a task, unless it is said that a task may have many rows, in any order
-    """
-
-    select: str
-    function: TableFunction
-    schema: pa.Schema
+    select: str  # the statement
+    function: TableFunction  # gets tables of whole groups
+    schema: pa.Schema  # of the tables that it yields
+    #: columns that are equal within a group; groups come one after the other, in no particular order
     keys: tuple[str, ...] = ()
-    order: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()  # columns by which the rows of a group are sorted
+    #: without keys, each row is a task, unless it is said that a task may have many rows, in any order
     many: bool = False
 
 
 class TableFolders:
-    """The folders of the tables of a job. A folder with its final name is complete; anything else is written again.
-
-    Parameters
-    ----------
-    out : the output folder
-    """
+    """The folders of the tables of a job. A folder with its final name is complete; anything else is written again."""
 
     def __init__(self, out: Path) -> None:
         self.out = out

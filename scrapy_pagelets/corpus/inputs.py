@@ -49,14 +49,10 @@ class CorpusError(PageletsError, ValueError):
 class CorpusOptions(RecordOptions):
     """The settings of a crawl that decide how pages are cleaned; they travel to worker processes and executors.
 
-    Attributes
-    ----------
-    started : when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
-    part, sample : pages of a site from which on it is divided, and learnt from a sample
-    others : named as the attributes of ``session.config.Config``
+    Most are named as the attributes of ``session.config.Config``.
     """
 
-    started: str
+    started: str  # when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
     model: str = LABELLED
     detection: str = FUSED
     classifier: str = PAGE_LEVEL
@@ -68,8 +64,8 @@ class CorpusOptions(RecordOptions):
     duplicates: str = "flag"
     threshold: Threshold = field(default_factory=Threshold)
     within_sites: bool = False
-    part: int = PART
-    sample: int = SAMPLE
+    part: int = PART  # pages of a site from which on it is divided
+    sample: int = SAMPLE  # and learnt from a sample
 
     def plain(self) -> dict[str, Any]:
         """All values but the time, as JSON writes them: a job may be continued if they are the same."""
@@ -81,10 +77,7 @@ class CorpusOptions(RecordOptions):
 class Source:
     """A file that is read, or the records of it that an index has selected.
 
-    Attributes
-    ----------
-    path : of the file, or its URL
-    offsets, sizes : in bytes, of the records; None for the whole file
+    ``path``: of the file, or its URL. ``offsets`` and ``sizes``: in bytes, of the records; None for the whole file.
     """
 
     path: str
@@ -93,16 +86,10 @@ class Source:
 
 
 def sources_of(path: str, base: str = "") -> list[Source]:
-    """List the sources of a path or URL, files in the order of their names.
+    """List the sources of a path or URL, files in the order of their names. Raise CorpusError if there is none.
 
-    Parameters
-    ----------
-    path : a file, a folder, a glob, a list of files, or an index; local or, with fsspec, remote
-    base : what precedes relative names in lists and indexes; by default the folder that the list or index is in
-
-    Raises
-    ------
-    CorpusError : if there is none
+    ``path``: a file, a folder, a glob, a list of files, or an index; local or, with fsspec, remote. ``base``: what
+    precedes relative names in lists and indexes; by default the folder that the list or index is in.
     """
     try:
         found = list(_sources(path, base))
@@ -223,9 +210,7 @@ def is_remote(path: str) -> bool:
 def file_system(path: str) -> tuple[Any, str]:
     """The fsspec file system of a URL, and the path in it.
 
-    Raises
-    ------
-    CorpusError : if fsspec, or what it needs for such URLs, is not installed
+    Raises CorpusError if fsspec, or what it needs for such URLs, is not installed.
     """
     try:
         from fsspec.core import url_to_fs

@@ -44,38 +44,28 @@ Progress = Callable[[str], None]
 
 @dataclass
 class Report:
-    """What a job has done.
+    """What a job has done."""
 
-    Attributes
-    ----------
-    pages, sites, links, templates, duplicates : rows of the tables; sites with pages
-    skipped : number of records that are not pages, by reason
-    cut : number of pages that end early, because their bodies in the archive are cut off
-    broken : sentences about the sources that could not be read, or not to their end, and pages that end a process
-    failures : reason, number of pages, and URL of the first one that could not be cleaned
-    """
-
+    #: pages, sites, links, templates, duplicates: rows of the tables; sites with pages
     pages: int = 0
     sites: int = 0
     links: int = 0
     templates: int = 0
     duplicates: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    cut: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)  # number of records that are not pages, by reason
+    cut: int = 0  # number of pages that end early, because their bodies in the archive are cut off
+    #: sentences about the sources that could not be read, or not to their end, and pages that end a process
     broken: list[str] = field(default_factory=list)
+    #: reason, number of pages, and URL of the first one that could not be cleaned
     failures: list[tuple[str, int, str]] = field(default_factory=list)
 
 
 def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
     """Make the output folder of a new job, or find an unfinished one there; return the options with the job's time.
 
-    Parameters
-    ----------
-    engine : its name; another engine divides the work into other rounds
+    Raise CorpusError if the folder has anything else.
 
-    Raises
-    ------
-    CorpusError : if the folder has anything else
+    ``engine``: its name; another engine divides the work into other rounds.
     """
     plan = out / engines.WORK / _PLAN
     wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
@@ -113,10 +103,7 @@ def _digest(sources: Sequence[Source]) -> str:
 class CorpusJob:
     """A job on an engine.
 
-    Parameters
-    ----------
-    out : the output folder, see `prepare_job`
-    progress : called with a sentence now and then
+    ``out``: the output folder, see `prepare_job`. ``progress`` is called with a sentence now and then.
     """
 
     def __init__(
@@ -134,12 +121,7 @@ class CorpusJob:
         self._progress = progress
 
     def run(self) -> Report:
-        """Run all steps that have no result yet.
-
-        Raises
-        ------
-        CorpusError : if there is no page, or if a step fails
-        """
+        """Run all steps that have no result yet. Raise CorpusError if there is no page, or if a step fails."""
         report = Report()
         self._gather(report)
         self._learn_large_sites()

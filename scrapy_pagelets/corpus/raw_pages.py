@@ -46,9 +46,7 @@ def read_pages(table: pa.Table, started: str) -> Iterator[pa.Table]:
 
     Yield tables of the schema ``RAW``.
 
-    Parameters
-    ----------
-    started : the time of pages without a date
+    ``started``: the time of pages without a date.
     """
     for row in table.to_pylist():
         yield from _read_source(row["source"], Source(row["path"], row["offsets"], row["sizes"]), started)

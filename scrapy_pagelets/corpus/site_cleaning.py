@@ -25,6 +25,7 @@ from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
 from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.feed.pagelet import records_of
 from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.data_text import with_data
 from scrapy_pagelets.page.limits import TooLarge
@@ -110,14 +111,9 @@ def record_of(page: Page, site: Site, fetched_at: str, options: CorpusOptions) -
 
 
 def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> Rows:
-    """The rows of all tables that are made of a page, by kind.
-
-    Parameters
-    ----------
-    number : of the page
-    """
+    """The rows of all tables that are made of a page, by kind."""
     content, bands, sketch = _content(record, number, options)
-    pagelets = {pagelet: pagelet.record() for pagelet in record.cut()}
+    pagelets = dict(zip(record.cut(), records_of(record.cut()), strict=True))
     exported = [pagelets.get(pagelet) or pagelet.record() for pagelet in record.exported]
     page = record.values(PAGE, SEGMENT, STRIP, pagelets=exported)
     return {
@@ -214,9 +210,7 @@ def _hash(name: str) -> int:
 def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
     """Parse a row of the schema ``RAW``, and mark what the rules of the user name and what the page asks of robots.
 
-    Raises
-    ------
-    TooLarge : if the page exceeds the limits
+    Raise TooLarge if the page exceeds the limits.
     """
     content_type, link = row["content_type"], row["link"] or ""
     page = with_data(Page.parse(row["body"], row["url"], content_type, options.limits, link))
@@ -272,10 +266,7 @@ def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
     of each part have "new" texts that another part may have as well. Classes of two parts are one if their outlines
     fit, as for pages.
 
-    Parameters
-    ----------
-    name : of the site
-    parts : at least one, in the order of their pages
+    ``name``: of the site. ``parts``: at least one, in the order of their pages.
     """
     whole = parts[0]
     for part in parts[1:]:

@@ -166,11 +166,11 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     >>> controls_of_code(Page.parse(html, "http://a/").nodes)
     [1, 3]
     """
-    buttons = rows_tagged(nodes, TAG["button"])
-    if not buttons and not (nodes.signs & placing.CONTROL).any():
+    blocks, buttons = rows_tagged(nodes, TAG["pre"]), rows_tagged(nodes, TAG["button"])
+    if not (blocks or nodes.spaces) or (not buttons and not (nodes.signs & placing.CONTROL).any()):
         return []
     found: list[int] = []
-    for row in nodes.outermost(rows_tagged(nodes, TAG["pre"])):
+    for row in nodes.outermost(blocks):
         leaves = nodes.leaves_of(row)
         before = range(leaves.start - 1, max(-1, leaves.start - _CONTROLS - 1), -1)
         after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
@@ -322,4 +322,5 @@ def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:
     near[slice(*smallest.tolist(), *nodes.end[smallest].tolist())] = True
     own = nodes.leaves[keep | answers]
     rows = np.arange(len(nodes))
-    return near & (rows <= own.max(initial=0)) & (nodes.end > own.min(initial=len(nodes)))
+    between: Bools = (rows <= own.max(initial=0)) & (nodes.end > own.min(initial=len(nodes)))
+    return near & between

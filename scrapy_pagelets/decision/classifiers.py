@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.core.features import node_odds as node_odds
+from scrapy_pagelets.core.trees import chosen as chosen
 from scrapy_pagelets.core.trees import summed as summed
 from scrapy_pagelets.page.nodes import NodeTable
 

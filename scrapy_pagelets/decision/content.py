@@ -46,8 +46,6 @@ _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 #: Characters of a number that is no other one by chance.
 _DIGITS: Final = 4
-#: Words of the label of a number, and elements that hold labels.
-_LABEL_WORDS, _LABELS = 4, frozenset((TAG["th"], TAG["dt"]))
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
 #: A permalink has at most this many runs of text.
 _RUNS: Final = 2
@@ -93,7 +91,7 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
 
 
 def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: Bools) -> Bools:
-    """(m,) the first leaf with each fact that a page declares, and its label, if the content does not have it yet.
+    """(m,) the first leaf with each fact that a page declares, if the content does not have it yet.
 
     Parameters
     ----------
@@ -105,7 +103,7 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
     >>> from scrapy_pagelets.metadata.headline import headline_of
     >>> page = Page.parse(b"<h1>Tea</h1><dl><dt>Item:<dd>T-17</dl><p>Buy T-17</p><p>Picked by hand", "http://a/")
     >>> facts_of(page, headline_of(page), ["T-17"], np.array([True, False, False, False, True])).tolist()
-    [False, True, True, False, False]
+    [False, False, True, False, False]
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
@@ -115,9 +113,7 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
         places = of_names if not _is_number(fact) else range(len(mask) * (len(fact) >= _DIGITS))
         saying = [leaf for leaf in places if _has_fact(nodes, leaf, fact)]
         if saying and not keep[saying].any():
-            leaf = saying[0]
-            mask[leaf] = True
-            mask[leaf - 1] |= leaf > 0 and _is_label_of(nodes, leaf)
+            mask[saying[0]] = True
     return mask
 
 
@@ -132,13 +128,6 @@ def _has_fact(nodes: NodeTable, leaf: int, fact: str) -> bool:
 
 def _is_number(fact: str) -> bool:
     return any(map(str.isdecimal, fact))
-
-
-def _is_label_of(nodes: NodeTable, leaf: int) -> bool:
-    """Whether the run of text before another one is its label: a few words in its line, or in the cell before it."""
-    if nodes.words.item(leaf - 1) > _LABEL_WORDS or nodes.anchor[nodes.leaves[leaf - 1]]:
-        return False
-    return bool(nodes.gap[leaf] < LINE or nodes.tag[nodes.parent[nodes.leaves[leaf - 1]]] in _LABELS)
 
 
 def _amount(text: str) -> str:

@@ -13,17 +13,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Floats, in_order
+from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.features import cut_features as cut_features
+from scrapy_pagelets.core.features import mean_cut as mean_cut
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.page_features import Feature, FeatureTable
 from scrapy_pagelets.page.nodes import NodeTable
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
-#: The cuts before and behind each one.
-_BEFORE, _BEHIND = (np.clip(np.arange(len(CUTS)) + step, 0, len(CUTS) - 1) for step in (-1, 1))
 #: Probability of content at each cut.
 CONTENT_AT: Final = sigmoid(-CUTS)
 #: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
@@ -93,11 +92,8 @@ def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
     rating : over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page
     columns : (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`
     """
-    own = rating(columns)
     # A cut between two good ones is better than one beside a bad one.
-    around = (own[_BEFORE] + 2 * own + own[_BEHIND]) / 4
-    weights = np.exp((around - around.max()) / _TEMPERATURE)
-    return in_order(weights * CUTS) / in_order(weights)
+    return mean_cut(rating(columns), _TEMPERATURE)
 
 
 def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: float = 0.0) -> Floats:

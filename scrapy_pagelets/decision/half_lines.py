@@ -9,7 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.small_corrections import signs_with_words as signs_with_words
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import is_between
 from scrapy_pagelets.metadata.headline import Headline
@@ -61,11 +63,13 @@ def torn_bylines(
     [False, True, False, True, True, False, False]
     """
     found = np.zeros(len(keep), np.bool_)
-    known = {name.casefold() for name in names} - {""}
+    known = (*({name.casefold() for name in names} - {""}),)
     lines = {leaf for post in thread.posts for leaf in post.line}
     beside = [] if thread.is_thread else [_near(nodes, headline)]
     for near in (*beside, *_posts(thread.posts, keep)):
         told = {place for place, leaf in enumerate(near) if leaf in lines or _tells(nodes, leaf, known)}
+        if not told:
+            continue
         told |= {
             place - 1
             for place in told
@@ -75,29 +79,6 @@ def torn_bylines(
             if keep[near[place]]:
                 found[_line(nodes, near, place, told)] = True
     return found & ~keep
-
-
-def signs_with_words(nodes: NodeTable, templateness: Floats) -> Floats:
-    """(m,) templateness in which a run without words has that of the words before it in its line, or else behind it.
-
-    Without its brackets, code is wrong; a comma without what it parts is none.
-
-    Examples
-    --------
-    >>> from scrapy_pagelets import Page
-    >>> nodes = Page.parse(b"<p><i>template</i><b>&lt;</b><br><b>, </b><i>tea</i><p>-", "http://a/").nodes
-    >>> signs_with_words(nodes, np.array([0.1, 0.6, 0.2, 0.7, 0.3])).tolist()
-    [0.1, 0.1, 0.7, 0.7, 0.3]
-    """
-    line, place = np.cumsum(nodes.gap >= LINE), np.arange(len(templateness))
-    words = nodes.words > 0
-    before = np.maximum.accumulate(np.where(words, place, -1))
-    behind = np.minimum.accumulate(np.where(words, place, len(place))[::-1])[::-1]
-    after = np.minimum(behind, len(place) - 1)
-    is_before = (before >= 0) & (line[before] == line)
-    is_behind = (behind < len(place)) & (line[after] == line)
-    beside = np.where(is_before, before, np.where(is_behind, after, place))
-    return templateness[beside]
 
 
 def companions(nodes: NodeTable, keep: Bools) -> Bools:
@@ -212,12 +193,14 @@ def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:
             yield [leaf for leaf in post.leaves if first <= leaf <= last and leaf not in profile]
 
 
-def _tells(nodes: NodeTable, leaf: int, names: set[str]) -> bool:
+def _tells(nodes: NodeTable, leaf: int, names: tuple[str, ...]) -> bool:
     """Whether a leaf ends in one of some names, or has a date, and few words besides."""
-    if nodes.words[leaf] > _LONG:
+    if nodes.words.item(leaf) > _LONG:
         return False
     text = nodes.strings[leaf]
-    return text.rstrip().casefold().endswith(tuple(names)) or dates.find(text, day_first=True) is not None
+    if names and text.rstrip().casefold().endswith(names):
+        return True
+    return dates.find(text, day_first=True) is not None
 
 
 def _is_name_before(nodes: NodeTable, leaf: int, keep: Bools) -> bool:
@@ -248,3 +231,6 @@ def _is_label(nodes: NodeTable, leaf: int) -> bool:
     if not any(map(str.isalpha, text)) or nodes.anchor[nodes.leaves[leaf]]:
         return False
     return is_between(text) or bool(nodes.gap[leaf + 1] < LINE and nodes.words[leaf] <= _LABEL)
+
+
+give("small_corrections", LINE=LINE)

@@ -7,8 +7,10 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.small_corrections import has_lone_heading as has_lone_heading
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_with
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_with
 
 _LEVEL: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _MEDIA: Final = [TAG[name] for name in ("img", "picture", "svg", "video", "audio", "iframe", "object")]
@@ -38,13 +40,13 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
     [False, False, True, False]
     """
     found = np.zeros(len(keep), np.bool_)
+    if not has_lone_heading(nodes, keep):
+        return found
     rows = np.array(rows_with(nodes, HEADING), np.int64)
     rows = rows[nodes.first_leaf[rows] < nodes.last_leaf[rows]]
     first, last = nodes.first_leaf[rows], nodes.last_leaf[rows]
     kept = np.append(np.flatnonzero(keep), len(keep))
     following = kept[np.searchsorted(kept, last)]  # the next leaf of content
-    if not (keep[first] & (following > last)).any():
-        return found
     levels = {leaf: _LEVEL[tag] for leaf, tag in zip(first.tolist(), nodes.tag[rows].tolist(), strict=True)}
     behind: dict[int, int] = {}  # the next leaf of content behind a heading that is none
     for row, start, end, next_one in zip(
@@ -67,3 +69,6 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
 def _shows(nodes: NodeTable, row: int, leaf: int) -> bool:
     """Whether a picture or the like stands between a heading and a leaf below it."""
     return bool(np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())
+
+
+give("small_corrections", HEADING=HEADING, TEXT=TEXT)

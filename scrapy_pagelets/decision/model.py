@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, chosen, node_odds
 from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES
 from scrapy_pagelets.decision.lexicon import Lexicon
@@ -117,9 +117,8 @@ class Model:
         found = np.zeros(len(templateness), np.int64)
         leaves = np.flatnonzero(is_template(templateness))
         if self.roles and len(leaves):
-            # Column by column, as trees read them: else each rating would copy its own.
-            parts = [part.T.take(leaves, 1).T for part in role_parts(self.page_evidence(page), templateness)]
-            found[leaves] = np.argmax([rating(*parts) for rating in self.roles], axis=0) + 1
+            parts = role_parts(self.page_evidence(page), templateness)
+            found[leaves] = chosen(self.roles, parts, leaves) + 1
         return found
 
     def save(self, path: str | Path) -> None:

@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, mix, up_to
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.small_corrections import has_copies as has_copies
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
@@ -52,6 +54,8 @@ def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
 
 def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     """Rows of second copies, as for narrow screens, that are much of the smallest element around both."""
+    if not has_copies(nodes):
+        return
     words = up_to(nodes.words)
     around: dict[int, list[int]] = defaultdict(list)
     for first, second in _pairs(nodes, words):
@@ -69,14 +73,10 @@ def _pairs(nodes: NodeTable, words: Ints) -> Iterator[tuple[int, int]]:
     """Rows of the two blocks of each text that exactly two blocks have, neither of them inside of the other."""
     rows = np.flatnonzero(_IS_LAYOUT[nodes.tag] & (nodes.last_leaf - nodes.first_leaf >= _RUNS))
     rows = rows[below(nodes, words, rows) >= _WORDS]
-    if len(rows) < 2:
-        return
     text = below(nodes, up_to(mix(nodes.text)), rows)
     order = np.argsort(text, kind="stable")
     same, before, after = text[order[1:]] == text[order[:-1]], rows[order[:-1]], rows[order[1:]]
     apart = same & (after >= nodes.end[before])
-    if not apart.any():  # nearly all pages
-        return
     copies: dict[int, list[int]] = {key: [] for key in text[order[1:][apart]].tolist()}
     for row, key in zip(rows.tolist(), text.tolist(), strict=True):
         if key in copies:
@@ -131,7 +131,8 @@ def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     found = np.zeros(len(nodes.leaves), np.bool_)
     if pages < _FEWEST:
         return found
-    repeated = list(_repeated(nodes, alike >= _OFTEN * pages))
+    often = alike >= _OFTEN * pages
+    repeated = list(_repeated(nodes, often)) if often.any() else []
     if not repeated:
         return found
     links = nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != page.key)]
@@ -153,3 +154,6 @@ def _repeated(nodes: NodeTable, often: Bools) -> Iterator[tuple[int, int, int]]:
             end = min(end, nodes.last_leaf.item(nodes.parent.item(row)))
             if last < end:
                 yield first, last, end
+
+
+give("small_corrections", IS_LAYOUT=_IS_LAYOUT, RUNS=_RUNS, WORDS=_WORDS)

@@ -194,7 +194,7 @@ class Site(Unsaved[Observation]):
     def pages_with_text(self, page: Page) -> Ints:
         """(m,) number of other pages that have the text of each leaf, at any place."""
         with self.lock:
-            pages = self.counts.tables["text"][keys_of(page).text][:, 0] - self.learnt.knows(page)
+            pages = self.counts.tables["text"].pages(keys_of(page).text) - self.learnt.knows(page)
             return np.rint(np.maximum(pages, 0)).astype(np.int64)
 
     def repeated_pictures(self, page: Page) -> Ints:
@@ -208,7 +208,7 @@ class Site(Unsaved[Observation]):
         """What the pages of the site tell alike, of what a page asks for."""
         keys = keys_asked(page)
         with self.lock:
-            told = self.counts.tables["told"][np.array(keys, np.int64)][:, 0]
+            told = self.counts.tables["told"].pages(np.array(keys, np.int64))
             return Habits(self.pages, dict(zip(keys, told.tolist(), strict=True)))
 
     def in_subdigraph_template(self, page: Page) -> Bools:

@@ -12,6 +12,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.decision.asides import hints_of
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document.players import PLAYERS
@@ -21,30 +22,30 @@ from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_w
 from scrapy_pagelets.page.page import Page
 
 #: File names of pictures on buttons.
-_BUTTON: Final = re.compile(
+_BUTTON: Final = lazily(
     r"(?:prev|previous|next|up|home|index|contents|toc|back|forward|top|print|e?mail|search|menu|sitemap|rss|feed|spinner|loading)"
     r"[-_]?\d*\.(?:png|gif|svg|jpe?g|webp)",
     re.IGNORECASE,
 )
 #: Classes of pictures that stand for a character, and the most characters of their alternative text.
-_EMOJI: Final = re.compile(r"(?:^|[\s_-])(?:emoji|smil(?:ey|ie)s?|emoticon)(?:$|[\s_-])", re.IGNORECASE)
+_EMOJI: Final = lazily(r"(?:^|[\s_-])(?:emoji|smil(?:ey|ie)s?|emoticon)(?:$|[\s_-])", re.IGNORECASE)
 _LONGEST_EMOJI: Final = 30
 #: The size that WordPress, Shopify, Amazon, MediaWiki and others write into the name of a file, and names of pictures
 #: of a site rather than of a page.
-_SIZE: Final = re.compile(
+_SIZE: Final = lazily(
     r"^\d{2,4}px-|(?:[-_](?:\d{1,5}x\d{0,5}|x\d{2,5}|\d{2,5}(?:px|w)|scaled|thumb(?:nail)?|small|medium|large|grande|compact|"
     r"master|original|full|zoom)(?:_crop_\w{1,10})?|@[23]x|\._[a-z0-9,_-]{1,60}_)+(?=\.\w{1,5}$)"
 )
 _DECLARING: Final = frozenset(("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"))
-_OF_SITE: Final = re.compile(r"logo|icon|default|placeholder", re.IGNORECASE)
+_OF_SITE: Final = lazily(r"logo|icon|default|placeholder", re.IGNORECASE)
 _AROUND: Final = LANDMARKS["header"] | LANDMARKS["nav"] | LANDMARKS["footer"] | LANDMARKS["aside"]
 #: Addresses and classes of pictures of persons beside what they say.
-_AVATAR: Final = re.compile(
+_AVATAR: Final = lazily(
     r"(?:^|[\s_-])(?:avatar|gravatar|userpic)s?(?:$|[\s_-])|gravatar\.com/|/(?:avatars?|userpics?|profile_images)/",
     re.IGNORECASE,
 )
 #: Classes of pictures that are shown until a larger one is loaded.
-_PREVIEW: Final = re.compile(r"thumb|placeholder|preview|blur|lqip|small|low", re.IGNORECASE)
+_PREVIEW: Final = lazily(r"thumb|placeholder|preview|blur|lqip|small|low", re.IGNORECASE)
 _LONGEST: Final = 2000
 _NEAR: Final = 4
 #: Places of a picture without alternative text from which on it is an icon.

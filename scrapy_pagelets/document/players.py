@@ -10,6 +10,7 @@ from typing import Final
 from lxml import etree
 
 from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.document.sources import late_of
 
 #: Tags of players, and the attributes that have their address; those of AMP and of light players have only an id.
@@ -33,7 +34,7 @@ _IDS: Final = {
 PLAYERS: Final = frozenset((*_ADDRESSES, *_IDS))
 _ID: Final = re.compile(r"[\w-]{1,40}", re.ASCII)
 #: Frames that show advertising, buttons, forms and counters.
-_OTHERS: Final = re.compile(
+_OTHERS: Final = lazily(
     r"googletagmanager|doubleclick|googlesyndication|googleads|adservice|adsystem|//ads?\.|/ads?/|captcha|addthis|sharethis|"
     r"facebook\.com/(?:v[\d.]+/)?plugins/(?!video|post)|platform\.twitter\.com/widgets|disqus|cookie|consent|"
     r"newsletter|subscribe|log-?in|accounts\.|/comments?\b|^(?:about|javascript|data|blob):",

@@ -8,6 +8,8 @@ from typing import Final
 
 from lxml import etree
 
+from scrapy_pagelets.base.patterns import lazily
+
 #: Tags of pictures.
 PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))
 #: Attributes where scripts that load pictures late find their address, to replace another one.
@@ -16,17 +18,17 @@ _LATE: Final = (
     "nitro-lazy-src data-pagespeed-lazy-src data-cfsrc data-ezsrc data-lzy_src data-echo data-delayed-url"
 ).split()
 #: Names of other attributes with the address of a picture that has no other.
-_NAMED_SO: Final = re.compile(r"src|lazy|load|orig|image|img|url|file|srv|retina|hi-?res|full|large")
+_NAMED_SO: Final = lazily(r"src|lazy|load|orig|image|img|url|file|srv|retina|hi-?res|full|large")
 _SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset", "nitro-lazy-srcset", "data-ezsrcset", "data-cfsrcset")
-_CANDIDATE: Final = re.compile(r"\s*(\S*[^\s,])(?:\s+([\d.]+)([wx]))?\s*(?:,|$)")
-_PLACEHOLDER: Final = re.compile(
+_CANDIDATE: Final = lazily(r"\s*(\S*[^\s,])(?:\s+([\d.]+)([wx]))?\s*(?:,|$)")
+_PLACEHOLDER: Final = lazily(
     r"(?:^|/)(?:(?:blank|spacer|placeholder|transparent|loading|lazy|1x1|pixel)[\w-]*\.(?:gif|png|svg)|"
     r"(?:clear|trans|empty|dot|shim|gr[ae]y|nothing|1)\d*\.gif)(?:$|[?#])",
     re.IGNORECASE,
 )
 #: Characters that no address has: others are lists, objects and templates.
 _NO_ADDRESS: Final = re.compile(r"[{}<>\"'|\[\]]")
-_OF_PICTURE: Final = re.compile(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
+_OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
 _LONGEST: Final = 20_000
 #: A width that a script sets for the window, and the widths that it chooses from.
 _WIDTH: Final = "{width}"

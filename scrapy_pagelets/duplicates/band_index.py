@@ -76,13 +76,9 @@ class BandIndex:
     def add(self, keys: NDArray[np.uint32]) -> int:
         """Add sketches; return the number of the first one.
 
-        Parameters
-        ----------
-        keys : (n, bands) see `band_keys`
+        Raise OverflowError if there are 2^31 / bands sketches or more.
 
-        Raises
-        ------
-        OverflowError : if there are 2^31 / bands sketches or more
+        ``keys``: (n, bands) see `band_keys`.
         """
         first: int = self._count
         if first + len(keys) > len(self._keys):
@@ -97,9 +93,7 @@ class BandIndex:
 
         Ordered by row, then by descending number of common keys, then by sketch number.
 
-        Parameters
-        ----------
-        keys : (n, bands)
+        ``keys``: (n, bands).
         """
         wanted, row = keys.ravel(), np.repeat(np.arange(len(keys)), self._bands)
         at = self._heads[self._slots(wanted)]
@@ -169,20 +163,14 @@ class BandIndex:
 class BloomBands:
     """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
 
+    Raises ValueError for a capacity, threshold or error out of range.
+
     Parameters
     ----------
     capacity : number of texts for which the filters are sized
     threshold : least resemblance of near-duplicates, see `banding`
     error : share of new texts that are reported as near-duplicates once the capacity is reached, in addition to those
         whose resemblance to an earlier text is slightly below the threshold; between 0 and 1
-
-    Attributes
-    ----------
-    bits : (bands, bytes) the filters
-
-    Raises
-    ------
-    ValueError : for a capacity, threshold or error out of range
 
     Examples
     --------
@@ -202,14 +190,12 @@ class BloomBands:
         bands = banding(threshold)[0]
         one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # distributes the error over the bands
         self._probes = max(1, round(one))
-        self.bits = np.zeros((bands, ceil(capacity * one / log(2) / _BYTE)), np.uint8)
+        self.bits = np.zeros((bands, ceil(capacity * one / log(2) / _BYTE)), np.uint8)  # (bands, bytes) the filters
 
     def add(self, sketches: NDArray[np.uint32]) -> Bools:
         """Add texts; return (n,) whether each is a near-duplicate of an earlier one, including the rows before it.
 
-        Parameters
-        ----------
-        sketches : (n, 128)
+        ``sketches``: (n, 128).
         """
         return np.array([self._add(places) for places in self._places(sketches)], np.bool_)
 

@@ -69,10 +69,8 @@ class DiskError(StoreError):
 class Verdict(NamedTuple):
     """The earlier page of which a page is a near-duplicate.
 
-    Attributes
-    ----------
-    url : URL of the earlier page
-    similarity : resemblance (Jaccard of the shingles; of two sites, weighted) of the two pages, at least the threshold
+    ``url``: URL of the earlier page. ``similarity``: resemblance (Jaccard of the shingles; of two sites, weighted) of
+    the two pages, at least the threshold.
     """
 
     url: str
@@ -81,44 +79,29 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """A text to compare with earlier ones.
-
-    Attributes
-    ----------
-    url : URL of its page
-    text : the content
-    address : hash of the canonical URL of the page; without a canonical link, of its own URL
-    site : name of its site
-    weights : (w,) for each word, 0 to 1, how much it counts in comparisons with other sites; None if all count the same
-    """
+    """A text to compare with earlier ones."""
 
     url: str
     text: str
-    address: int
+    address: int  # hash of the canonical URL of the page; without a canonical link, of its own URL
     site: str
+    #: (w,) for each word, 0 to 1, how much it counts in comparisons with other sites; None if all count the same
     weights: Floats | None = None
 
 
 class Prepared(NamedTuple):
-    """A document with everything that is computed of it alone; it can be sent to other processes.
+    """A document with everything that is computed of it alone; it can be sent to other processes."""
 
-    Attributes
-    ----------
-    url, address : as in `Document`
-    site, scope, exact : hashes of the site; of the site if pages are compared only within sites, else 0; of all words
-    shingles : see `shingles.shingles`
-    weights : of the shingles; None if all are equal
-    sketch : (128,)
-    """
-
+    #: url, address: as in `Document`
     url: str
     address: int
+    #: site, scope, exact: hashes of the site; of the site if pages are compared only within sites, else 0; of all words
     site: int
     scope: int
     exact: int
-    shingles: Hashes
-    weights: Weights | None
-    sketch: Hashes
+    shingles: Hashes  # see `shingles.shingles`
+    weights: Weights | None  # of the shingles; None if all are equal
+    sketch: Hashes  # (128,)
 
     def packed(self) -> bytes:
         """Serialise to bytes: a line of JSON, and the columns."""
@@ -149,13 +132,9 @@ class Prepared(NamedTuple):
 def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
     """Compute everything that `ContentStore.enter` needs; None for a text with fewer words than a shingle.
 
-    Parameters
-    ----------
-    within_sites : whether pages are compared only with those of their own site
+    Raise ValueError if there is not one weight for each word.
 
-    Raises
-    ------
-    ValueError : if there is not one weight for each word
+    ``within_sites`` says whether pages are compared only with those of their own site.
     """
     token, weight, weights = word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):
@@ -183,17 +162,14 @@ class _Group(NamedTuple):
 class ContentStore:
     """The contents that a crawl has seen. Thread-safe.
 
+    Raises StoreError if the file has another scheme, or is damaged; DiskError if the disk is full or not writable.
+
     Parameters
     ----------
     path : the file, created if it does not exist; None for a temporary one
     threshold : least resemblances of near-duplicates
     within_sites : whether pages are compared only with those of their own site
     failed : called with a sentence if the disk has no room for the index, which then stays in memory
-
-    Raises
-    ------
-    StoreError : if the file has another scheme, or is damaged
-    DiskError : if the disk is full or not writable
 
     Examples
     --------
@@ -255,10 +231,7 @@ class ContentStore:
         the threshold, the page of the group that is most alike. It is None for a new text, and for a page that another
         page of the group declares as its canonical one: it takes the place of the first page. A text with fewer words
         than a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
-
-        Raises
-        ------
-        ValueError : if there is not one weight for each word
+        Raise ValueError if there is not one weight for each word.
         """
         prepared = self.prepare(document)
         return (None, None) if prepared is None else self.enter(prepared)

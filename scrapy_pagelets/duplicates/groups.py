@@ -28,19 +28,13 @@ _SHARE: Final = 0.5
 
 
 class Mirror(NamedTuple):
-    """A host whose pages are also on another host.
+    """A host whose pages are also on another host."""
 
-    Attributes
-    ----------
-    host, of : the mirror and the original, which is the host with more pages, or the first one among equals
-    pages : number of pages of the mirror that the original has as well
-    share : share of these among the pages of the mirror
-    """
-
+    #: host, of: the mirror and the original, which is the host with more pages, or the first one among equals
     host: str
     of: str
-    pages: int
-    share: float
+    pages: int  # number of pages of the mirror that the original has as well
+    share: float  # share of these among the pages of the mirror
 
 
 def near_pairs(
@@ -51,12 +45,8 @@ def near_pairs(
     The pairs suffice to connect each group, but do not include every pair of a large one. Texts with fewer words than a
     shingle are left out.
 
-    Parameters
-    ----------
-    texts : the site and the text of each document
+    ``texts``: the site and the text of each document.
 
-    Examples
-    --------
     >>> text = "one two three four five"
     >>> list(near_pairs([("a", text), ("a", "six"), ("b", text.upper())]))
     [(2, 0, 1.0)]
@@ -122,8 +112,6 @@ def _near(
 def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold | None = None) -> list[list[int]]:
     """Return groups of near-duplicates: the connected components of `near_pairs`, largest first, as ascending numbers.
 
-    Examples
-    --------
     >>> text = "one two three four five"
     >>> near_groups([("a", text), ("a", "six"), ("b", text.upper())])
     [[0, 2]]
@@ -139,10 +127,7 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
 
     Bar-Yossef & Rajagopalan (2002, Section 1) distinguish mirrors from templates, which pages of one authority share.
 
-    Parameters
-    ----------
-    groups : groups of near-duplicates, as URLs of pages
-    urls : URLs of all pages
+    ``groups``: groups of near-duplicates, as URLs of pages. ``urls``: URLs of all pages.
     """
     pages = Counter(map(host_of, dict.fromkeys(urls)))
     common: Counter[tuple[str, str]] = Counter()
@@ -159,10 +144,7 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
 def on_several_hosts(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return the groups of blocks on several hosts, most hosts first: first block, number of pages, number of hosts.
 
-    Parameters
-    ----------
-    groups : groups of near-duplicate blocks, as numbers
-    urls : URL of the page of each block
+    ``groups``: groups of near-duplicate blocks, as numbers. ``urls``: URL of the page of each block.
     """
     rows = []
     for group in groups:

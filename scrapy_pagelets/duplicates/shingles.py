@@ -47,12 +47,8 @@ _LEAST: Final = 0.001
 def jaccard(one: Hashes, other: Hashes) -> float:
     """Return the resemblance of two texts, the size of the intersection over that of the union; 0 for two empty texts.
 
-    Parameters
-    ----------
-    one, other : distinct hashes, ascending
+    ``one`` and ``other``: distinct hashes, ascending.
 
-    Examples
-    --------
     >>> jaccard(np.array([1, 2, 3], np.uint32), np.array([2, 3, 4], np.uint32))
     0.5
     """
@@ -68,13 +64,9 @@ def weighted_jaccard(one: Hashes, one_weights: Weights, other: Hashes, other_wei
     What both texts have counts by the larger of its two weights, the rest by its weight in the text that has it. With
     equal weights this is `jaccard`.
 
-    Parameters
-    ----------
-    one, other : distinct hashes, ascending
-    one_weights, other_weights : from 1 to 255, for each hash
+    ``one`` and ``other``: distinct hashes, ascending. ``one_weights`` and ``other_weights``: from 1 to 255, for each
+    hash.
 
-    Examples
-    --------
     >>> some = np.array([1, 2, 3], np.uint32), np.array([200, 200, 100], np.uint8)
     >>> weighted_jaccard(*some, np.array([1, 2], np.uint32), np.array([100, 200], np.uint8))
     0.8
@@ -91,9 +83,7 @@ def resemblance(one: tuple[Hashes, Weights | None], other: tuple[Hashes, Weights
 
     What is left of the template in a content is the same on all pages of its site, and differs between sites.
 
-    Parameters
-    ----------
-    one, other : distinct hashes, ascending, and their weights; None if all are equal
+    ``one`` and ``other``: distinct hashes, ascending, and their weights; None if all are equal.
     """
     if one_site or (one[1] is None and other[1] is None):
         return jaccard(one[0], other[0])
@@ -122,13 +112,8 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     The quarter of the words with the highest odds have 1, and so have all words if nothing is known. A shift of the log
     odds of the whole page changes little, so pages of clear and unclear sites can be compared.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves of the content
-    templateness : (m,) of each leaf
+    ``keep``: (m,) a mask of the leaves of the content. ``templateness``: (m,) of each leaf.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.page.page import Page
     >>> nodes = Page.parse(b"<h1>Of cats</h1><p>Cats sleep. <i>About us</i>", "http://a/").nodes
     >>> word_weights(nodes, np.ones(3, np.bool_), np.array([0.2, 0.2, 0.4])).round(3).tolist()

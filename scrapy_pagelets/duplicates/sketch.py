@@ -4,11 +4,17 @@ Source: Broder 1997, *On the Resemblance and Containment of Documents*; bands af
 *Mining of Massive Datasets*, Section 3.4. The values equal those of a ``datasketch.MinHash`` with the scheme below that
 is updated with the shingles as integers. `encode` writes a sketch into a feed, and `lean_minhash` reads it as the
 object that datasketch compares and indexes.
+
+`contained` and `most_similar` search in the sketches of a whole feed by datasketch: an excerpt does not resemble the
+page around it, and the most similar page may be below every threshold of a crawl. Sources: Zhu, Nargesian, Pu, Miller
+2016, *LSH Ensemble: Internet-Scale Domain Search*; Bawa, Condie, Ganesan 2005, *LSH Forest: Self-Tuning Indexes for
+Similarity Search*.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -58,12 +64,8 @@ class SketchError(PageletsError, ValueError):
 def lean_minhash(sketch: str) -> LeanMinHash:
     """Read a sketch of a feed as a ``datasketch.LeanMinHash``: ``jaccard`` estimates the resemblance of two texts.
 
-    Raises
-    ------
-    SketchError : if it is damaged, or was made otherwise, as by versions before 0.3, whose seed was 1
+    Raise SketchError if it is damaged, or was made otherwise, as by versions before 0.3, whose seed was 1.
 
-    Examples
-    --------
     >>> one, other = (minhash(np.arange(start, 90, dtype=np.uint32)) for start in (0, 10))
     >>> lean_minhash(encode(one)).jaccard(lean_minhash(encode(other)))  # in truth 80 / 90
     0.921875
@@ -90,8 +92,6 @@ def banding(threshold: float) -> tuple[int, int]:
     A pair of resemblance J has one of the b bands in common with probability ``1 - (1 - J^r)^b``. The result has the
     largest r that misses at most one pair in a thousand at the threshold. Verification removes other candidates.
 
-    Examples
-    --------
     >>> banding(0.8), banding(0.5), banding(1.0)
     ((25, 5), (64, 2), (1, 128))
     """
@@ -105,10 +105,7 @@ def banding(threshold: float) -> tuple[int, int]:
 def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashes:
     """(n, bands) keys of the bands; two sketches with a common key are candidates.
 
-    Parameters
-    ----------
-    sketches : (n, 128)
-    salt : (n,) or one for all; sketches with different salts have no key in common
+    ``sketches``: (n, 128). ``salt``: (n,) or one for all; sketches with different salts have no key in common.
     """
     bands, rows = banding(threshold)
     start = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
@@ -128,12 +125,8 @@ class Threshold(NamedTuple):
     Pages of one site may resemble each other without being duplicates: releases of a manual, classes of an interface.
     Similar pages on two sites are copies, perhaps with small changes.
 
-    Attributes
-    ----------
-    within, across : thresholds for two pages of one site, and of two sites, from 0.1 to 1
+    ``within`` and ``across``: thresholds for two pages of one site, and of two sites, from 0.1 to 1.
 
-    Examples
-    --------
     >>> Threshold().between("a", "a"), Threshold().between("a", "b"), Threshold().least
     (0.8, 0.65, 0.65)
     """
@@ -149,3 +142,92 @@ class Threshold(NamedTuple):
     def between(self, one: object, other: object) -> float:
         """Return the threshold for a text of each of these sites."""
         return self.within if one == other else self.across
+
+
+#: False candidates cost little, because they are verified, and missed ones cannot be made up for.
+_WEIGHTS: Final = (0.01, 0.99)
+#: The ensemble is made for this part of the least share: at the share itself, and above all at 1, it misses pairs.
+_SLACK: Final = 0.9
+#: Longest bands of the ensemble: with longer ones it needs more memory, and found no more pairs.
+_ROWS: Final = 4
+#: Number of candidates that are verified by their shingles: those with the highest estimates.
+_VERIFIED: Final = 8
+#: Prefix trees of the forest. Texts of resemblance 0.1 meet in one of 32 with probability 0.97.
+_TREES: Final = 32
+#: Candidates that are compared for each page that is wanted.
+_CANDIDATES: Final = 20
+
+
+class Sketched(NamedTuple):
+    """A text and its sketch."""
+
+    minhash: LeanMinHash  # see `lean_minhash`
+    shingles: Hashes  # see `shingles.shingles`; one at least
+
+
+def contained(texts: Sequence[Sketched], least: float) -> Iterator[tuple[int, int, float]]:
+    """Yield each text that stands inside of a larger one: its number, that of the other, and the share of its shingles.
+
+    The share is exact. Of several larger texts, that with the largest share is named, then the largest. Of equal
+    sizes, the first is the larger one. The ensemble may miss pairs, above all if the other is a hundred times as long.
+
+    ``least``: the least share, above 0 to 1.
+
+    >>> sets = [np.arange(size, dtype=np.uint32) for size in (100, 20)]
+    >>> list(contained([Sketched(lean_minhash(encode(minhash(found))), found) for found in sets], 0.9))
+    [(1, 0, 1.0)]
+    """
+    from datasketch import MinHashLSHEnsemble
+
+    if not texts:
+        return
+    sizes = [len(text.shingles) for text in texts]
+    ensemble = MinHashLSHEnsemble(_SLACK * least, PERMUTATIONS, m=_ROWS, weights=_WEIGHTS)
+    ensemble.index([(number, text.minhash, size) for number, (text, size) in enumerate(zip(texts, sizes, strict=True))])
+    for number, text in enumerate(texts):
+        own = sizes[number], -number
+        larger = [other for other in ensemble.query(text.minhash, sizes[number]) if (sizes[other], -other) > own]
+        share, _, of = max(
+            ((_share(text, texts[other]), sizes[other], -other) for other in _likeliest(number, larger, texts)),
+            default=(0.0, 0, 0),
+        )
+        if share >= least:
+            yield number, -of, share
+
+
+def _likeliest(number: int, others: list[int], texts: Sequence[Sketched]) -> list[int]:
+    """The candidates with the highest estimates of the share: ``J / (1 + J) * (|A| + |B|)`` shingles are common."""
+    minhash, shingles = texts[number]
+
+    def common(other: int) -> tuple[float, int]:
+        resemblance = minhash.jaccard(texts[other].minhash)
+        return resemblance / (1 + resemblance) * (len(shingles) + len(texts[other].shingles)), -other
+
+    return sorted(others, key=common, reverse=True)[:_VERIFIED]
+
+
+def _share(inner: Sketched, outer: Sketched) -> float:
+    common = np.intersect1d(inner.shingles, outer.shingles, assume_unique=True)
+    return len(common) / len(inner.shingles)
+
+
+def most_similar(minhashes: Sequence[LeanMinHash], number: int, top: int) -> list[tuple[int, float]]:
+    """Return the texts that resemble one of them most, best first, with estimates of the resemblance above 0.
+
+    ``number``: of the text; it is not returned itself. ``top``: how many at most.
+
+    >>> starts = (0, 500, 20)
+    >>> sets = [np.arange(start, start + 100, dtype=np.uint32) for start in starts]
+    >>> most_similar([lean_minhash(encode(minhash(found))) for found in sets], 0, 5)  # in truth 80 / 120
+    [(2, 0.703125)]
+    """
+    from datasketch import MinHashLSHForest
+
+    forest = MinHashLSHForest(PERMUTATIONS, _TREES)
+    for other, added in enumerate(minhashes):
+        if other != number:
+            forest.add(other, added)
+    forest.index()
+    wanted = minhashes[number]
+    found = [(other, wanted.jaccard(minhashes[other])) for other in forest.query(wanted, top * _CANDIDATES)]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:top]

@@ -15,15 +15,17 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import counter, give
 from scrapy_pagelets.core.counter import LossyCounter as LossyCounter
+from scrapy_pagelets.core.counter import commonest as commonest
 from scrapy_pagelets.core.counter import count_page as count_page
 from scrapy_pagelets.core.counter import countable_parts as countable_parts
 from scrapy_pagelets.core.counter import evidence_of as evidence_of
 from scrapy_pagelets.core.counter import link_sets as link_sets
 from scrapy_pagelets.core.counter import mostly_links as mostly_links
+from scrapy_pagelets.core.counter import pages_alike as pages_alike
 from scrapy_pagelets.evidence.class_template import VOTE
 from scrapy_pagelets.evidence.picture_keys import Pictures
 from scrapy_pagelets.page.nodes import NodeTable
@@ -201,7 +203,7 @@ class Counts:
         ----------
         known : whether the page itself has been counted
         """
-        counted: Ints = self.tables["target"][pictures.keys][:, 0].astype(np.int64)
+        counted: Ints = self.tables["target"].pages(pictures.keys).astype(np.int64)
         return np.maximum(counted - known, 0)
 
     def arrays(self) -> dict[str, Column]:
@@ -229,11 +231,7 @@ class Counts:
         ----------
         known : whether the page itself has been counted
         """
-        pages = np.maximum(self.tables["placed"][keys.placed][:, 0] - known, 0)
-        different = _difference(self.tables["path"][keys.path[nodes.leaves]], keys.value, known)
-        has_digits = keys.text != mix(nodes.text * 31)
-        found: Ints = np.rint(pages * np.where(has_digits, 1 - different, 1)).astype(np.int64)
-        return found
+        return pages_alike(self.tables, nodes, keys, known)
 
     def mapped(self, nodes: NodeTable, keys: Keys, number: int, of_class: int, *, include_slots: bool = False) -> Bools:
         """(n,) rows of the template by votes: the share ``VOTE`` of the class, two pages at least, has the row's path.
@@ -296,26 +294,13 @@ class Counts:
         """
         if of_class >= self.pages or not nodes.words.any():
             return self.pages
-        texts = _descending(self.tables["text"], keys.text[nodes.words > 0])
-        places = _descending(self.tables["placed"], keys.placed[nodes.words > 0])
+        texts = commonest(self.tables["text"], keys.text, nodes.words)
+        places = commonest(self.tables["placed"], keys.placed, nodes.words)
         third, fifth = (int(column[min(n, (len(column) + 1) // 2) - 1]) for n, column in ((3, places), (5, texts)))
         alike = third if mixed else of_class
         if texts[0] > of_class and max(third, fifth, alike) - known >= _COMMON * (self.pages - known):
             return self.pages
         return alike if alike >= _SEPARATE else int(known)
-
-
-def _descending(table: LossyCounter, keys: Ints) -> Sums:
-    """Number of pages with each distinct key, the most common one first."""
-    return np.sort(table[np.unique(keys)][:, 0])[::-1]
-
-
-def _difference(path: Sums, value: Floats, known: bool) -> Floats:
-    """(m,) how likely two other pages differ in a text: three times the variance of its values, without this page's."""
-    count = path[:, 0].astype(np.float64) - known
-    value = value * known
-    mean, square = (path[:, _ODDS - 2 : _ODDS].T - (value, value**2)) / np.maximum(1, count)
-    return np.where(count > 1, np.clip(3 * (square - mean**2) * count / np.maximum(1, count - 1), 0, 1), 0)
 
 
 def restored(width: int, capacity: int, keys: Ints, sums: Sums) -> LossyCounter:

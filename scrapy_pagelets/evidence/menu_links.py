@@ -27,6 +27,7 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.caches import cached, once
 from scrapy_pagelets.base.characters import normalised
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
@@ -35,13 +36,13 @@ from scrapy_pagelets.page.urls import normalise
 
 #: The links of a region are a menu if more than this share of its words is link text.
 _DENSE: Final = 0.5
-_SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
+_SUFFIX: Final = lazily(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 #: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
 #: A run of letters: a word of a URL, whose last part may be a verb.
 _WORD: Final = re.compile(r"[^\W\d_]+")
 #: A string that a script passes to a function or assigns: ``fetch("/x")``, ``open("POST", "/x")``, ``location = "/x"``.
-_PASSED: Final = re.compile(r"""(?:[(=]|open\s*\([^,()]*,)\s*["'`]([^"'`\s\\]+)["'`]""")
+_PASSED: Final = lazily(r"""(?:[(=]|open\s*\([^,()]*,)\s*["'`]([^"'`\s\\]+)["'`]""")
 #: The URLs of forms and of elements on which scripts act, and the code of scripts.
 _ACTING: Final = etree.XPath(
     "//@action | //@formaction | //*[not(self::a)]/@*[starts-with(name(), 'data-') or starts-with(name(), 'hx-')]",
@@ -58,7 +59,7 @@ _LABEL_WORDS: Final = 5
 _LABEL_CHARACTERS: Final = 200
 _METHODS: Final = ("data-method", "data-turbo-method")
 _CONFIRMING: Final = ("data-confirm", "data-turbo-confirm", "download")
-_SCRIPTED: Final = re.compile(r"confirm\s*\(|submit\s*\(|delete|post", re.IGNORECASE)
+_SCRIPTED: Final = lazily(r"confirm\s*\(|submit\s*\(|delete|post", re.IGNORECASE)
 
 
 @once
@@ -206,7 +207,7 @@ def _folded(text: str) -> str:
 _LISTS: Final = tomllib.loads(files("scrapy_pagelets.evidence").joinpath("actions.toml").read_text(encoding="utf-8"))
 _ANYWHERE: Final = frozenset(_folded(" ".join(_LISTS["anywhere"].values())).split())
 _UNLESS_A_FILE: Final = frozenset(_LISTS["unless_a_file"]["words"].split())
-_INSIDE: Final = re.compile("|".join(_LISTS["inside"]["words"].split()))
+_INSIDE: Final = lazily("|".join(_LISTS["inside"]["words"].split()))
 
 
 @cached

@@ -46,10 +46,6 @@ class Skeleton:
     """Counts the pagelets of the pages of a class by their text, and writes those that its pages share as HTML.
 
     The pages are read twice: `count` takes each of them, then `choose`.
-
-    Attributes
-    ----------
-    pages : number of pages counted
     """
 
     def __init__(self) -> None:
@@ -75,9 +71,7 @@ class Skeleton:
         The text of a pagelet stands at its first path, and each of its links at the first place with its words. The
         elements have no attributes, because a feed has none.
 
-        Parameters
-        ----------
-        name : of the class, for the comment at the top
+        ``name``: of the class, for the comment at the top.
         """
         shared, url, pagelets = self._key_page
         if not shared:
@@ -174,8 +168,6 @@ class Merged(Generic[Key]):
 
     A key that is new comes after the one before it in its own sequence.
 
-    Examples
-    --------
     >>> menus = Merged[str]()
     >>> for menu in (["Home", "Help"], ["Home", "News", "Help"], ["Start", "Home"]):
     ...     menus.add(menu)
@@ -234,19 +226,13 @@ class StrippedRun(NamedTuple):
 
 @dataclass
 class StrippedClass:
-    """What was stripped from the pages of a class.
+    """What was stripped from the pages of a class."""
 
-    Attributes
-    ----------
-    site, id : of the class
-    pages : pages of the class that were known when its last page was cleaned
-    cleaned : pages that were cleaned
-    """
-
+    #: site, id: of the class
     site: str
     id: str
-    pages: int = 0
-    cleaned: int = 0
+    pages: int = 0  # pages of the class that were known when its last page was cleaned
+    cleaned: int = 0  # pages that were cleaned
     runs: Merged[StrippedRun] = field(default_factory=Merged)
     links: Merged[tuple[str, str]] = field(default_factory=Merged)
 
@@ -278,10 +264,8 @@ class StrippedTemplates:
     def add(self, found: StrippedClass, runs: Sequence[StrippedRun], links: Sequence[tuple[str, str]]) -> bool:
         """Add a page; returns False if its class is left out because there is no room for more.
 
-        Parameters
-        ----------
-        found : the class, with its name and number of pages
-        runs, links : what is stripped from the page, in document order
+        ``found``: the class, with its name and number of pages. ``runs`` and ``links``: what is stripped from the page,
+        in document order.
         """
         with self._lock:
             if found.id not in self._classes and self._total >= self._most:
@@ -304,12 +288,8 @@ class StrippedTemplates:
 def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
     """Return the texts of the leaves that are not kept; the parts of a word are one text.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves of the content
+    ``keep``: (m,) a mask of the leaves of the content.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.page.page import Page
     >>> nodes = Page.parse(b"<ul><li>Ho<b>me</b> page<li>News</ul><p>Words", "http://a/").nodes
     >>> [run.text for run in stripped_runs(nodes, np.array([False] * 4 + [True]))]

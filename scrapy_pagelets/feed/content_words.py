@@ -43,9 +43,7 @@ def contents_with_doubtful(nodes: NodeTable, templateness: Floats) -> Iterator[s
     A change of the template may lower the threshold a little; then one of these is the content that the page had
     before, if that still stands on it.
 
-    Parameters
-    ----------
-    templateness : (m,) of the leaves, 0 to 1
+    ``templateness``: (m,) of the leaves, 0 to 1.
     """
     doubtful = np.unique(templateness[is_template(templateness) & (templateness <= _DOUBTFUL)])
     for highest in doubtful[:_MOST_CUTS]:
@@ -73,17 +71,11 @@ class WordCounts:
 
     The sample consists of the words whose hash ends in ``level`` zero bits. The same words are in the samples of all
     contents, so that samples can be compared.
-
-    Attributes
-    ----------
-    level : each further bit halves the sample
-    hashes : (d,) distinct hashes of words, ascending
-    counts : (d,) how often each stands in the content
     """
 
-    level: int
-    hashes: Counts
-    counts: Counts
+    level: int  # each further bit halves the sample
+    hashes: Counts  # (d,) distinct hashes of words, ascending
+    counts: Counts  # (d,) how often each stands in the content
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -107,12 +99,7 @@ class WordCounts:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Restore the counts from the result of `to_bytes`.
-
-        Raises
-        ------
-        ValueError : if the bytes are damaged
-        """
+        """Restore the counts from the result of `to_bytes`. Raise ValueError if the bytes are damaged."""
         columns = np.frombuffer(content, "<u4", offset=1).astype(np.uint32).reshape(2, -1)
         return cls(content[0], columns[0], columns[1])
 
@@ -124,8 +111,6 @@ def changed_share(one: WordCounts, other: WordCounts) -> float:
     counterpart. Words that have only moved count as unchanged, upper and lower case are the same. The result is exact
     unless a content has more than 4,096 different words; then it is estimated from a sample of them.
 
-    Examples
-    --------
     >>> one, other = WordCounts.of("the old man and the sea"), WordCounts.of("the old man and a sea")
     >>> round(changed_share(one, other), 3)
     0.167

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from scrapy_pagelets.base.characters import words
+from scrapy_pagelets.base.display import shortened
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
 
@@ -82,9 +83,7 @@ class Feed:
     def __iter__(self) -> Iterator[Line]:
         """Yield the pages.
 
-        Raises
-        ------
-        FeedError : if the file cannot be read, has no page, or has a line that is not a page
+        Raise FeedError if the file cannot be read, has no page, or has a line that is not a page.
         """
         pages, self.left_out, first = 0, 0, ""
         try:
@@ -240,5 +239,4 @@ def _names_of_fields(line: Line) -> str:
 
 
 def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."
+    return shortened(repr(value), _MAX_CHARACTERS)

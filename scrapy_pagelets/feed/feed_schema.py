@@ -20,31 +20,19 @@ PAGE, SEGMENT, STRIP, DUPLICATES, RECRAWL = "page", "segment", "strip", "duplica
 
 @dataclass(frozen=True)
 class FeedField:
-    """A field of the feed, or of the objects in it.
-
-    Attributes
-    ----------
-    name : its name
-    meaning : what it says, as in ``docs/feed.md``
-    kind : ``string``, ``integer``, ``number`` or ``object``; of a list, the kind of its values
-    listed : True if it is a list
-    nullable : True if it can be null
-    parts : the fields of an object, or of each object in a list
-    setting : the setting that switches it on or off; "" if there is none
-    step : of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
-    optional : True if the field is missing when its setting is off; other fields are always in the items of our spiders
-        and have a Parquet column
-    """
+    """A field of the feed, or of the objects in it."""
 
     name: str
-    meaning: str
-    kind: str = "string"
-    listed: bool = False
-    nullable: bool = False
-    parts: tuple[FeedField, ...] = ()
-    setting: str = ""
+    meaning: str  # what it says, as in ``docs/feed.md``
+    kind: str = "string"  # ``string``, ``integer``, ``number`` or ``object``; of a list, the kind of its values
+    listed: bool = False  # True if it is a list
+    nullable: bool = False  # True if it can be null
+    parts: tuple[FeedField, ...] = ()  # the fields of an object, or of each object in a list
+    setting: str = ""  # the setting that switches it on or off; "" if there is none
+    #: True if the field is missing when its setting is off; other fields are always in the items of our spiders and
+    #: have a Parquet column
     optional: bool = False
-    step: str = ""
+    step: str = ""  # of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
 
     @property
     def type(self) -> str:

@@ -18,7 +18,7 @@ from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.feed.content_words import content_hash, content_of
 from scrapy_pagelets.feed.feed_schema import FEED
-from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
+from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of, records_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, ROLES, role_of
 from scrapy_pagelets.page.text import cleaned, plain
@@ -52,31 +52,21 @@ class PageRecord:
     """What the feed says of a page: each field is an attribute, computed when it is read.
 
     Threads may share a record. A new field of the feed needs a row in `feed_schema`, and a property here.
-
-    Attributes
-    ----------
-    page : the page
-    decision : what of it is template
-    page_class : the class of the page when the page was decided; None for a page without a class
-    fetched_at : when it was fetched
-    options : what is wanted
     """
 
     page: Page
-    decision: Decision
+    decision: Decision  # what of it is template
+    #: the class of the page when the page was decided; None for a page without a class
     page_class: PageClass | None = None
-    fetched_at: str = ""
-    options: RecordOptions = field(default_factory=RecordOptions)
+    fetched_at: str = ""  # when it was fetched
+    options: RecordOptions = field(default_factory=RecordOptions)  # what is wanted
     _cut: dict[bool, list[Pagelet]] = field(default_factory=dict, init=False, repr=False)
     _lock: RLock = field(default_factory=RLock, init=False, repr=False)
 
     def values(self, *steps: str, **known: Any) -> dict[str, Any]:
         """Return the fields that the options ask for, in the order of the feed.
 
-        Parameters
-        ----------
-        steps : of the fields, see `FeedField`
-        known : values that need not be computed
+        ``steps``: of the fields, see `FeedField`. ``known``: values that need not be computed.
         """
         known = self._of_page() | known
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
@@ -141,7 +131,7 @@ class PageRecord:
     @property
     def pagelets(self) -> list[dict[str, Any]]:
         """The pagelets that are exported."""
-        return [pagelet.record() for pagelet in self.exported]
+        return records_of(self.exported)
 
     @property
     def template(self) -> dict[str, Any] | None:
@@ -158,12 +148,7 @@ class PageRecord:
         return content_hash(content_of(self.page.nodes, self.decision.content))
 
     def cut(self, *, whole: bool = False) -> list[Pagelet]:
-        """Cut the page into pagelets, once.
-
-        Parameters
-        ----------
-        whole : do not divide pagelets that have both content and template
-        """
+        """Cut the page into pagelets, once. ``whole``: do not divide pagelets that have both content and template."""
         with self._lock:
             if whole not in self._cut:
                 of_leaves = self.decision.templateness, self.decision.roles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import fsum
 from typing import Any
 
@@ -12,12 +12,11 @@ import numpy as np
 
 from scrapy_pagelets.base import display as notebook
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.core import give
 from scrapy_pagelets.core.subtrees import divided as divided
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT, THRESHOLD, role_of
-from scrapy_pagelets.page.text import anchors_of, links_of, paths_of, text_of, words_in
+from scrapy_pagelets.page.roles import CONTENT, role_of
+from scrapy_pagelets.page.text import anchors_of, links_of, paths_of, text_of, told_of, words_in
 from scrapy_pagelets.page.urls import written_addresses
 from scrapy_pagelets.papers.methods import labels_of
 
@@ -82,9 +81,7 @@ class Pagelet:
         numbers = links_of(self.page.nodes, self.index)
         if ignored := self.page.marks.ignored_links:
             numbers = [number for number in numbers if number not in ignored]
-        urls = written_addresses(self.page.base, list(map(self.page.nodes.links.href.__getitem__, numbers)))
-        anchors = anchors_of(self.page.nodes, numbers)
-        return [{"url": url, "anchor": anchor} for url, anchor in zip(urls, anchors, strict=True)]
+        return _links_of(self.page, numbers)
 
     def _repr_html_(self) -> str:
         return Segmentation([self])._repr_html_()
@@ -103,15 +100,39 @@ class Pagelet:
 
     def record(self) -> dict[str, Any]:
         """The pagelet as a record of the feed."""
-        return {
-            "id": self.id,
-            "xpaths": self.xpaths,
-            "role": self.role,
-            "templateness": round(self.templateness, 3),
-            "text": self.text,
-            "words": self.words,
-            "links": self.links,
+        return records_of([self])[0]
+
+
+def records_of(pagelets: Sequence[Pagelet]) -> list[dict[str, Any]]:
+    """Pagelets of one page as records of the feed."""
+    if not pagelets:
+        return []
+    page = pagelets[0].page
+    told = told_of(page.nodes, [pagelet.index for pagelet in pagelets], page.source is None)
+    ignored = page.marks.ignored_links
+    numbers = [[link for link in links if link not in ignored] if ignored else links for *_, links in told]
+    links = iter(_links_of(page, [link for each in numbers for link in each]))
+    return [
+        {
+            "id": pagelet.id,
+            "xpaths": paths if page.source is None and pagelet.rows is None else pagelet.xpaths,
+            "role": pagelet.role,
+            "templateness": round(pagelet.templateness, 3),
+            "text": text,
+            "words": words,
+            "links": [*islice(links, len(own))],
         }
+        for pagelet, (paths, text, words, _), own in zip(pagelets, told, numbers, strict=True)
+    ]
+
+
+def _links_of(page: Page, numbers: list[int]) -> list[dict[str, str]]:
+    """Some links of a page, as the feed has them."""
+    if not numbers:
+        return []
+    urls = written_addresses(page.base, list(map(page.nodes.links.href.__getitem__, numbers)))
+    anchors = anchors_of(page.nodes, numbers)
+    return [{"url": url, "anchor": anchor} for url, anchor in zip(urls, anchors, strict=True)]
 
 
 class Segmentation(list[Pagelet]):
@@ -169,10 +190,7 @@ def pagelets_of(
 ) -> list[Pagelet]:
     """Make the pagelets of a page from the labels of its rows, like `segment`.
 
-    Parameters
-    ----------
-    labels : (n,) as `labels_of` returns them
-    roles : (m,) see `page.roles.role_of`
+    ``labels``: (n,) as `labels_of` returns them. ``roles``: (m,) see `page.roles.role_of`.
     """
     _check(page, templateness)
     templateness = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness
@@ -180,12 +198,8 @@ def pagelets_of(
     if whole:
         return _undivided(page, labels, templateness, roles)
     return [
-        Pagelet(page, number, index, mean, role_of(page.nodes, index, templateness.item(index.item(0)), roles))
-        for number, (index, mean) in enumerate(divided(page.nodes, labels, templateness))
+        Pagelet(page, number, *part) for number, part in enumerate(divided(page.nodes, labels, templateness, roles))
     ]
-
-
-give("subtrees", THRESHOLD=THRESHOLD)
 
 
 def _check(page: Page, templateness: Floats | None) -> None:

@@ -12,13 +12,12 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from errno import ENOSPC
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 from scrapy_pagelets.base.characters import BY_CHARACTER
-from scrapy_pagelets.base.transactions import whole_file
+from scrapy_pagelets.base.transactions import append_whole, whole_file
 from scrapy_pagelets.index import interface
 
 #: Bytes that are read at once when a file is repaired.
@@ -75,11 +74,8 @@ class BulkFile(interface.Index):
     """A growing file of ``_bulk`` lines; several crawls may write to it at the same time.
 
     Next to ``NAME.ndjson`` it writes ``NAME.mapping.json``, the mapping to create the index with. A purge writes
-    ``NAME.purge.json``, a request for ``_delete_by_query``, because ``_bulk`` cannot delete by time.
-
-    Raises
-    ------
-    IndexUnusable : for a file of another version
+    ``NAME.purge.json``, a request for ``_delete_by_query``, because ``_bulk`` cannot delete by time. Raises
+    IndexUnusable for a file of another version.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -112,13 +108,7 @@ class BulkFile(interface.Index):
         """Append pages."""
         lines = "".join(f"{interface.to_json(line)}\n" for page in pages for line in _lines_of(page)).encode()
         with self._errors(), self._locked() as file:
-            end = file.tell()
-            try:
-                if file.write(lines) != len(lines):
-                    raise OSError(ENOSPC, os.strerror(ENOSPC))
-            except OSError:
-                file.truncate(end)
-                raise
+            append_whole(file.fileno(), lines)
 
     def purge(self, before: str, sites: Collection[str]) -> int:
         """Write the request that deletes pages; return 0, because only the server knows their number."""

@@ -60,10 +60,7 @@ class Match(NamedTuple):
 class Hit(NamedTuple):
     """A page that matches a query.
 
-    Attributes
-    ----------
-    score : score of its best pagelet
-    pagelets : the matching pagelets, the best first
+    ``score``: score of its best pagelet. ``pagelets``: the matching pagelets, the best first.
     """
 
     url: str
@@ -75,19 +72,15 @@ class Hit(NamedTuple):
 class Index(ABC):
     """An index of pages and pagelets, open from its creation on; also a context manager.
 
-    Raises
-    ------
-    IndexUnusable : for an index of another version, a file that is not an index, or a missing library
-    IndexAway : if the index is unavailable; all methods raise it
+    Raises IndexUnusable for an index of another version, a file that is not an index, or a missing library; IndexAway
+    if the index is unavailable; all methods raise it.
     """
 
     @abstractmethod
     def upsert(self, pages: Sequence[IndexedPage]) -> None:
         """Write pages, all or none; each replaces the page with its URL, unless that page was seen later.
 
-        Raises
-        ------
-        PageRefused : if the index does not accept one of them
+        Raise PageRefused if the index does not accept one of them.
         """
 
     @abstractmethod
@@ -115,12 +108,7 @@ class Index(ABC):
 
 
 def check_version(name: str, version: object) -> None:
-    """Refuse an index of another version.
-
-    Raises
-    ------
-    IndexUnusable : if the version is another one
-    """
+    """Refuse an index of another version. Raise IndexUnusable if the version is another one."""
     if version != str(VERSION):
         raise IndexUnusable(
             f"{name} is an index of version {version}, not {VERSION}: create a new one, under another name."
@@ -147,9 +135,7 @@ def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
 def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
     """Group pagelets by page, in the order of their best pagelets; of near-duplicates only the first page stays.
 
-    Parameters
-    ----------
-    matches : the best first
+    ``matches``: the best first.
     """
     groups: dict[str, list[Match]] = {}
     for match in matches:
@@ -184,23 +170,17 @@ class IndexedPagelet:
 
 @dataclass(frozen=True)
 class IndexedPage:
-    """A page and its pagelets; ``docs/feed.md`` explains the fields.
-
-    Attributes
-    ----------
-    crawled : when the page was last seen, in the format of `now`; old pages can be purged
-    words : number of words in all its pagelets
-    pagelets : in document order; the title, if there is one, comes first, with the role ``title`` and the number -1
-    """
+    """A page and its pagelets; ``docs/feed.md`` explains the fields."""
 
     url: str
     site: str
     title: str
     language: str | None
     fetched_at: str | None
-    crawled: str
+    crawled: str  # when the page was last seen, in the format of `now`; old pages can be purged
     near_duplicate_of: str | None
-    words: int
+    words: int  # number of words in all its pagelets
+    #: in document order; the title, if there is one, comes first, with the role ``title`` and the number -1
     pagelets: tuple[IndexedPagelet, ...]
 
     @property
@@ -218,17 +198,11 @@ def now() -> str:
 def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
     r"""Make a page from a line of the feed.
 
-    Parameters
-    ----------
-    line : has at least ``url`` and ``pagelets``
-    crawled : when the page was seen, see `now`; None to take it from the line
+    Raise ValueError if the line is not a page of the feed; the message says why.
 
-    Raises
-    ------
-    ValueError : if the line is not a page of the feed; the message says why
+    ``line``: has at least ``url`` and ``pagelets``. ``crawled``: when the page was seen, see `now`; None to take it
+    from the line.
 
-    Examples
-    --------
     >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "NUL: \0", "words": 1}
     >>> page = page_of({"url": "http://example.com/", "title": "A title", "pagelets": [pagelet]}, now())
     >>> [(p.number, p.role, p.text) for p in page.pagelets], page.site, page.words

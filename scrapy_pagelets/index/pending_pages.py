@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 
 from xxhash import xxh3_64_hexdigest
 
+from scrapy_pagelets.base.transactions import append_whole
 from scrapy_pagelets.index.interface import IndexedPage, line_of, page_of
 
 #: Limits of a batch, which is held in memory; a single page may exceed them.
@@ -39,16 +40,8 @@ class PendingPages:
     """A queue of pages that could not be written to an index, the oldest first; thread-safe.
 
     The pages are in files of a folder; each file belongs to the process that has locked it. Files that earlier runs
-    have left there for the same index are taken over.
-
-    Parameters
-    ----------
-    folder : folder of the files
-    target : name of the index
-
-    Raises
-    ------
-    OSError : if the folder or its files cannot be read or written; all methods raise it
+    have left there for the same index are taken over. Raises OSError if the folder or its files cannot be read or
+    written; all methods raise it.
     """
 
     def __init__(self, folder: Path, target: str) -> None:
@@ -73,7 +66,7 @@ class PendingPages:
             if not self._files:
                 self._files.append(self._new())
             file = self._files[-1]
-            _write(file.handle.fileno(), b"".join(lines))
+            append_whole(file.handle.fileno(), b"".join(lines))
             file.waiting += len(lines)
 
     def _new(self) -> _File:
@@ -149,17 +142,6 @@ def _remove(file: _File) -> None:
     else:
         file.path.unlink(missing_ok=True)
     file.handle.close()
-
-
-def _write(file: int, lines: bytes) -> None:
-    """Append all or nothing: a full disk may accept only a part, which is removed again."""
-    size, rest = os.fstat(file).st_size, memoryview(lines)
-    try:
-        while rest:
-            rest = rest[os.write(file, rest) :]
-    except OSError:
-        os.ftruncate(file, size)
-        raise
 
 
 def _page_of(line: bytes) -> IndexedPage | None:

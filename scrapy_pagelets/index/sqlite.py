@@ -83,17 +83,10 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 class SQLiteIndex(interface.Index):
     """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
 
-    Parameters
-    ----------
-    path : path of the file
-    create : False to raise an error instead of creating a file
+    Raises IndexUnusable for an index of another version, or a file that is not an index.
 
-    Raises
-    ------
-    IndexUnusable : for an index of another version, or a file that is not an index
+    ``create``: False to raise an error instead of creating a file.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.index.interface import now, page_of
     >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "A bright cold day", "words": 4}
     >>> index = SQLiteIndex(":memory:")

@@ -27,13 +27,7 @@ _PAGELETS: Final = 8
 class TantivyIndex(interface.Index):
     """An index in a folder, created if it does not exist. Several crawls may write to it: they take turns.
 
-    Parameters
-    ----------
-    folder : path of the folder
-
-    Raises
-    ------
-    IndexUnusable : for an index of another version, or a folder that is not an index
+    Raises IndexUnusable for an index of another version, or a folder that is not an index.
     """
 
     def __init__(self, folder: str | Path) -> None:

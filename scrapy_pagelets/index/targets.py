@@ -23,9 +23,7 @@ _SHOWN: Final = 200
 def kind_of(target: object) -> str:
     """Return the kind of index that a name stands for: ``sqlite``, ``tantivy``, ``postgres`` or ``bulk``.
 
-    Raises
-    ------
-    IndexUnusable : if the name is not that of an index, or a library is missing
+    Raise IndexUnusable if the name is not that of an index, or a library is missing.
     """
     if not isinstance(target, str):
         raise IndexUnusable(f"{target!r} is not the name of an index: give a string")
@@ -43,10 +41,8 @@ def kind_of(target: object) -> str:
 def open_index(target: str) -> Index:
     """Open an index, creating it if it does not exist.
 
-    Raises
-    ------
-    IndexUnusable : for an index of another version, or a name that is not that of an index
-    IndexAway : if the index is currently unavailable
+    Raise IndexUnusable for an index of another version, or a name that is not that of an index; IndexAway if the index
+    is currently unavailable.
     """
     opened: Index = resolve_name(_KINDS[kind_of(target)][-1])(target.removeprefix("tantivy:"))
     return opened

@@ -39,8 +39,6 @@ def terms(text: str) -> list[str]:
 def phrases(query: str) -> list[list[str]]:
     """Return the distinct phrases of a query: single terms, or consecutive characters of a script without spaces.
 
-    Examples
-    --------
     >>> phrases("Tokyo tokyo 東京 AND")
     [['tokyo'], ['東', '京'], ['and']]
     """
@@ -56,8 +54,6 @@ def phrases(query: str) -> list[list[str]]:
 def is_plain(text: str) -> bool:
     """True if any tokenizer that removes case and accents splits a text into the same terms.
 
-    Examples
-    --------
     >>> is_plain("Tokyo’s Café"), is_plain("東京 Tower"), is_plain("A" * 65)
     (True, False, False)
     """

@@ -37,10 +37,6 @@ class Writer:
     pending : the pages that wait on disk; those already in it are sent first
     tell : called with a name, a message and its arguments to report a problem
     count : called with a name and a number to count what was done
-
-    Attributes
-    ----------
-    lost : number of pages that are neither in the index nor on disk
     """
 
     def __init__(
@@ -53,7 +49,7 @@ class Writer:
     ) -> None:
         self._open_index, self._index, self._pending = open_index, index, pending
         self._tell, self._count = tell, count
-        self.lost = 0
+        self.lost = 0  # number of pages that are neither in the index nor on disk
         self._queue: deque[IndexedPage] = deque()
         self._characters = 0
         self._changed = threading.Condition()

@@ -24,7 +24,7 @@ from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described, cut_into_blocks
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load
 from scrapy_pagelets.papers.vips.vips import vips
-from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST
+from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST
 
 #: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
 _LEAVES: Final = 20_000
@@ -49,45 +49,28 @@ _POLICY: Final = (
 
 
 class Picture(NamedTuple):
-    """A page as a browser shows it.
+    """A page as a browser shows it."""
 
-    Attributes
-    ----------
-    jpeg : the file
-    width, height : of the picture, in pixels
-    whole : height of the page, which may be more
-    """
-
-    jpeg: bytes
+    jpeg: bytes  # the file
+    #: width, height: of the picture, in pixels
     width: int
     height: int
-    whole: int
+    whole: int  # height of the page, which may be more
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Inspected:
-    """A page with what was decided about it.
+    """A page with what was decided about it."""
 
-    Attributes
-    ----------
-    record : of the page
-    pagelets : of the page; a leaf is in one pagelet at most
-    decided_by : a sentence about who decided
-    reasons : sentences about some leaves
-    notes : sentences about what cannot be shown
-    xpaths : for a page made from a feed, the paths of each pagelet in the page that is gone
-    picture : the page as a browser shows it; None if it was not rendered
-    twin : the near-duplicate of the page, see `inspection.compare_texts`
-    """
-
-    record: PageRecord
-    pagelets: Sequence[Pagelet]
-    decided_by: str
-    reasons: Callable[[Ints], list[str]]
-    notes: Sequence[str] = ()
+    record: PageRecord  # of the page
+    pagelets: Sequence[Pagelet]  # of the page; a leaf is in one pagelet at most
+    decided_by: str  # a sentence about who decided
+    reasons: Callable[[Ints], list[str]]  # sentences about some leaves
+    notes: Sequence[str] = ()  # sentences about what cannot be shown
+    #: for a page made from a feed, the paths of each pagelet in the page that is gone
     xpaths: Mapping[int, Sequence[str]] | None = None
-    picture: Picture | None = None
-    twin: dict[str, Any] | None = None
+    picture: Picture | None = None  # the page as a browser shows it; None if it was not rendered
+    twin: dict[str, Any] | None = None  # the near-duplicate of the page, see `inspection.compare_texts`
 
 
 def contents(inspected: Inspected) -> dict[str, Any]:
@@ -116,10 +99,8 @@ def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
     Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script
     makes texts.
 
-    Parameters
-    ----------
-    contents : see `contents.contents`
-    picture : the page as a browser shows it, JPEG; empty if it was not rendered
+    ``contents``: see `contents.contents`. ``picture``: the page as a browser shows it, JPEG; empty if it was not
+    rendered.
     """
     style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
     return Template(_file("inspector.html")).substitute(

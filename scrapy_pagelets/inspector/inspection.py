@@ -46,22 +46,13 @@ _MOST: Final = 20_000
 
 @dataclass(frozen=True, eq=False)
 class PageSource:
-    """A page to inspect.
-
-    Attributes
-    ----------
-    url : of the page
-    html : its HTML; None if it has to be fetched
-    resources : its style sheets and pictures; None if they have to be fetched
-    line : what a feed says of it
-    twin : the page that it nearly repeats, see `compare_texts`
-    """
+    """A page to inspect."""
 
     url: str
-    html: str | None = None
-    resources: Resources | None = None
-    line: Line | None = None
-    twin: dict[str, Any] | None = None
+    html: str | None = None  # its HTML; None if it has to be fetched
+    resources: Resources | None = None  # its style sheets and pictures; None if they have to be fetched
+    line: Line | None = None  # what a feed says of it
+    twin: dict[str, Any] | None = None  # the page that it nearly repeats, see `compare_texts`
 
 
 def is_address(name: str) -> bool:
@@ -72,7 +63,7 @@ def is_address(name: str) -> bool:
 def source_of(
     name: str, limits: Limits, page: str | None = None, archive: str | None = None, base: str = ""
 ) -> PageSource:
-    """Find a page.
+    """Find a page. Raise ValueError if there is no such file or page; FeedError if the feed cannot be read.
 
     Parameters
     ----------
@@ -81,11 +72,6 @@ def source_of(
     page : the URL of the page in the feed; None if the feed has one page only
     archive : HTML file, archive or folder that the page of the feed is in; None if it is still on the web
     base : prefix of the URLs of its files, as for `reader.records`
-
-    Raises
-    ------
-    ValueError : if there is no such file or page
-    FeedError : if the feed cannot be read
     """
     is_feed = name.lower().endswith(_FEEDS) and not is_address(name)
     if not is_feed and (page or archive or base):
@@ -155,10 +141,7 @@ def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> 
 def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
     """Divide two texts into equal and different parts, in order; say whether the whole texts were compared.
 
-    Parameters
-    ----------
-    url : of the near-duplicate
-    own, other : the texts of the page and of the near-duplicate
+    ``url``: of the near-duplicate. ``own`` and ``other``: the texts of the page and of the near-duplicate.
     """
     one, two = (_PIECE.findall(text) for text in (own, other))
     whole = max(len(one), len(two)) <= _MOST
@@ -177,10 +160,8 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
     """Open the sites of a store, and let the site of a page learn it.
 
-    Parameters
-    ----------
-    store : folder of the store; "" for none: the page alone is known
-    model, detection, strict, classifier : see `SiteCache`
+    ``store``: folder of the store; "" for none: the page alone is known. ``model``, ``detection``, ``strict`` and
+    ``classifier``: see `SiteCache`.
     """
     kept = SiteStore(Path(store) if store else None, load(model))
     sites = SiteCache(kept, model, detection=detection, strict=strict, classifier=classifier)
@@ -189,12 +170,7 @@ def known_sites(page: Page, store: str, model: str, detection: str, strict: floa
 
 
 def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool) -> Inspected:
-    """Inspect a page as its site decides.
-
-    Parameters
-    ----------
-    whole : see `PageRecord.cut`
-    """
+    """Inspect a page as its site decides. ``whole``: see `PageRecord.cut`."""
     reasons = _reasons(page, sites)
     site, others = reasons.site, reasons.site.pages - 1
     record = PageRecord(page, reasons.decision, options=options)
@@ -218,10 +194,8 @@ def _reasons(page: Page, sites: SiteCache) -> Reasons:
 def by_feed(page: Page, line: Line, sites: SiteCache, *, stored: bool) -> Inspected:
     """Inspect a page as the feed of a crawl has recorded it.
 
-    Parameters
-    ----------
-    page : the page, from an archive or fetched again
-    stored : whether the sites come from a store: only then they know more than the page
+    ``page``: the page, from an archive or fetched again. ``stored`` says whether the sites come from a store: only then
+    they know more than the page.
     """
     records = pagelets_of_line(line)
     found, lost = _place_pagelets(page, records)

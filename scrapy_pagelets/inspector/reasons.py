@@ -41,27 +41,17 @@ _LONGEST: Final = 80
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """What spoke for the decision about a page.
-
-    Attributes
-    ----------
-    page : the page
-    site : what was known of its site; the page is among its pages
-    by_method : (m,) templateness of the leaves before the page itself and the rules had their say
-    decision : the decision
-    """
+    """What spoke for the decision about a page."""
 
     page: Page
-    site: Site
-    by_method: Floats
+    site: Site  # what was known of its site; the page is among its pages
+    by_method: Floats  # (m,) templateness of the leaves before the page itself and the rules had their say
     decision: Decision
 
     def of(self, index: Ints) -> list[str]:
         """Sentences about some leaves that stand together, the most telling first.
 
-        Parameters
-        ----------
-        index : (k,) the leaves, ascending; k > 0
+        ``index``: (k,) the leaves, ascending; k > 0.
         """
         together = f"All together: {self._mean(self.decision.templateness, index):.2f}. From 0.50 on it is template."
         return [*self.witnesses(index), together]
@@ -195,10 +185,7 @@ def _part(share: float) -> str:
 def write_rule(page: Page, rows: Sequence[int], action: str) -> str | None:
     """Write a rule for some rows of a page, for ``rules.toml``; None if no selector names exactly their elements.
 
-    Parameters
-    ----------
-    rows : the maximal subtrees of a pagelet, see `text.roots`
-    action : ``keep`` or ``strip``
+    ``rows``: the maximal subtrees of a pagelet, see `text.roots`. ``action``: ``keep`` or ``strip``.
     """
     if not rows or len(rows) > _MOST:
         return None

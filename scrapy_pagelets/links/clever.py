@@ -30,18 +30,11 @@ _TOLERANCE: Final = 1e-9
 
 
 class CleverScores(NamedTuple):
-    """The result of `clever`.
+    """The result of `clever`."""
 
-    Attributes
-    ----------
-    authorities : (n,) authority scores of the pages
-    hubs : (k,) hub scores of the pagelets, or (n,) of the pages
-    base : (n,) whether each page is in the base set
-    """
-
-    authorities: Floats
-    hubs: Floats
-    base: Bools
+    authorities: Floats  # (n,) authority scores of the pages
+    hubs: Floats  # (k,) hub scores of the pagelets, or (n,) of the pages
+    base: Bools  # (n,) whether each page is in the base set
 
 
 def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, local: bool = False) -> CleverScores:
@@ -49,19 +42,15 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, l
 
     The root set is that of `roots`. The base set adds the pages that these link to, and for each of them up to 50 pages
     that link to it. It is the same for all versions, because it is made before it is cleaned, by the links of templates
-    as well. The weight of an edge is 1 plus the number of query terms around its link (Chakrabarti et al.
-    1998), times the weights of Bharat and Henzinger, which give each host one vote; if links within a site count, they
-    give each page one.
+    as well. The weight of an edge is 1 plus the number of query terms around its link (Chakrabarti et al. 1998), times
+    the weights of Bharat and Henzinger, which give each host one vote; if links within a site count, they give each
+    page one. Raise ValueError if there is no such version.
 
     Parameters
     ----------
     version : one of `VERSIONS`
     within : count links within a site, see `votes`
     local : FT leaves out what `local_templates` finds on the base set, as in the paper, not the templates of the feed
-
-    Raises
-    ------
-    ValueError : if there is no such version
 
     Examples
     --------
@@ -152,22 +141,15 @@ def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:
 def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS) -> tuple[Floats, Floats]:
     """HITS: good hubs link to good authorities, and good authorities are linked to by good hubs.
 
-    Source: Kleinberg 1999; with weights, Chakrabarti et al. 1998 (Clever) and Bharat & Henzinger 1998.
+    Source: Kleinberg 1999; with weights, Chakrabarti et al. 1998 (Clever) and Bharat & Henzinger 1998. Raise ValueError
+    for iterations below 1. Return (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros if there is
+    no edge. With one matrix they are its principal singular vectors, if these are unique.
 
     Parameters
     ----------
     weights : (k, n) weights of the edges from hubs to authorities, 0 or more; sparse or dense
     hub_weights : (k, n) weights of the same edges for scoring hubs; ``weights`` by default
     iterations : the maximum; iteration stops earlier once no score changes by 1e-9 or more
-
-    Returns
-    -------
-    (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros if there is no edge. With one matrix they
-    are its principal singular vectors, if these are unique
-
-    Raises
-    ------
-    ValueError : for iterations below 1
 
     Examples
     --------

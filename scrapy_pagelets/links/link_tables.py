@@ -35,36 +35,24 @@ class Tables:
 
     Links that are spelt differently lead to one page if their normalised URLs are equal. If a page was crawled twice,
     the last line counts. Links that are broken or do not lead to a page (``mailto:``) are left out.
-
-    Attributes
-    ----------
-    urls, titles : n URLs and titles as in the feed; a page that was not crawled has the URL of the first link to it and
-        the title ``""``
-    crawled : (n,) whether the page is in the feed
-    terms : (n,) number of distinct query terms in the content of the page
-    page : (k,) number of the page of each pagelet
-    number : (k,) ``id`` of the pagelet in the feed
-    template : (k,) whether the role of the pagelet is other than content
-    matches : (k,) number of occurrences of query terms in the pagelet
-    shingle : (k,) hash of the words of the pagelet, in any spelling; 0 if it has none
-    labels : k beginnings of the texts, ``""`` for pagelets without links
-    source, target : (m,) the pagelet and the page that each link connects, in document order
-    near : (m,) number of occurrences of query terms around the link, see `Query.find`
     """
 
+    #: urls, titles: n URLs and titles as in the feed; a page that was not crawled has the URL of the first link to it
+    #: and the title ``""``
     urls: list[str]
     titles: list[str]
-    crawled: Bools
-    terms: Ints
-    page: Ints
-    number: Ints
-    template: Bools
-    matches: Ints
-    shingle: Ints
-    labels: list[str]
+    crawled: Bools  # (n,) whether the page is in the feed
+    terms: Ints  # (n,) number of distinct query terms in the content of the page
+    page: Ints  # (k,) number of the page of each pagelet
+    number: Ints  # (k,) ``id`` of the pagelet in the feed
+    template: Bools  # (k,) whether the role of the pagelet is other than content
+    matches: Ints  # (k,) number of occurrences of query terms in the pagelet
+    shingle: Ints  # (k,) hash of the words of the pagelet, in any spelling; 0 if it has none
+    labels: list[str]  # k beginnings of the texts, ``""`` for pagelets without links
+    #: source, target: (m,) the pagelet and the page that each link connects, in document order
     source: Ints
     target: Ints
-    near: Ints
+    near: Ints  # (m,) number of occurrences of query terms around the link, see `Query.find`
 
     @cached_property
     def hosts(self) -> Ints:
@@ -92,16 +80,13 @@ class Tables:
 def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tables:
     """Read the tables from a feed, made with ``PAGELETS_EXPORT=all``.
 
-    Without that setting the feed, and so the tables, have content pagelets only.
+    Without that setting the feed, and so the tables, have content pagelets only. Raise TableError if a line is not a
+    page of a feed.
 
     Parameters
     ----------
     lines : lines of the feed, with ``url``, ``title`` and ``pagelets``
     query : the query that the columns ``terms``, ``matches`` and ``near`` count; without one they are zero
-
-    Raises
-    ------
-    TableError : if a line is not a page of a feed
 
     Examples
     --------

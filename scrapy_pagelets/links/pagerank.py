@@ -19,15 +19,12 @@ def pagerank(tables: Tables, *, templates: bool = False) -> Floats:
     """PageRank: the share of its time that a random surfer, who sometimes starts over, spends on each page.
 
     Source: Page et al. 1998. Links within a site count. Links to pages that were not crawled do not. Several links from
-    one page to another count once. From a page without links that count, the surfer jumps to any page.
+    one page to another count once. From a page without links that count, the surfer jumps to any page. Return (n,)
+    scores that sum to 1; 0 for pages that were not crawled.
 
     Parameters
     ----------
     templates : count links of templates
-
-    Returns
-    -------
-    (n,) scores that sum to 1; 0 for pages that were not crawled
 
     Examples
     --------

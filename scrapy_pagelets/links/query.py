@@ -16,30 +16,21 @@ _FEW: Final = 20
 
 
 class QueryMatches(NamedTuple):
-    """The occurrences of query terms in a text.
+    """The occurrences of query terms in a text."""
 
-    Attributes
-    ----------
-    terms : the terms that occur
-    matches : number of occurrences of all terms
-    near : number of occurrences in the window of each link
-    """
-
-    terms: frozenset[str]
-    matches: int
-    near: list[int]
+    terms: frozenset[str]  # the terms that occur
+    matches: int  # number of occurrences of all terms
+    near: list[int]  # number of occurrences in the window of each link
 
 
 class Query:
     """The words of a query. Quotes, operators, order and repetition of words are ignored.
 
+    Raises QueryError if it has no word.
+
     Parameters
     ----------
     text : the query as the user typed it
-
-    Raises
-    ------
-    QueryError : if it has no word
 
     Examples
     --------

@@ -56,41 +56,25 @@ class Link(NamedTuple):
 
 
 class PageScores(NamedTuple):
-    """The scores of a page in a focused crawl.
+    """The scores of a page in a focused crawl."""
 
-    Attributes
-    ----------
-    relevance : relevance of its content, 0 to 1
-    inherited : relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
-    links : the links by the key of their target. Of several links to one page, the most relevant counts; it is template
-        only if all of them are
-    lists : for each pagelet of the content, the keys of the distinct pages that it links to
-    ignored : keys of the targets to which no other links lead than those that rules ignore
-    """
-
-    relevance: float
+    relevance: float  # relevance of its content, 0 to 1
+    #: relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
     inherited: float
+    #: the links by the key of their target. Of several links to one page, the most relevant counts; it is template only
+    #: if all of them are
     links: dict[int, Link]
-    lists: list[list[int]]
+    lists: list[list[int]]  # for each pagelet of the content, the keys of the distinct pages that it links to
+    #: keys of the targets to which no other links lead than those that rules ignore
     ignored: frozenset[int] = frozenset()
 
 
 class Topic:
-    """The topic of a crawl as a vector: the mean of the tf-idf vectors of some texts (Rocchio 1971).
+    """The topic of a crawl as a vector: the mean of the tf-idf vectors of a query, or of examples (Rocchio 1971).
 
     The relevance of a text is the cosine of its tf-idf vector and the topic. Document frequencies are counted on the
-    pages of the crawl as they arrive. Thread-safe.
+    pages of the crawl as they arrive. Thread-safe. Raises ValueError if the texts have no words other than stop words.
 
-    Parameters
-    ----------
-    texts : a query, the contents of pages about the topic, or both
-
-    Raises
-    ------
-    ValueError : if the texts have no words other than stop words
-
-    Examples
-    --------
     >>> topic = Topic(["volcanoes in Iceland"])
     >>> near, far = topic.relevance(topic.vectors(["Volcanoes and glaciers", "The price of fish"]))
     >>> bool(near > 0.3), float(far)
@@ -139,12 +123,7 @@ class Topic:
             np.savez_compressed(file, pages=pages, words=occurring, frequency=frequency)
 
     def load(self, path: Path) -> None:
-        """Read the document frequencies that `save` has written.
-
-        Raises
-        ------
-        ValueError : if the file cannot be read
-        """
+        """Read the document frequencies that `save` has written. Raise ValueError if the file cannot be read."""
         frequency = np.zeros(_HASHES, np.int32)
         try:
             with np.load(path) as arrays:
@@ -170,12 +149,6 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     only has the relevance of its anchor alone, because a template is no evidence for the page that it is on (Bar-Yossef
     & Rajagopalan 2002, Section 4, case 2).
 
-    Parameters
-    ----------
-    inherited : relevance that the page inherits from the page that links to it
-
-    Examples
-    --------
     >>> from scrapy_pagelets import segment
     >>> page = Page.parse(b"<p>Eruptions: <a href=hekla>Hekla</a><p>Cod: <a href=cod>more</a>", "http://h/")
     >>> scores = score(segment(page), Topic(["hekla"]))
@@ -213,9 +186,7 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
 def examples(path: Path) -> list[str]:
     """Read example texts from a file: the content of an HTML page, or the text of each line of a feed (``.jsonl``).
 
-    Raises
-    ------
-    ValueError : if the file has no usable text; the message says why
+    Raise ValueError if the file has no usable text; the message says why.
     """
     try:
         texts = list(_of_feed(path)) if path.suffix == ".jsonl" else [_of_page(path)]
@@ -250,16 +221,8 @@ def _of_page(path: Path) -> str:
 class Distiller:
     """The pagelets of a site with links, and the relevance of the pages that were visited. Thread-safe.
 
-    Parameters
-    ----------
-    most : number of pagelets that are remembered; the oldest are forgotten first
+    ``most``: number of pagelets that are remembered; the oldest are forgotten first.
 
-    Attributes
-    ----------
-    added : number of pages that were added
-
-    Examples
-    --------
     >>> distiller = Distiller()
     >>> distiller.add(0, 0.0, [[1, 2, 3], [4, 5]])
     >>> distiller.add(1, 0.6, [])
@@ -270,7 +233,7 @@ class Distiller:
     """
 
     def __init__(self, most: int = _MOST) -> None:
-        self.added = 0
+        self.added = 0  # number of pages that were added
         self._relevance: dict[int, float] = {}
         self._lists: deque[Sequence[int]] = deque(maxlen=most)
         self._lock = Lock()

@@ -16,20 +16,12 @@ MOST: Final = 50
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """The distinct edges from hubs to pages.
+    """The distinct edges from hubs to pages."""
 
-    Attributes
-    ----------
-    hub : (e,) number of a pagelet, or of a page
-    page : (e,) number of the hub's page
-    target : (e,) number of another page
-    near : (e,) number of query terms around the link; the maximum, if several links make the edge
-    """
-
-    hub: Ints
-    page: Ints
-    target: Ints
-    near: Ints
+    hub: Ints  # (e,) number of a pagelet, or of a page
+    page: Ints  # (e,) number of the hub's page
+    target: Ints  # (e,) number of another page
+    near: Ints  # (e,) number of query terms around the link; the maximum, if several links make the edge
 
     def where(self, kept: Bools | Ints) -> Votes:
         """Select edges by a mask or by their indices."""
@@ -87,16 +79,13 @@ def voters(tables: Tables, within: bool | None) -> Ints:
 def host_weights(edges: Votes, voter: Ints) -> tuple[Floats, Floats]:
     """Weights that give each host one vote, however many of its pages link.
 
-    Source: Bharat & Henzinger 1998, as restated by Dean & Henzinger 1999, Section 2.1.3.
+    Source: Bharat & Henzinger 1998, as restated by Dean & Henzinger 1999, Section 2.1.3. Return (e,) weights for
+    authorities, 1/k for k edges from one host to one page, and (e,) weights for hubs, 1/l for l edges from one hub to
+    one host.
 
     Parameters
     ----------
     voter : (n,) number of the voter of each page, see `voters`
-
-    Returns
-    -------
-    (e,) weights for authorities, 1/k for k edges from one host to one page, and (e,) weights for hubs, 1/l for l edges
-    from one hub to one host
     """
     authority = _sizes(voter[edges.page], edges.target)
     hub = _sizes(edges.hub, voter[edges.target])
@@ -122,16 +111,13 @@ def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Int
     """Count the pages that cite each page together with a given one: in a content pagelet that links to both.
 
     Source: Small 1973 and Dean & Henzinger 1999; within pagelets, Bar-Yossef & Rajagopalan 2002, Section 4, case 3,
-    number 1. Citations from templates are ignored (number 2).
+    number 1. Citations from templates are ignored (number 2). Return (n,) numbers of citing pages; 0 for the page
+    itself.
 
     Parameters
     ----------
     page : number of the page
     within : count links within a site, see `votes`
-
-    Returns
-    -------
-    (n,) numbers of citing pages; 0 for the page itself
 
     Examples
     --------
@@ -152,17 +138,14 @@ def weighted_cocitations(tables: Tables, page: int, *, pagelet: float = 2.0, wit
     """Score each page by those that cite it together with a given one: 1 for each page, more within one pagelet.
 
     Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 3, number 1, the alternative: "co-citation within a pagelet
-    can be weighted more heavily". How much more is not printed. Citations from templates are ignored (number 2).
+    can be weighted more heavily". How much more is not printed. Citations from templates are ignored (number 2). Return
+    (n,) scores; 0 for the page itself.
 
     Parameters
     ----------
     page : number of the page
     pagelet : for a page that cites both in one pagelet, instead of 1
     within : count links within a site, see `votes`
-
-    Returns
-    -------
-    (n,) scores; 0 for the page itself
     """
     inner = cocitations(tables, page, within=within)
     edges = _citing(votes(tables, pagelets=False, within=within), page)
@@ -182,17 +165,14 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     each pair, only the best pagelet of each host counts; if links within a site count, the best one of each page.
 
     Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3. The weights
-    and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``).
+    and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``). Return (n,) scores of crawled and other
+    pages; 0 for the page itself.
 
     Parameters
     ----------
     page : number of the page
     within : count links within a site, see `votes`
     most : ignore pagelets that link to more pages
-
-    Returns
-    -------
-    (n,) scores of crawled and other pages; 0 for the page itself
 
     Examples
     --------

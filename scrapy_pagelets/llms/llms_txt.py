@@ -58,20 +58,14 @@ class _Entry:
 
 @dataclass
 class Outline:
-    """The pages of a feed that are written, by host, and how many are not.
+    """The pages of a feed that are written, by host, and how many are not."""
 
-    Attributes
-    ----------
-    hosts : host -> number of the line -> the page
-    empty, copies, earlier : pages without content, near-duplicates, and lines with a later one of the same page
-    without_markdown : pages of which the feed has the text only
-    """
-
-    hosts: dict[str, dict[int, _Entry]] = field(default_factory=dict)
+    hosts: dict[str, dict[int, _Entry]] = field(default_factory=dict)  # host -> number of the line -> the page
+    #: empty, copies, earlier: pages without content, near-duplicates, and lines with a later one of the same page
     empty: int = 0
     copies: int = 0
     earlier: int = 0
-    without_markdown: int = 0
+    without_markdown: int = 0  # pages of which the feed has the text only
 
     def notes(self) -> Iterator[str]:
         """Sentences about what is not written, or not as one might expect."""
@@ -92,9 +86,7 @@ class Outline:
 def outline_of(feed: Feed) -> Outline:
     """Read a feed for the list of its pages.
 
-    Raises
-    ------
-    FeedError : if the file is no feed, or no line of it can have content
+    Raise FeedError if the file is no feed, or no line of it can have content.
     """
     outline, places = Outline(), dict[int, tuple[str, int]]()
     for number, line in enumerate(feed):
@@ -119,9 +111,7 @@ def outline_of(feed: Feed) -> Outline:
 def write(feed: Feed, outline: Outline, folder: Path) -> list[Path]:
     """Write the files and return the folders that have them; an earlier file stays if a new one cannot be written.
 
-    Raises
-    ------
-    OSError : if a file cannot be written
+    Raise OSError if a file cannot be written.
     """
     several = len(outline.hosts) > 1
     folders = {host: folder / (quote(host, safe=":[]") or _NO_HOST) if several else folder for host in outline.hosts}

@@ -393,7 +393,9 @@ def _is_of_mail(page: Page, leaf: int, near: list[int]) -> bool:
 
 def _signed(text: str) -> re.Match[str] | None:
     """A match of "by" and a name, with a date before or behind it or without one."""
-    return _BY_NAME.fullmatch(text) or _BY_NAME.fullmatch(_signature(text, dates.find_all(text, day_first=True)))
+    if (match := _BY_NAME.fullmatch(text)) or not dates.has_year(text):
+        return match
+    return _BY_NAME.fullmatch(_signature(text, dates.find_all(text, day_first=True)))
 
 
 def name_in(text: str) -> str | None:

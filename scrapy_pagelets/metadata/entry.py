@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 from typing import Final
 
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.metadata.byline import dates_told, machine_date, name_in
 from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.metadata.headline import Headline
@@ -15,7 +16,7 @@ from scrapy_pagelets.page.page import Page
 
 
 def _class(names: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|\s)(?:{names})(?:$|\s)", re.IGNORECASE)
+    return lazily(rf"(?:^|\s)(?:{names})(?:$|\s)", re.IGNORECASE)
 
 
 _PUBLISHED: Final = _class("published|dt-published")

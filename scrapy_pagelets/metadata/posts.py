@@ -13,6 +13,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
 from scrapy_pagelets.metadata.forums import is_discussion
@@ -29,23 +30,23 @@ _COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
 #: The class of the post that opens a thread, where all have a head that is named as that of a reply.
 _OPENS: Final = re.compile(r"(?:^|\s)topic(?:$|\s)")
 #: Classes of names of users, of what forums tell of the author of a post, and addresses of pages of users.
-_USER: Final = re.compile(
+_USER: Final = lazily(
     r"(?:^|[\s_-])(?:user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
     r"postleft)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-_PROFILE: Final = re.compile(
+_PROFILE: Final = lazily(
     r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-user|postleft|"
     r"c?author-?_?(?:pane|info|box|details))(?:$|[\s_-])",
     re.IGNORECASE,
 )
-_OF_USER: Final = re.compile(
+_OF_USER: Final = lazily(
     r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
     r"mode=viewprofile|action=profile",
     re.IGNORECASE,
 )
 #: Labels of dates that are not those of a post.
-_NO_POST: Final = re.compile(
+_NO_POST: Final = lazily(
     r"join|regist|member since|since|last (?:visit|seen|active)|birth|inscri|beigetreten|dabei|mitglied|angemeldet|"
     r"dołączył|зарегистр|регистрац|注册|登録",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.page.looks import Look
 
 #: What the names of an element say it has: a price; a former one, or another amount; one that is the former price if
@@ -72,7 +73,7 @@ def kinds_of(look: Look) -> int:
 
 def _labels(names: str) -> re.Pattern[str]:
     """Match one of some labels at the beginning of a text, and what stands behind it."""
-    return re.compile(rf"(?:{names})(?:\s*[:：#]\s*|\s+(?=\S*\d)|\s*$)(?P<value>.*)", re.IGNORECASE | re.DOTALL)
+    return lazily(rf"(?:{names})(?:\s*[:：#]\s*|\s+(?=\S*\d)|\s*$)(?P<value>.*)", re.IGNORECASE | re.DOTALL)
 
 
 NUMBER_LABELS: Final = _labels(
@@ -106,12 +107,12 @@ _OUT_OF_STOCK: Final = (
     r"нет в наличии|распродано|niedostępny|vyprodáno|není skladem|elfogyott|tükendi|"
     r"在庫(?:切れ|なし|無し)|売り切れ|缺货|缺貨|품절"
 )
-_STOCK: Final = re.compile(
+_STOCK: Final = lazily(
     rf"(?:[^\W\d]{{4,16}}\s*[:：]\s*)?(?:(?P<yes>{_IN_STOCK})|(?P<no>{_OUT_OF_STOCK}))\b.{{0,40}}",
     re.IGNORECASE | re.DOTALL,
 )
 #: Words of controls that put a product into the cart.
-_BUYING: Final = re.compile(
+_BUYING: Final = lazily(
     r"add to (?:shopping )?(?:cart|bag|basket|trolley)|buy (?:it )?now|in den (?:waren|einkaufs)korb|ajouter au panier|"
     r"a[ñn]adir (?:al carrito|a la cesta)|agregar al carrito|adicionar ao carrinho|aggiungi al carrello|"
     r"in (?:mijn )?winkel(?:wagen|mand)|do koszyka|dodaj do koszyka|do košíku|(?:vložit|přidat) do košíku|kosárba|"

@@ -12,6 +12,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.product_names import (
     BRAND,
@@ -52,16 +53,16 @@ _BUTTONS: Final = [TAG[name] for name in ("button", "input", "a")]
 #: Characters and words of a brand.
 _LONGEST_BRAND: Final = 40
 _BRAND_WORDS: Final = 5
-_PRICE_ALONE: Final = re.compile(r"\D{0,16}\d[\d.,'’\s]*\D{0,8}")
-_RANGE: Final = re.compile(r"\D{0,6}?(?:[-–—~〜]|\b(?:to|bis|до|a|à|até|do|tot)\b)\D{0,6}", re.IGNORECASE)
-_OF_UNIT: Final = re.compile(r"\D{0,4}(?:/|\b(?:per|pro|je|par|por|al|за)\b)\s*\w", re.IGNORECASE)
-_NOT_NOW: Final = re.compile(
+_PRICE_ALONE: Final = lazily(r"\D{0,16}\d[\d.,'’\s]*\D{0,8}")
+_RANGE: Final = lazily(r"\D{0,6}?(?:[-–—~〜]|\b(?:to|bis|до|a|à|até|do|tot)\b)\D{0,6}", re.IGNORECASE)
+_OF_UNIT: Final = lazily(r"\D{0,4}(?:/|\b(?:per|pro|je|par|por|al|за)\b)\s*\w", re.IGNORECASE)
+_NOT_NOW: Final = lazily(
     r"\b(?:was|regular|original|rrp|msrp|list|retail|statt|uvp|vorher|avant|antes|prima|van|before|instead of|"
     r"compare at|saved?|sparen|off|ship\w*|delivery|versand|over|under)\b",
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"(?=[\w./-]{3})[\w./-]*\d[\w./-]*")
-_IN_ADDRESS: Final = re.compile(
+_IN_ADDRESS: Final = lazily(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )
 _MOST_IN_ADDRESS: Final = 3

@@ -12,6 +12,7 @@ from unicodedata import category
 from urllib.parse import urlsplit
 
 from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.patterns import lazily
 
 if TYPE_CHECKING:
     from price_parser import Price
@@ -25,9 +26,7 @@ _LONGEST_NUMBER: Final = 60
 _MOST: Final = 10**12
 _DECIMALS: Final = 4
 _PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
-_AMOUNT: Final = re.compile(
-    r"(?<![\w.,])\d{1,3}(?:[.,'’\s]\d{3})+(?:[.,]\d{1,2})?(?!\d)|(?<!\d)\d+(?:[.,]\d{1,2})?(?!\d)"
-)
+_AMOUNT: Final = lazily(r"(?<![\w.,])\d{1,3}(?:[.,'’\s]\d{3})+(?:[.,]\d{1,2})?(?!\d)|(?<!\d)\d+(?:[.,]\d{1,2})?(?!\d)")
 #: The name of availability in schema.org, by how it is written without anything but letters.
 _AVAILABILITY: Final = {
     name.lower(): name
@@ -52,7 +51,7 @@ _BY_COUNTRY: Final = {
     ("$", "au"): "AUD", ("$", "ca"): "CAD", ("$", "nz"): "NZD", ("$", "sg"): "SGD", ("$", "hk"): "HKD",
     ("$", "mx"): "MXN", ("$", "cl"): "CLP", ("$", "us"): "USD", ("$", "ar"): "ARS", ("$", "tw"): "TWD",
 }  # fmt: skip
-_ABBREVIATED: Final = re.compile(
+_ABBREVIATED: Final = lazily(
     r"(?<![^\W\d])(?:EUR|USD|GBP|CHF|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|UAH|INR|AED|SAR|JPY|CNY|BRL|TRY|BYN|KZT|"
     r"zł|Kč|kr|руб|р|грн|лв|Ft|lei|TL|Rs|Rp|円|元|원|تومان|ريال|جنيه|درهم|د\.إ|ر\.س)(?![^\W\d])"
 )

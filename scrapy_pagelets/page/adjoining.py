@@ -13,27 +13,28 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.page.looks import Look
 from scrapy_pagelets.page.nodes import GLUED, SPACE, NodeTable, elements_at, rows_tagged, tags_of
 
 #: Classes of what tells one thing of a post, a product or a person.
-_FIELD: Final = re.compile(
+_FIELD: Final = lazily(
     r"(?:^|[\s_-])(?:date(?:time)?|time(?:stamp)?|published|updated|posted|author|byline|username|nick(?:name)?|"
     r"count(?:er|s)?|badge|comments?|replies|views?|likes?|votes?|score|rating|price|currency|label|value|tags?|"
     r"category|lines?|rows?|cell|item|field|meta)(?:$|[\s_]|-(?!through|height))",
     re.IGNORECASE,
 )
 #: Classes of highlighted code, and those that editors give to any part of a word.
-_STYLE: Final = re.compile(
+_STYLE: Final = lazily(
     r"(?:hljs|token|mtk|cm|pl|tok|style|font|apple|mso|text|color|bold)(?:$|[\d_-]).*|[a-z_]{1,3}\d+|[a-z_]{1,2}|"
     r"kwd|str|pun|pln|com|lit|typ|atn|atv",
     re.IGNORECASE,
 )
-_ICON: Final = re.compile(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi)(?:$|[\s_-])", re.IGNORECASE)
+_ICON: Final = lazily(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi)(?:$|[\s_-])", re.IGNORECASE)
 #: Classes of elements whose children are lines.
 _LINES: Final = re.compile(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)
 #: Characters of scripts that put no spaces between words.
-_UNSPACED: Final = re.compile(
+_UNSPACED: Final = lazily(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
 )
 #: Punctuation before a space.
@@ -45,7 +46,7 @@ _EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
 _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
 #: Rows between two texts.
 _FAR: Final = 30
-_BLOCK: Final = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)
+_BLOCK: Final = lazily(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)
 _BY_CLASS: Final = re.compile(r"\.([\w-]+)$")
 _LONGEST_SHEET: Final = 200_000
 

@@ -12,7 +12,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.page.nodes import TAG, NodeTable, leaves_beginning
+from scrapy_pagelets.page.nodes import TAG, NodeTable, leaves_beginning, rows_with
 from scrapy_pagelets.page.placing import NUMBERS
 
 #: Elements above a block of code whose classes may tell its language.
@@ -58,7 +58,7 @@ def line_numbers(nodes: NodeTable) -> Bools:
     """
     found = np.zeros(len(nodes.leaves), np.bool_)
     judged = set[int]()
-    gutters = set(np.flatnonzero(nodes.signs & NUMBERS).tolist())
+    gutters = {nodes.look.item(row) for row in rows_with(nodes, NUMBERS)}
     for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
         row = -1 if found[leaf] else nodes.parent.item(nodes.leaves.item(leaf))
         for _ in range(_ABOVE):

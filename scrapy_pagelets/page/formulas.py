@@ -14,24 +14,25 @@ from typing import Final
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.patterns import lazily
 from scrapy_pagelets.page.looks import FORMULA, FORMULA_NAMED
 from scrapy_pagelets.page.nodes import GLUED, NodeTable, rows_with
 
 _TEX_TYPE: Final = re.compile(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
 #: Classes of pictures of formulas, whose alternative text is the source.
-_PICTURE: Final = re.compile(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+)(?:\s|$)")
-_DISPLAY: Final = re.compile(r"katex-display|_Display|mwe-math-element-block|mode=display|^block$|^true$")
+_PICTURE: Final = lazily(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+)(?:\s|$)")
+_DISPLAY: Final = lazily(r"katex-display|_Display|mwe-math-element-block|mode=display|^block$|^true$")
 _STYLE: Final = re.compile(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
 #: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
 PLAIN, INLINE, DISPLAY = range(3)
-_SOURCE: Final = re.compile(  # a delimiter inside of a formula is an error: the search need not go on behind it
+_SOURCE: Final = lazily(  # a delimiter inside of a formula is an error: the search need not go on behind it
     r"\\\(((?:[^\\]|\\[^()]){1,1000}?)\\\)|\\\[((?:[^\\]|\\[^\[\]]){1,5000}?)\\\]|\$\$((?:[^$\\]|\\.){1,5000}?)\$\$",
     re.DOTALL,
 )
 _DOLLARS: Final = r"(?<![\\$\w])\$(?![\s$])([^$]{1,1000}?)(?<![\s\\])\$(?![\w$])"
-_WITH_DOLLARS: Final = re.compile(f"{_SOURCE.pattern}|{_DOLLARS}", re.DOTALL)
+_WITH_DOLLARS: Final = lazily(f"{_SOURCE.pattern}|{_DOLLARS}", re.DOTALL)
 _SCRIPT: Final = re.compile(r"mathjax|katex", re.IGNORECASE)
-_TOLD: Final = re.compile(r"""\[\s*["']\$["']\s*,\s*["']\$["']\s*\]|left["']?\s*:\s*["']\$["']""")
+_TOLD: Final = lazily(r"""\[\s*["']\$["']\s*,\s*["']\$["']\s*\]|left["']?\s*:\s*["']\$["']""")
 #: Elements of MathML that change the meaning of what they set beside each other.
 _SCRIPTS: Final = frozenset("mfrac msup msub msubsup msqrt mroot mover munder munderover mtable".split())
 #: The number of all tags that have none of their own, as those of MathML.
@@ -169,7 +170,7 @@ def _folded(text: str) -> str:
 #: What TeX reads as markup.
 _SPECIAL: Final = re.compile(r"[{}%&#_$]")
 #: Signs whose limits stand above and below them.
-_WITH_LIMITS: Final = re.compile(r"[∑∏∐⋂⋃⋀⋁∫∬∮]|\\mathrm\{(?:lim|max|min|sup|inf|limsup|liminf)\}")
+_WITH_LIMITS: Final = lazily(r"[∑∏∐⋂⋃⋀⋁∫∬∮]|\\mathrm\{(?:lim|max|min|sup|inf|limsup|liminf)\}")
 _OVER: Final = {
     **dict.fromkeys("¯ˉ‾―", "overline"), **dict.fromkeys("^ˆ", "hat"), **dict.fromkeys("~˜", "tilde"),
     **dict.fromkeys("→⃗", "vec"), **dict.fromkeys("˙.", "dot"), "¨": "ddot", "⏞": "overbrace",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import compress
 from types import MappingProxyType
 from typing import Final, NamedTuple, overload
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.core import give
+from scrapy_pagelets.core.subtrees import role_of as role_of
 from scrapy_pagelets.page.nodes import NodeTable
 
 #: Roles of texts: what a page is for, what its readers say of it, what it says of itself in other places than its text,
@@ -41,25 +42,10 @@ def is_template(templateness: float | Floats) -> bool | Bools:
     return templateness >= THRESHOLD
 
 
-def role_of(nodes: NodeTable, leaves: Ints, templateness: float, roles: Ints) -> str:
-    """Return the role of some leaves of a page, which is that of most of their words.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves
-    templateness : of all of them together, 0 to 1
-    roles : (m,) of each leaf of the page the index of its role in ``ROLES``; 0 also for template of which nobody knows
-    """
-    if not is_template(templateness):
-        return CONTENT
-    words = nodes.words[leaves].tolist()  # lists, as most pagelets are a leaf or two
-    votes = [0] * len(ROLES)
-    for role, count in zip(roles[leaves].tolist(), words, strict=True):
-        votes[role] += max(count, 1)
-    if sum(votes[1:]) >= votes[0]:
-        return ROLES[votes.index(max(votes[1:]), 1)]
-    linked = sum(compress(words, nodes.anchor[nodes.leaves[leaves]].tolist()))
-    return NAVIGATION if linked > _LINKED * sum(words) else TEMPLATE
+give(
+    "subtrees", ROLES=ROLES, CONTENT=CONTENT, NAVIGATION=NAVIGATION, TEMPLATE=TEMPLATE, THRESHOLD=THRESHOLD,
+    LINKED=_LINKED,
+)  # fmt: skip
 
 
 KEEP, STRIP, HEADLINE, IGNORE_LINKS = ACTIONS = ("keep", "strip", "headline", "ignore_links")

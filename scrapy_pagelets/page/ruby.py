@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from lxml import etree
 
+from scrapy_pagelets.base.patterns import lazily
+
 _BRACKETS: Final = "([（［【〔〈《「"
 #: Characters that are as wide as they are high: brackets around them are as wide.
-_WIDE: Final = re.compile(r"[\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
+_WIDE: Final = lazily(r"[\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 _TEXTS: Final = etree.XPath("descendant::text()[normalize-space()]")
 
 

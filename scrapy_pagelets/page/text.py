@@ -19,6 +19,7 @@ from scrapy_pagelets.core.text import left_over as left_over
 from scrapy_pagelets.core.text import links_of as links_of
 from scrapy_pagelets.core.text import paths_of as paths_of
 from scrapy_pagelets.core.text import text_of as text_of
+from scrapy_pagelets.core.text import told_of as told_of
 from scrapy_pagelets.core.text import words_in as words_in
 from scrapy_pagelets.core.text import written_leaves as written_leaves
 from scrapy_pagelets.page import code, data_tables, formulas
@@ -79,7 +80,8 @@ def _lines_of_code(nodes: NodeTable) -> frozenset[int]:
     items = np.array(rows_tagged(nodes, _ITEMS) if nodes.spaces else [], np.int64)
     blocks = nodes.outermost(rows_tagged(nodes, TAG["pre"])) if len(items) else []
     within = [items[slice(*np.searchsorted(items, (block, nodes.end[block])))] for block in blocks]
-    return frozenset(np.flatnonzero(nodes.leaves_below(row for rows in within for row in rows.tolist())).tolist())
+    rows = [row for each in within for row in each.tolist()]
+    return frozenset(np.flatnonzero(nodes.leaves_below(rows)).tolist()) if rows else frozenset()
 
 
 def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:

@@ -24,22 +24,14 @@ _LINKS, _SIGHT = ("k",), ("pdoc",)
 
 @dataclass(frozen=True)
 class Method:
-    """A segmentation method.
+    """A segmentation method."""
 
-    Attributes
-    ----------
-    name : of the segmenter
-    function : takes a page and the options, and returns (n,) the number of the pagelet of each run of text, else -1
-    options : names of the options
-    whole : whether a pagelet with content and template stays whole in a feed of all pagelets
-    needs_maxflow : whether rendered pages need PyMaxflow
-    """
-
-    name: str
+    name: str  # of the segmenter
+    #: takes a page and the options, and returns (n,) the number of the pagelet of each run of text, else -1
     function: Callable[..., Ints]
-    options: tuple[str, ...]
-    whole: bool = True
-    needs_maxflow: bool = False
+    options: tuple[str, ...]  # names of the options
+    whole: bool = True  # whether a pagelet with content and template stays whole in a feed of all pagelets
+    needs_maxflow: bool = False  # whether rendered pages need PyMaxflow
 
     def labels(self, page: Page, templateness: Floats | None, **options: Any) -> Ints:  # noqa: ARG002
         """(n,) Number of the pagelet of each row, see `labels_of`."""
@@ -48,21 +40,16 @@ class Method:
 
 @dataclass(frozen=True)
 class LearntMethod:
-    """A segmentation method whose costs are learnt from pages that people have divided.
+    """A segmentation method whose costs are learnt from pages that people have divided."""
 
-    Attributes
-    ----------
-    name, whole, needs_maxflow : as of `Method`
-    path : path of the function from a described page and weights to the cut of the page; it is imported when it is used
-    level : of the shipped weights
-    options : ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file
-    """
-
+    #: name, whole, needs_maxflow: as of `Method`
     name: str
+    #: path of the function from a described page and weights to the cut of the page; it is imported when it is used
     path: str
-    level: Literal["inner", "top"] = "inner"
+    level: Literal["inner", "top"] = "inner"  # of the shipped weights
     needs_maxflow: bool = False
     whole: bool = True
+    #: ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file
     options: tuple[str, ...] = ("penalty", "segments", "weights")
 
     @property

@@ -39,14 +39,7 @@ class _Reached(NamedTuple):
 
 
 class MenuSearch:
-    """The search that starts at one key page (Alarte et al. 2014, Algorithm 1). It may be cancelled at any time.
-
-    Attributes
-    ----------
-    best : keys of the largest set of pages found so far that all link each other, the key page among them
-    loads : number of requests sent to the site
-    obstacle : why no page can be loaded for this key page, None if nothing is known to prevent it
-    """
+    """The search that starts at one key page (Alarte et al. 2014, Algorithm 1). It may be cancelled at any time."""
 
     def __init__(self, session: CrawlSession, prober: Prober, traffic: Traffic, site: Site, shapes: set[str]) -> None:
         self._session = session
@@ -54,8 +47,10 @@ class MenuSearch:
         self._traffic = traffic
         self._site = site
         self._shapes = shapes
+        #: keys of the largest set of pages found so far that all link each other, the key page among them
         self.best: set[int] = set()
-        self.loads = 0
+        self.loads = 0  # number of requests sent to the site
+        #: why no page can be loaded for this key page, None if nothing is known to prevent it
         self.obstacle: Obstacle | None = None
         #: The pages behind the links, by key: those that were loaded, and those that were there.
         self._loaded: dict[int, Page] = {}

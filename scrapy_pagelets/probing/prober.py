@@ -26,8 +26,7 @@ from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, known_fingerprint
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import FOLLOWED, Obstacle
 from scrapy_pagelets.session.requests import AnsweredRequests
-from scrapy_pagelets.session.response_store import RenderedResponse, page_of_token
-from scrapy_pagelets.session.responses import is_html
+from scrapy_pagelets.session.response_store import RenderedResponse, is_html, page_of_token
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)
@@ -42,19 +41,12 @@ _LASTING_ERRORS: Final = (404, 410)
 
 
 class Loaded(NamedTuple):
-    """The result of loading a link.
+    """The result of loading a link."""
 
-    Attributes
-    ----------
-    page : the page, None if there is none
-    location : target of a redirect, "" without one
-    asked : whether a request was sent to the site
-    obstacle : why no page can be loaded for this key page, whatever the link; None if that is not known
-    """
-
-    page: Page | None = None
-    location: str = ""
-    asked: bool = True
+    page: Page | None = None  # the page, None if there is none
+    location: str = ""  # target of a redirect, "" without one
+    asked: bool = True  # whether a request was sent to the site
+    #: why no page can be loaded for this key page, whatever the link; None if that is not known
     obstacle: Obstacle | None = None
 
 

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from scrapy_pagelets.base.characters import WORD
+from scrapy_pagelets.base.display import shortened
 
 #: Lines of each version that are compared. With more, the first of those that differ are.
 _MOST_LINES: Final = 2_000
@@ -26,8 +27,6 @@ def changes(old: str, new: str) -> Iterator[str]:
 
     White space does not count, except that each line is compared by itself.
 
-    Examples
-    --------
     >>> old, new = "Opening hours\n\nWe open at nine.", "Opening hours\n\nWe open at ten.\n\nCome in!"
     >>> print("\n".join(changes(old, new)))
     ~ We open at [-nine-]{+ten+}.
@@ -58,8 +57,8 @@ def _passage(old: list[str], new: list[str]) -> Iterator[str]:
     pairs = min(len(old), len(new))
     for before, after in zip(old[:pairs], new[:pairs], strict=True):
         yield from _line(before, after)
-    yield from (f"- {_shortened(line)}" for line in old[pairs:])
-    yield from (f"+ {_shortened(line)}" for line in new[pairs:])
+    yield from (f"- {shortened(line, _SHOWN)}" for line in old[pairs:])
+    yield from (f"+ {shortened(line, _SHOWN)}" for line in new[pairs:])
 
 
 def _line(old: str, new: str) -> Iterator[str]:
@@ -73,8 +72,8 @@ def _line(old: str, new: str) -> Iterator[str]:
             before, after = "".join(one[:start]), "".join(one[len(one) - end :])
             yield f"~ {_context(before, first=True)}{_marked(found, middle, changed)}{_context(after, last=True)}"
             return
-    yield f"- {_shortened(old)}"
-    yield f"+ {_shortened(new)}"
+    yield f"- {shortened(old, _SHOWN)}"
+    yield f"+ {shortened(new, _SHOWN)}"
 
 
 def _marked(found: SequenceMatcher[str], old: list[str], new: list[str]) -> str:
@@ -85,14 +84,13 @@ def _marked(found: SequenceMatcher[str], old: list[str], new: list[str]) -> str:
         if kind == "equal":
             parts.append(_context(gone))
         else:
-            parts += f"[-{_shortened(gone)}-]" if gone else "", f"{{+{_shortened(added)}+}}" if added else ""
+            parts += (
+                f"[-{shortened(gone, _SHOWN)}-]" if gone else "",
+                f"{{+{shortened(added, _SHOWN)}+}}" if added else "",
+            )
     return "".join(parts)
 
 
 def _context(text: str, *, first: bool = False, last: bool = False) -> str:
     before, after = text[: 0 if first else _CONTEXT], text[len(text) if last else max(0, len(text) - _CONTEXT) :]
     return text if len(before) + len(after) >= len(text) else f"{before}...{after}"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -55,17 +55,11 @@ class VersionDiskError(VersionStoreError):
 class VersionStore:
     """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
 
-    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen.
+    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Raises
+    VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
 
-    Parameters
-    ----------
-    folder : folder of the file, created if it is missing; None for a temporary file
-    job : the job directory, whose runs are one crawl until `close` is told that it has finished; "" if there is none
-
-    Raises
-    ------
-    VersionStoreError : if the file is damaged
-    VersionDiskError : if the disk is full or not writable
+    ``folder``: folder of the file, created if it is missing; None for a temporary file. ``job``: the job directory,
+    whose runs are one crawl until `close` is told that it has finished; "" if there is none.
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:
@@ -97,23 +91,13 @@ class VersionStore:
             (self._crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
 
     def find(self, page: int) -> PageVersion | None:
-        """The version of a page that an earlier crawl has seen, None if there is none.
-
-        Parameters
-        ----------
-        page : key of its URL
-        """
+        """The version of a page that an earlier crawl has seen, None if there is none. ``page``: key of its URL."""
         with self._lock:
             before = self._before(page)
         return None if before is None else _version(*before)
 
     def put(self, page: int, version: PageVersion, validators: Validators | None = None) -> None:
-        """Store what this crawl has seen.
-
-        Raises
-        ------
-        sqlite3.Error : if it cannot be written
-        """
+        """Store what this crawl has seen. Raise sqlite3.Error if it cannot be written."""
         words = None if version.words is None else version.words.to_bytes()
         with self._lock, writing(self._base):
             self._put(page, version.hash, words)
@@ -147,9 +131,7 @@ class VersionStore:
     def confirm(self, page: int) -> None:
         """Note that this crawl has found a page as an earlier crawl has seen it.
 
-        Raises
-        ------
-        sqlite3.Error : if it cannot be written
+        Raise sqlite3.Error if it cannot be written.
         """
         with self._lock, writing(self._base):
             if (before := self._before(page)) is not None:
@@ -158,10 +140,7 @@ class VersionStore:
     def put_feed(self, feed: Feed) -> int:
         """Store the pages of a feed, of each the last line; return the number of lines.
 
-        Raises
-        ------
-        FeedError : if the file is no feed, or no line of it has a text
-        sqlite3.Error : if there is no room for them
+        Raise FeedError if the file is no feed, or no line of it has a text; sqlite3.Error if there is no room for them.
         """
         insert = "INSERT OR REPLACE INTO pages (key, crawl, hash, words, known) VALUES (?, '', ?, ?, 0)"
         with self._lock, writing(self._base):
@@ -179,15 +158,9 @@ class VersionStore:
         return (before[0], before[1]) if known else None
 
     def close(self, *, finished: bool = False) -> None:
-        """Close the file.
+        """Close the file. Raise sqlite3.Error if something could not be written; the file is closed.
 
-        Parameters
-        ----------
-        finished : the next run in the job directory is another crawl
-
-        Raises
-        ------
-        sqlite3.Error : if something could not be written; the file is closed
+        ``finished``: the next run in the job directory is another crawl.
         """
         with self._lock:
             try:
@@ -213,10 +186,8 @@ def _version(digest: str | None, words: bytes | None) -> PageVersion:
 class PageVersion(NamedTuple):
     """The content of a page at the time of a crawl.
 
-    Attributes
-    ----------
-    hash : see `content_hash`; None for an empty content
-    words : how often it has each word; None if a feed has the hash only
+    ``hash``: see `content_hash`; None for an empty content. ``words``: how often it has each word; None if a feed has
+    the hash only.
     """
 
     hash: str | None
@@ -238,10 +209,8 @@ class PageVersion(NamedTuple):
 class Validators(NamedTuple):
     """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it.
 
-    Attributes
-    ----------
-    etag, modified : values of the headers ``ETag`` and ``Last-Modified``; None without one
-    links : the pages that it links to
+    ``etag`` and ``modified``: values of the headers ``ETag`` and ``Last-Modified``; None without one. ``links``: the
+    pages that it links to.
     """
 
     etag: str | None
@@ -252,10 +221,8 @@ class Validators(NamedTuple):
 class Change(NamedTuple):
     """What has become of a page.
 
-    Attributes
-    ----------
-    kind : ``new``, ``same`` or ``changed``
-    share : share of the words that differ, see `changed_share`; None if there is nothing to compare with
+    ``kind``: ``new``, ``same`` or ``changed``. ``share``: share of the words that differ, see `changed_share`; None if
+    there is nothing to compare with.
     """
 
     kind: str

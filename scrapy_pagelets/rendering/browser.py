@@ -68,13 +68,9 @@ class RenderError(PageletsError):
 def launch_options(own: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return Playwright's options to launch Chromium: the one of the system, else Playwright's own.
 
-    Parameters
-    ----------
-    own : options that take precedence; their ``args`` are added
+    Raise MissingBrowser if neither is installed.
 
-    Raises
-    ------
-    MissingBrowser : if neither is installed
+    ``own``: options that take precedence; their ``args`` are added.
     """
     own = own or {}
     options: dict[str, Any] = {"args": [*_ARGUMENTS, *own.get("args", ())]}
@@ -179,6 +175,8 @@ class Browser:
     ) -> list[Frame]:
         """Render a document at a URL and walk through it, for `snapshot.page_of`.
 
+        Raise RenderError if it takes too long, or if the page or the browser fails.
+
         Parameters
         ----------
         document : the HTML of the page; None requests it from the network
@@ -186,10 +184,6 @@ class Browser:
         user_agent : None for the browser's own
         look : called with the rendered page, for example to take a screenshot
         received : called with the response that has the document
-
-        Raises
-        ------
-        RenderError : if it takes too long, or if the page or the browser fails
         """
         from playwright.async_api import Error
 

@@ -30,35 +30,25 @@ _CLIPPING: Final = frozenset(("hidden", "clip"))
 
 
 class Frame(NamedTuple):
-    """The walk through one document.
+    """The walk through one document."""
 
-    Attributes
-    ----------
-    parent : index of the document that contains the frame, -1 for the page itself
-    number : index among the frames of the parent that have walks of their own
-    walked : result of the walk
-    """
-
-    parent: int
-    number: int
-    walked: str
+    parent: int  # index of the document that contains the frame, -1 for the page itself
+    number: int  # index among the frames of the parent that have walks of their own
+    walked: str  # result of the walk
 
 
 def page_of(frames: Sequence[Frame], url: str, source: Page | None = None, limits: Limits = _LIMITS) -> Page:
     """Build the page of a rendered document and of its frames, parents first.
 
     The tree is the browser's, after scripts have run, with shadow trees inside their hosts and framed documents inside
-    their frames. The node table and the layout have the same rows.
+    their frames. The node table and the layout have the same rows. Raise TooLarge if scripts have made the page exceed
+    the limits.
 
     Parameters
     ----------
     url : URL of the page
     source : the page as it was received
     limits : limits on the size of the page
-
-    Raises
-    ------
-    TooLarge : if scripts have made the page exceed the limits
     """
     walks = _joined(frames)
     limits.check_nodes(sum(len(walk.elements) for walk in walks))

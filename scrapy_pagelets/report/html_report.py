@@ -48,22 +48,14 @@ _RULE: Final = re.compile(r"pagelets/rules/(.+)/(keep|strip|headline|ignore_link
 
 @dataclass(frozen=True)
 class CrawlFacts:
-    """Facts of one crawl.
+    """Facts of one crawl."""
 
-    Attributes
-    ----------
-    stats : of the crawl, which has ended
-    loaded : number of pages that were loaded for a template, by site
-    computed : seconds of CPU time of what was computed beside the reactor, by step
-    subdigraphs : the site, and the URLs of pages that all link to each other and have taught a template
-    idle_rules : hosts and selectors of rules that had no effect at all
-    """
-
-    stats: Mapping[str, Any]
-    loaded: Mapping[str, int]
-    computed: Mapping[str, float]
+    stats: Mapping[str, Any]  # of the crawl, which has ended
+    loaded: Mapping[str, int]  # number of pages that were loaded for a template, by site
+    computed: Mapping[str, float]  # seconds of CPU time of what was computed beside the reactor, by step
+    #: the site, and the URLs of pages that all link to each other and have taught a template
     subdigraphs: list[tuple[str, list[str]]]
-    idle_rules: list[str]
+    idle_rules: list[str]  # hosts and selectors of rules that had no effect at all
 
     @property
     def rules(self) -> dict[tuple[str, str], dict[str, int]]:
@@ -78,17 +70,13 @@ class CrawlFacts:
 def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The HTML file.
+    """The HTML file. Raises ImportError if matplotlib is not installed.
 
     Parameters
     ----------
     feed : path of the feed, for commands that show its pages
     crawl : facts of the crawl that wrote the feed, if they are known
     links : by the URLs of doubtful pages, files that show them
-
-    Raises
-    ------
-    ImportError : if matplotlib is not installed
     """
     body = "\n".join(_parts(summary, feed, crawl, links))
     style = files("scrapy_pagelets.report").joinpath("report.css").read_text(encoding="utf-8")

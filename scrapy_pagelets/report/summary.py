@@ -51,10 +51,8 @@ _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 class Totals:
     """Counts of some pages.
 
-    Attributes
-    ----------
-    pages, duplicates, empty : all pages; near-duplicates; pages of which nothing is left
-    kept, stripped : words of the content; words of the template
+    ``pages``, ``duplicates`` and ``empty``: all pages; near-duplicates; pages of which nothing is left. ``kept`` and
+    ``stripped``: words of the content; words of the template.
     """
 
     pages: int = 0
@@ -81,10 +79,8 @@ class Totals:
 class Class(Totals):
     """The pages of one template.
 
-    Attributes
-    ----------
-    texts : the stripped texts, by number of pages
-    known : number of pages that were known when the last page was cleaned
+    ``texts``: the stripped texts, by number of pages. ``known``: number of pages that were known when the last page was
+    cleaned.
     """
 
     texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
@@ -109,10 +105,7 @@ class Class(Totals):
 class SiteSummary(Totals):
     """The pages of one site.
 
-    Attributes
-    ----------
-    classes : by the id of the template
-    contents : content pagelets, by number of pages
+    ``classes``: by the id of the template. ``contents``: content pagelets, by number of pages.
     """
 
     classes: dict[str, Class] = field(default_factory=dict)
@@ -130,34 +123,21 @@ class SiteSummary(Totals):
 
 @dataclass(order=True)
 class Doubtful:
-    """A page whose cleaning should be looked at.
+    """A page whose cleaning should be looked at."""
 
-    Attributes
-    ----------
-    weight : how doubtful
-    url : of the page
-    reason : a sentence
-    """
-
-    weight: float
+    weight: float  # how doubtful
     url: str
-    reason: str = field(compare=False)
+    reason: str = field(compare=False)  # a sentence
 
 
 @dataclass
 class Summary(Totals):
-    """Everything that the report says.
+    """Everything that the report says."""
 
-    Attributes
-    ----------
-    sites : by name
-    curve : totals of adjacent pages in the order of the feed, of equal numbers of pages
-    all_pagelets : whether the feed has the pagelets that were stripped
-    """
-
-    sites: dict[str, SiteSummary] = field(default_factory=dict)
+    sites: dict[str, SiteSummary] = field(default_factory=dict)  # by name
+    #: totals of adjacent pages in the order of the feed, of equal numbers of pages
     curve: list[Totals] = field(default_factory=list)
-    all_pagelets: bool = False
+    all_pagelets: bool = False  # whether the feed has the pagelets that were stripped
     _step: int = 1
     _doubtful: list[Doubtful] = field(default_factory=list)
     _groups: dict[str, list[str]] = field(default_factory=dict)
@@ -244,12 +224,7 @@ def _cut(text: str) -> str:
 
 
 def summary_of(lines: Iterable[Line]) -> Summary:
-    """Count the pages of a feed.
-
-    Raises
-    ------
-    FeedError : if the file is not a feed
-    """
+    """Count the pages of a feed. Raise FeedError if the file is not a feed."""
     summary = Summary()
     for line in lines:
         summary.add(line)
@@ -298,12 +273,6 @@ class Frequent:
     A text that is dropped and comes back is counted anew, so a count may be too low.
     Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
 
-    Parameters
-    ----------
-    most : texts that are kept
-
-    Examples
-    --------
     >>> counts = Frequent(2)
     >>> for text in "a a b c a d".split():
     ...     counts.add(text)

@@ -53,37 +53,24 @@ JOIN pages ON pages.id = page ORDER BY key
 
 
 class Size(NamedTuple):
-    """The size of a collection.
+    """The size of a collection."""
 
-    Attributes
-    ----------
-    pages, segments : number of pages and of segments, including those without a word
-    words : number of occurrences of terms
-    """
-
+    #: pages, segments: number of pages and of segments, including those without a word
     pages: int
     segments: int
-    words: int
+    words: int  # number of occurrences of terms
 
 
 class Postings(NamedTuple):
-    """Postings of some terms: a row for each term and each segment that contains it.
+    """Postings of some terms: a row for each term and each segment that contains it."""
 
-    Attributes
-    ----------
-    term : (n,) index of the term among the wanted ones, ascending
-    page, segment : (n,) number of the page and of the segment, ascending for each term
-    tf : (n,) number of occurrences of the term in the segment
-    length : (n,) number of words of the segment
-    title : (n,) whether the segment is the title of its page
-    """
-
-    term: Ints
+    term: Ints  # (n,) index of the term among the wanted ones, ascending
+    #: page, segment: (n,) number of the page and of the segment, ascending for each term
     page: Ints
     segment: Ints
-    tf: Ints
-    length: Ints
-    title: Bools
+    tf: Ints  # (n,) number of occurrences of the term in the segment
+    length: Ints  # (n,) number of words of the segment
+    title: Bools  # (n,) whether the segment is the title of its page
 
 
 class MemoryCollection:
@@ -237,18 +224,11 @@ Collection = MemoryCollection | StoredCollection
 
 
 class Segments(NamedTuple):
-    """Segments of some pages.
+    """Segments of some pages."""
 
-    Attributes
-    ----------
-    page : (n,) number of the page of each segment
-    vocabulary : number of each term, from 0 in order
-    counts : (n, m) number of occurrences of each term, a sparse matrix in CSR format
-    """
-
-    page: Ints
-    vocabulary: Mapping[str, int]
-    counts: Any
+    page: Ints  # (n,) number of the page of each segment
+    vocabulary: Mapping[str, int]  # number of each term, from 0 in order
+    counts: Any  # (n, m) number of occurrences of each term, a sparse matrix in CSR format
 
 
 def cut_whole(texts: Sequence[str]) -> Sequence[str]:

@@ -23,36 +23,26 @@ from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded,
 Query = Mapping[str, float]
 #: Values that agree to this many decimals count as equal: further digits depend on the order of a sum.
 _DIGITS: Final = 12
+#: Weight of the query beside the model of RM3.
+_ORIGINAL: Final = 0.5
 
 
 @dataclass(frozen=True)
 class Feedback:
     """How terms are chosen; the defaults are the paper's (Section 3), except for ``common``.
 
-    Attributes
-    ----------
-    cut : how a page is cut into segments
-    pages : number of the best pages to cut
-    selected : number of the best of their segments to select
-    terms : number of terms to add
-    share : share of the paper's weight that new terms get
-    common : terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
-    stop_words : terms that are not added
-    model : expand by a model of the segments, RM3, in place of selection values
-
-    Raises
-    ------
-    ValueError : for a number below 1, or a share or ``common`` that is not above 0
+    Raises ValueError for a number below 1, or a share or ``common`` that is not above 0.
     """
 
-    cut: Cut = cut_pagelets
-    pages: int = 80
-    selected: int = 20
-    terms: int = 10
-    share: float = 1.0
+    cut: Cut = cut_pagelets  # how a page is cut into segments
+    pages: int = 80  # number of the best pages to cut
+    selected: int = 20  # number of the best of their segments to select
+    terms: int = 10  # number of terms to add
+    share: float = 1.0  # share of the paper's weight that new terms get
+    #: terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
     common: float = 0.5
-    stop_words: frozenset[str] = frozenset()
-    model: bool = False
+    stop_words: frozenset[str] = frozenset()  # terms that are not added
+    model: bool = False  # expand by a model of the segments, RM3, in place of selection values
 
     def __post_init__(self) -> None:
         for name in ("pages", "selected", "terms"):
@@ -89,22 +79,17 @@ def by_segments(
 
 
 def by_model(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback, original: float = 0.5
+    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
-    """Mix the query with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods.
-
-    Parameters
-    ----------
-    original : weight of the query in the mixture
-    """
+    """Mix the query with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods."""
     chosen, score = best_segments(collection, query, ranking, formula, feedback)
     length = np.maximum(1, np.asarray(chosen.counts.sum(axis=1)))
     model = np.asarray(chosen.counts.T @ (score / length))
     numbers, _ = _candidates(collection, chosen, model > 0, {}, feedback)  # words of the query are in the model
     best = _best(_names(chosen, numbers), model[numbers], feedback.terms)
-    mixed = {term: original * qtf / sum(query.values()) for term, qtf in query.items()}
+    mixed = {term: _ORIGINAL * qtf / sum(query.values()) for term, qtf in query.items()}
     for term, share in best.items():
-        mixed[term] = mixed.get(term, 0.0) + (1 - original) * share / sum(best.values())
+        mixed[term] = mixed.get(term, 0.0) + (1 - _ORIGINAL) * share / sum(best.values())
     return mixed
 
 

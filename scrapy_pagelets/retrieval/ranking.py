@@ -23,18 +23,11 @@ _TINY: Final = 1e-300
 
 @dataclass(frozen=True)
 class Ranking:
-    """Pages, best first.
+    """Pages, best first."""
 
-    Attributes
-    ----------
-    page : (n,) numbers of the pages
-    score : (n,) descending; of pages with equal scores, the earlier one comes first
-    segment : (n,) number of the best segment of each page
-    """
-
-    page: Ints
-    score: Floats
-    segment: Ints
+    page: Ints  # (n,) numbers of the pages
+    score: Floats  # (n,) descending; of pages with equal scores, the earlier one comes first
+    segment: Ints  # (n,) number of the best segment of each page
 
     def __len__(self) -> int:
         return len(self.page)
@@ -97,23 +90,14 @@ class Bm2500:
     """Parameters of BM2500; the defaults are the paper's (Section 4.1).
 
     The paper gives 61200 as the average length of a document without its unit; here it is always that of the
-    collection, in words.
-
-    Attributes
-    ----------
-    k1 : saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
-    k3 : the same for occurrences in the query
-    b : strength of the normalisation by document length, 0 to 1
-    plus : whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
-
-    Raises
-    ------
-    ValueError : for a parameter outside of its range
+    collection, in words. Raises ValueError for a parameter outside of its range.
     """
 
+    #: saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
     k1: float = 1.2
-    k3: float = 1000.0
-    b: float = 0.75
+    k3: float = 1000.0  # the same for occurrences in the query
+    b: float = 0.75  # strength of the normalisation by document length, 0 to 1
+    #: whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
     plus: bool = False
 
     def __post_init__(self) -> None:

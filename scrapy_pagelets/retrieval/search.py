@@ -62,18 +62,11 @@ _BLOCK: Final = 64
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a query.
+    """The answer to a query."""
 
-    Attributes
-    ----------
-    ranking : of all pages found
-    query : weight of each term of the final query
-    added : the terms added by feedback, by descending weight
-    """
-
-    ranking: Ranking
-    query: Mapping[str, float]
-    added: tuple[str, ...]
+    ranking: Ranking  # of all pages found
+    query: Mapping[str, float]  # weight of each term of the final query
+    added: tuple[str, ...]  # the terms added by feedback, by descending weight
 
 
 def search(
@@ -180,10 +173,10 @@ def distinct(collection: StoredCollection, ranking: Ranking, top: int) -> Iterat
                 return
 
 
-def is_common(collection: Collection, query: Mapping[str, float], share: float = 0.5) -> bool:
-    """Whether each term of a query that occurs at all is on more than the given share of the pages."""
+def is_common(collection: Collection, query: Mapping[str, float]) -> bool:
+    """Whether each term of a query that occurs at all is on more than half of the pages."""
     n = collection.frequencies(list(query))
-    return bool(np.all(n[n > 0] > share * collection.size.pages))
+    return bool(np.all(2 * n[n > 0] > collection.size.pages))
 
 
 def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:

@@ -15,10 +15,7 @@ from scrapy_pagelets.retrieval.collection import StoredCollection
 def stored(path: str) -> Iterator[StoredCollection]:
     """Open an index to read a snapshot of it, unaffected by what is written meanwhile.
 
-    Raises
-    ------
-    IndexUnusable : if the file is missing, not an index, damaged, or of another version
-    IndexAway : if it is locked
+    Raise IndexUnusable if the file is missing, not an index, damaged, or of another version; IndexAway if it is locked.
     """
     with SQLiteIndex(path, create=False) as index:
         try:

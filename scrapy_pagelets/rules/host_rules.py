@@ -22,27 +22,15 @@ _PORT: Final = re.compile(r":[0-9]+$")
 
 @dataclass(frozen=True)
 class HostPattern:
-    """A host; ``*.host`` is the host and every host below it, ``*`` is any. Without a port it stands for all ports.
+    """A host; ``*.host`` is the host and every host below it, ``*`` is any. Without a port it stands for all ports."""
 
-    Attributes
-    ----------
-    written : as it stands in the file
-    host : normalised, with the port if there is one; "" for any
-    below : whether hosts below it match as well
-    """
-
-    written: str
-    host: str
-    below: bool
+    written: str  # as it stands in the file
+    host: str  # normalised, with the port if there is one; "" for any
+    below: bool  # whether hosts below it match as well
 
     @classmethod
     def of(cls, written: str) -> Self:
-        """Read a pattern.
-
-        Raises
-        ------
-        ValueError : if it is not one; the message continues the pattern
-        """
+        """Read a pattern. Raise ValueError if it is not one; the message continues the pattern."""
         if written == _ANY:
             return cls(written, "", below=True)
         match = _PATTERN.fullmatch(written)
@@ -62,28 +50,15 @@ class HostPattern:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """What to do on the pages of some hosts.
+    """What to do on the pages of some hosts."""
 
-    Attributes
-    ----------
-    line : where it begins in the file
-    hosts : patterns of the hosts
-    selectors : for each action, the selectors of its elements
-    """
-
-    line: int
-    hosts: Sequence[HostPattern]
-    selectors: Mapping[str, Sequence[Selector]]
+    line: int  # where it begins in the file
+    hosts: Sequence[HostPattern]  # patterns of the hosts
+    selectors: Mapping[str, Sequence[Selector]]  # for each action, the selectors of its elements
 
 
 class Rules:
-    """All rules of a file. Thread-safe.
-
-    Parameters
-    ----------
-    path : the file, for messages
-    rules : in the order of the file
-    """
+    """All rules of a file. Thread-safe. ``path``: the file, for messages. ``rules``: in the order of the file."""
 
     def __init__(self, path: str = "", rules: Sequence[Rule] = ()) -> None:
         self._path = path
@@ -122,8 +97,7 @@ class Rules:
         return [(written, rule) for rule, patterns in matching if (written := next(patterns, None)) is not None]
 
     def _marks(self, page: Page, found: Sequence[tuple[str, Rule]]) -> Marks:
-        leaves = set(page.nodes.leaves.tolist())
-        row_of = {element: row for row, element in enumerate(page.nodes.elements) if row not in leaves}
+        row_of = rows_of_elements(page)
         rows: dict[Cause, list[int]] = {}
         problems = []
         for host, rule in found:
@@ -140,6 +114,12 @@ class Rules:
                 own += [row for element in elements if (row := row_of.get(element)) is not None]
         ignored = [row for cause, own in rows.items() if cause.action == IGNORE_LINKS for row in own]
         return Marks(rows, frozenset(links_inside(page.nodes, ignored) if ignored else ()), tuple(problems))
+
+
+def rows_of_elements(page: Page) -> dict[etree._Element, int]:
+    """The row of each element of a page."""
+    leaves = set(page.nodes.leaves.tolist())
+    return {element: row for row, element in enumerate(page.nodes.elements) if row not in leaves}
 
 
 #: How an XPath begins: with a slash, a bracket, a dot and a slash, or the name of a function. No CSS selector does.
@@ -162,15 +142,8 @@ _KINDS: Final = {bool: "a truth value", float: "a number", str: "a string"}
 
 @dataclass(frozen=True, eq=False)
 class Selector:
-    """A selector of a rule.
+    """A selector of a rule. ``written``: as it stands in the file. ``line``: where it stands.
 
-    Attributes
-    ----------
-    written : as it stands in the file
-    line : where it stands
-
-    Examples
-    --------
     >>> page = etree.fromstring("<html><p class='a'>One</p><p>Two</p></html>")
     >>> [p.text for p in Selector.of(".a").elements(page)], [p.text for p in Selector.of("//p[2]").elements(page)]
     (['One'], ['Two'])
@@ -184,9 +157,7 @@ class Selector:
     def of(cls, written: str, line: int = 0) -> Self:
         """Compile a selector. An XPath begins with ``/``, ``(``, ``./`` or the name of a function.
 
-        Raises
-        ------
-        ValueError : if it is not one, or does not select elements; the message continues the selector
+        Raise ValueError if it is not one, or does not select elements; the message continues the selector.
         """
         stripped = written.strip()
         return cls(written, line, _of_xpath(stripped) if _XPATH.match(stripped) else _of_css(stripped))
@@ -194,9 +165,7 @@ class Selector:
     def elements(self, root: etree._Element) -> list[etree._Element]:
         """Return the elements of a tree that the selector names.
 
-        Raises
-        ------
-        ValueError : if it fails, or names something other than elements; the message continues the selector
+        Raise ValueError if it fails, or names something other than elements; the message continues the selector.
         """
         try:
             found = self._find(root)

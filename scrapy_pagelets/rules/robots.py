@@ -12,6 +12,7 @@ from lxml import etree
 
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import STRIP, Cause
+from scrapy_pagelets.rules.host_rules import rows_of_elements
 
 #: What is done with the directives: the feed tells of them, or they are obeyed as well.
 TELL, OBEY = HANDLINGS = ("tell", "obey")
@@ -46,7 +47,9 @@ def marked(page: Page, body: bytes, header: str = "", agent: str = "", *, obey: 
         found[NOSNIPPET] = None
     marks = replace(page.marks, robots=tuple(found)) if found else page.marks
     if obey and hidden:
-        marks = replace(marks, rows={**marks.rows, Cause("robots", STRIP): _rows(page, hidden)})
+        row_of = rows_of_elements(page)
+        rows = [row_of[element] for element in hidden if element in row_of]
+        marks = replace(marks, rows={**marks.rows, Cause("robots", STRIP): rows})
     if obey and (ignored := _not_followed(page, NOFOLLOW in found)):
         marks = replace(marks, ignored_links=marks.ignored_links | ignored)
     return page if marks is page.marks else replace(page, marks=marks)
@@ -84,9 +87,3 @@ def _named(parts: Iterable[str]) -> Iterator[str]:
 def _not_followed(page: Page, every: bool) -> frozenset[int]:
     """Indices of the links that no robot may follow."""
     return frozenset(i for i, rel in enumerate(page.nodes.links.rel) if every or NOFOLLOW in rel.split())
-
-
-def _rows(page: Page, elements: Iterable[etree._Element]) -> list[int]:
-    leaves = set(page.nodes.leaves.tolist())
-    row_of = {element: row for row, element in enumerate(page.nodes.elements) if row not in leaves}
-    return [row for element in elements if (row := row_of.get(element)) is not None]

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
+from scrapy_pagelets.base.display import shortened
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.page.roles import ACTIONS
 from scrapy_pagelets.rules.host_rules import HostPattern, Rule, Rules, Selector
@@ -28,9 +29,7 @@ _SHOWN: Final = 100
 def read(path: str) -> Rules:
     """Read the rules of a file.
 
-    Raises
-    ------
-    ConfigError : if the file cannot be read, is not TOML, or has something that is not a rule
+    Raise ConfigError if the file cannot be read, is not TOML, or has something that is not a rule.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig").replace("\r\n", "\n")
@@ -131,5 +130,4 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    return shortened(repr(value), _SHOWN)

@@ -58,9 +58,7 @@ def _setting(default: Any, read: values.Reader) -> Any:
 class Config:
     """The ``PAGELETS_*`` settings: the field ``probe`` is ``PAGELETS_PROBE``. ``docs/settings.md`` explains each.
 
-    Raises
-    ------
-    ConfigError : for the first value that cannot be used
+    Raises ConfigError for the first value that cannot be used.
     """
 
     #: PAGELETS_PROBE: number of pages linking each other that a template needs. Eight at most are loaded for it; with
@@ -239,22 +237,13 @@ class Config:
 
     def blank_item(self, url: str) -> dict[str, Any]:
         """Return an item of our spiders with the fields of the feed; the pipelines fill the blank ones."""
-        line: dict[str, Any] = {field.name: [] if field.listed else None for field in FEED if not field.optional} | {
-            "url": url
-        }
-        return {
-            field: value
-            for name, value in line.items()
-            if (field := self.field_name(name)) is not None and not (self.lean and _is_off(name, self))
-        }
+        wanted = [each for each in FEED if not each.optional and (each.is_on(self) or not self.lean)]
+        line: dict[str, Any] = {each.name: [] if each.listed else None for each in wanted} | {"url": url}
+        return {field: value for name, value in line.items() if (field := self.field_name(name)) is not None}
 
     def field_name(self, name: str) -> str | None:
         """Return the name of a feed field in items, None if the field is left out."""
         return self.fields.get(name, name)
-
-
-def _is_off(name: str, config: Config) -> bool:
-    return any(field.name == name and not field.is_on(config) for field in FEED)
 
 
 _READERS: Final[Mapping[str, values.Reader]] = {f.name: f.metadata["read"] for f in fields(Config)}

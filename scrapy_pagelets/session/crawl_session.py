@@ -41,8 +41,7 @@ from scrapy_pagelets.session.config import Config, unknown
 from scrapy_pagelets.session.outgoing import Sent
 from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.requests import AnsweredRequests, key_of
-from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
-from scrapy_pagelets.session.responses import CutBodies
+from scrapy_pagelets.session.response_store import CutBodies, RenderedResponse, ResponseStore
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
 from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
@@ -241,10 +240,8 @@ class CrawlSession:
     def record_loss(self, what: str, remedy: str, number: int = 1) -> None:
         """Record a permanent loss: the run ends with an ERROR line and exit code 1.
 
-        Parameters
-        ----------
-        what : the lost things, in the plural, as they follow a number
-        remedy : what the user can do, in the imperative
+        ``what``: the lost things, in the plural, as they follow a number. ``remedy``: what the user can do, in the
+        imperative.
         """
         with self._losing:
             self.count("lost", number)

@@ -30,10 +30,8 @@ UNMODIFIED: Final = "_pagelets_unmodified"
 class Obstacle(NamedTuple):
     """Why no pages can be loaded for a key page.
 
-    Attributes
-    ----------
-    name : for the stat ``pagelets/templates/not_probed/<name>``
-    why : the end of a sentence that begins with "because"
+    ``name``: for the stat ``pagelets/templates/not_probed/<name>``. ``why``: the end of a sentence that begins with
+    "because".
     """
 
     name: str
@@ -41,17 +39,11 @@ class Obstacle(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """How a request is sent.
+    """How a request is sent."""
 
-    Attributes
-    ----------
-    identity : hash of headers and routes, equal for requests that are sent in the same way
-    routes : the request meta that decides how it is sent, before a handler has changed it
-    obstacle : why no other page may be loaded in this way, nor a loaded one answer the request; None if nothing does
-    """
-
-    identity: str
-    routes: dict[str, Any]
+    identity: str  # hash of headers and routes, equal for requests that are sent in the same way
+    routes: dict[str, Any]  # the request meta that decides how it is sent, before a handler has changed it
+    #: why no other page may be loaded in this way, nor a loaded one answer the request; None if nothing does
     obstacle: Obstacle | None = None
 
 

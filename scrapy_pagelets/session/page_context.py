@@ -22,7 +22,7 @@ from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import FUSED
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.session.responses import is_html
+from scrapy_pagelets.session.response_store import is_html
 from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
 
@@ -34,18 +34,12 @@ class PageContext:
     """The page of a response and its record, which all items of the response share.
 
     Its methods may run in a thread.
-
-    Attributes
-    ----------
-    url : URL of the response
-    size : of the response, in bytes
-    failed : True if the page could not be cut
     """
 
     def __init__(self, response: HtmlResponse, session: CrawlSession) -> None:
-        self.url = response.url
-        self.size = len(response.body)
-        self.failed = False
+        self.url = response.url  # URL of the response
+        self.size = len(response.body)  # of the response, in bytes
+        self.failed = False  # True if the page could not be cut
         self._response = ref(response)  # Scrapy holds the response as long as its items are in the pipelines
         self._session = session
         self._lock = RLock()

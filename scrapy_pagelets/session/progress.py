@@ -18,42 +18,28 @@ _TELLING: Final = 0.02
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a crawl, such as a pass over an archive.
+    """A step of a crawl, such as a pass over an archive."""
 
-    Attributes
-    ----------
-    name : what is done: ``reading``, ``learning`` or ``cleaning`` an archive
-    started : when it began, by the clock of `Progress`
-    pages : number of pages that are done
-    share : the part of it that is done, 0 to 1; None if that cannot be known
-    """
-
-    name: str
-    started: float
-    pages: int
-    share: float | None
+    name: str  # what is done: ``reading``, ``learning`` or ``cleaning`` an archive
+    started: float  # when it began, by the clock of `Progress`
+    pages: int  # number of pages that are done
+    share: float | None  # the part of it that is done, 0 to 1; None if that cannot be known
 
 
 @dataclass
 class Progress:
-    """What the components of a crawl tell of their work, for the log and the terminal.
+    """What the components of a crawl tell of their work, for the log and the terminal."""
 
-    Attributes
-    ----------
-    waiting : by the reason, a function that counts the pages that wait for it
-    step : the running step, if the crawl goes by steps
-    feeds : paths or URIs of the feeds that are written, with the number of their items
-    subdigraphs : the site and the URLs of each complete subdigraph that was found, at most 1,000
-    loaded : number of pages that were loaded for templates, by site, of at most 1,000 sites
-    warnings : by the name of their stat, the first warning of each kind
-    """
-
+    #: by the reason, a function that counts the pages that wait for it
     waiting: dict[str, Callable[[], int]] = field(default_factory=dict)
-    step: Step | None = None
+    step: Step | None = None  # the running step, if the crawl goes by steps
+    #: paths or URIs of the feeds that are written, with the number of their items
     feeds: dict[str, int] = field(default_factory=dict)
+    #: the site and the URLs of each complete subdigraph that was found, at most 1,000
     subdigraphs: list[tuple[str, list[str]]] = field(default_factory=list)
+    #: number of pages that were loaded for templates, by site, of at most 1,000 sites
     loaded: Counter[str] = field(default_factory=Counter)
-    warnings: dict[str, str] = field(default_factory=dict)
+    warnings: dict[str, str] = field(default_factory=dict)  # by the name of their stat, the first warning of each kind
     clock: Callable[[], float] = time.monotonic
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
 

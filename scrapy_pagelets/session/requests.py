@@ -63,13 +63,8 @@ _PLAIN = (str, int, float, bool, type(None))
 def to_json(request: Request, spider: Spider | None) -> bytes:
     """Serialise a request, whose values must be strings, bytes, numbers, None, and lists, tuples and dicts of them.
 
-    Raises
-    ------
-    TypeError : if another value is in it
-    ValueError : if a callback is no method of the spider
+    Raise TypeError if another value is in it; ValueError if a callback is no method of the spider.
 
-    Examples
-    --------
     >>> request = Request("http://a/", method="POST", body=b"x", meta={"key": (1, b"2")}, cb_kwargs={"n": {3: None}})
     >>> again = from_json(to_json(request, None), None)
     >>> again.body, again.meta, again.cb_kwargs

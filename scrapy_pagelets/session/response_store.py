@@ -1,4 +1,4 @@
-"""Stores of responses, on disk and in Redis, and the response of a page that was rendered."""
+"""Responses: which are pages, which end early, which were rendered; and their stores, on disk and in Redis."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from contextlib import suppress
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
+from weakref import WeakKeyDictionary
 
-from scrapy import Request
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Headers, HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
 
+from scrapy_pagelets.archives.sniffing import other_type
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.rendering.snapshot import Frame
 from scrapy_pagelets.shared.server import RedisProblem, Server
@@ -28,6 +31,8 @@ logger = logging.getLogger(__name__)
 _META: Final = ("download_latency", "download_slot")
 #: Number of hexadecimal digits of a token of `identity.token_of` behind the fingerprint of the request.
 _REST: Final = 32
+#: Bytes at the end of a gzip body, with the length of what is packed, modulo the number of such lengths (RFC 1952).
+_LENGTH: Final = 4
 #: Suffix of a file that is being written.
 _UNFINISHED: Final = ".new"
 
@@ -35,10 +40,8 @@ _UNFINISHED: Final = ".new"
 class ResponseStore:
     """A folder of responses, by token.
 
-    Parameters
-    ----------
-    lasting : a folder that outlives the process; None for a temporary one
-    failed : called with a sentence if a response cannot be written, and stays in memory, or cannot be read
+    ``lasting``: a folder that outlives the process; None for a temporary one. ``failed`` is called with a sentence if a
+    response cannot be written, and stays in memory, or cannot be read.
     """
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
@@ -248,3 +251,32 @@ class SharedResponses:
         except Exception as error:  # damaged: what is made of it can raise anything
             self._failed(f"the stored page {token} cannot be read and will be fetched again: {error!r}")
             return None
+
+
+def is_html(response: Response) -> TypeGuard[HtmlResponse]:
+    """Return True for a response that is labelled HTML and is not something else by its first bytes."""
+    return isinstance(response, HtmlResponse) and not other_type(response.body)
+
+
+class CutBodies:
+    """Reports pages of which a part is missing: those whose gzip ends early, which Scrapy unpacks as far as it goes.
+
+    ``report`` is called with the URL of each.
+    """
+
+    def __init__(self, crawler: Crawler, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._lengths: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
+        crawler.signals.connect(self.response_received, signals.response_received)
+
+    def arrived(self, request: Request, response: Response) -> None:
+        """Remember the length that the page of a packed response should have."""
+        if (response.headers.get("Content-Encoding") or b"").strip().lower() in (b"gzip", b"x-gzip"):
+            self._lengths[request] = int.from_bytes(response.body[-_LENGTH:], "little")
+
+    def response_received(self, response: Response, request: Request) -> None:
+        """Compare the length that it has."""
+        length = self._lengths.pop(request, None)
+        is_cut = length is not None and length != len(response.body) % (1 << 8 * _LENGTH)
+        if is_html(response) and (is_cut or "dataloss" in response.flags):
+            self._report(response.url)

@@ -36,16 +36,7 @@ ONE_VERSION: Final = "let nobody else write into this Redis, and use one version
 
 
 class SharedCrawl:
-    """The part of one process in a shared crawl.
-
-    Attributes
-    ----------
-    worker : name of this process, which no other has
-    server : the connection to Redis
-    frontier : the requests of the crawl
-    sites : the sites that all processes learn
-    responses : responses that were loaded for templates
-    """
+    """The part of one process in a shared crawl."""
 
     def __init__(
         self, config: Config, crawler: Crawler, warn: Callable[..., None], record_loss: Callable[..., None]
@@ -56,12 +47,13 @@ class SharedCrawl:
             raise ConfigError(f"JOBDIR ({job}) cannot be combined with PAGELETS_REDIS, which keeps the job itself")
         self._warn, self._record_loss = warn, record_loss
         host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
-        self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"
+        self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"  # name of this process, which no other has
+        #: the connection to Redis
         self.server = Server(config.redis, f"pagelets:{config.redis_key or _key(crawler)}:", warn)
         failed = partial(warn, "store/failed", "%s")
-        self.frontier = Frontier(self.server, self.worker, config.redis_lease)
-        self.sites = SharedSites(self.server, failed, self._unreadable)
-        self.responses = SharedResponses(self.server, failed)
+        self.frontier = Frontier(self.server, self.worker, config.redis_lease)  # the requests of the crawl
+        self.sites = SharedSites(self.server, failed, self._unreadable)  # the sites that all processes learn
+        self.responses = SharedResponses(self.server, failed)  # responses that were loaded for templates
 
     def contents(self, store: ContentStore) -> SharedContents:
         """Return a store that compares pages with those of all processes; an empty ``store`` becomes its copy here."""
@@ -110,18 +102,12 @@ class Leases:
     takes an item out of the scraper to process it later holds its request too (`hold`, `let_go`). The request is done
     when nobody holds it any more. Without a shared crawl, requests have no lease, and nothing happens. All methods are
     called in the reactor.
-
-    Attributes
-    ----------
-    done : leases of the requests that are done, until somebody has taken note of them
-    changed : called when a request is done
-    failed : called with the error when a request is abandoned
     """
 
     def __init__(self) -> None:
-        self.done: set[str] = set()
-        self.changed: Callable[[], None] = lambda: None
-        self.failed: Callable[[Exception], None] = lambda _: None
+        self.done: set[str] = set()  # leases of the requests that are done, until somebody has taken note of them
+        self.changed: Callable[[], None] = lambda: None  # called when a request is done
+        self.failed: Callable[[Exception], None] = lambda _: None  # called with the error when a request is abandoned
         self._abandoned: set[str] = set()
         self._in_engine: set[str] = set()
         self._holds: Counter[str] = Counter()

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from scrapy_pagelets.base.characters import without_controls
+from scrapy_pagelets.base.display import shortened
 from scrapy_pagelets.document.tokens import tokenizer_of
 from scrapy_pagelets.index.interface import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
@@ -59,30 +60,25 @@ def decimal(takes: str, least: float, most: float) -> Reader:
     return read
 
 
-def flag(value: Any) -> bool:
-    """Read a boolean, in the notations of Scrapy.
-
-    >>> flag("True"), flag(0)
-    (True, False)
-    """
-    read = _FLAGS.get(str(value).lower()) if isinstance(value, bool | int | str) else None
-    return _refuse(value, "give True or False, 1 or 0") if read is None else read
-
-
 def flag_or(*names: str) -> Reader:
-    """Return a reader of a boolean or of one of some names.
+    """Return a reader of a boolean, in the notations of Scrapy, or of one of some names.
 
-    >>> flag_or("auto")("auto"), flag_or("auto")("1")
-    ('auto', True)
+    >>> flag("True"), flag(0), flag_or("auto")("auto")
+    (True, False, 'auto')
     """
+    takes = "give True or False, 1 or 0" + "".join(f", or {name}" for name in names)
 
     def read(value: Any) -> bool | str:
         known = _FLAGS.get(str(value).lower()) if isinstance(value, bool | int | str) else None
         if known is None and value not in names:
-            _refuse(value, f"give True or False, 1 or 0, or {' or '.join(names)}")
+            _refuse(value, takes)
         return value if known is None else known
 
     return read
+
+
+#: Reads a boolean.
+flag: Final = flag_or()
 
 
 def choice(allowed: Iterable[str]) -> Reader:
@@ -199,4 +195,4 @@ def _shown(value: Any) -> str:
         text = repr(shown(value) if isinstance(value, str) else value)
     except (ValueError, RecursionError):  # a number with more digits than Python converts to a string
         text = f"a {type(value).__name__} too large to be shown"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return shortened(text, _SHOWN)

@@ -33,52 +33,29 @@ class CrawlLost(RedisProblem):
 
 
 class Waiting(NamedTuple):
-    """A request to be queued.
+    """A request to be queued."""
 
-    Attributes
-    ----------
-    page : fingerprint of the request
-    filter : whether the request is dropped if the page was requested before
-    priority : as in Scrapy, the highest first
-    content : the request as bytes
-    """
-
-    page: str
-    filter: bool
-    priority: int
-    content: bytes
+    page: str  # fingerprint of the request
+    filter: bool  # whether the request is dropped if the page was requested before
+    priority: int  # as in Scrapy, the highest first
+    content: bytes  # the request as bytes
 
 
 class Lease(NamedTuple):
-    """A request that this process works on.
+    """A request that this process works on."""
 
-    Attributes
-    ----------
-    id : fingerprint of the request and a number, parted by a colon
-    content : the request as bytes
-    probed : whether its response may be stored, because it was loaded for a template
-    """
-
-    id: str
-    content: bytes
-    probed: bool
+    id: str  # fingerprint of the request and a number, parted by a colon
+    content: bytes  # the request as bytes
+    probed: bool  # whether its response may be stored, because it was loaded for a template
 
 
 class State(NamedTuple):
-    """The state of the frontier.
+    """The state of the frontier."""
 
-    Attributes
-    ----------
-    queued : number of requests that wait
-    leased : number of requests that any process works on
-    held : number of pages whose links are known, and whose items wait for other pages of their site
-    finished : whether nothing is left, and all processes know it
-    """
-
-    queued: int = 0
-    leased: int = 0
-    held: int = 0
-    finished: bool = False
+    queued: int = 0  # number of requests that wait
+    leased: int = 0  # number of requests that any process works on
+    held: int = 0  # number of pages whose links are known, and whose items wait for other pages of their site
+    finished: bool = False  # whether nothing is left, and all processes know it
 
     @property
     def exhausted(self) -> bool:
@@ -94,10 +71,7 @@ class Frontier:
     that has not made an exchange for ``lease`` seconds is taken for dead, and its requests are queued again. If Redis
     was restarted, it may have lost the last seconds: what this process has told it in them is told again.
 
-    Parameters
-    ----------
-    worker : name of this process
-    lease : seconds without an exchange after which a process is taken for dead
+    ``worker``: name of this process. ``lease``: seconds without an exchange after which a process is taken for dead.
     """
 
     def __init__(self, server: Server, worker: str, lease: float) -> None:

@@ -47,15 +47,13 @@ class RedisFull(RedisProblem):
 class Server:
     """A Redis server, and the keys of one crawl on it. Thread-safe; its methods wait, so use it in threads.
 
+    Raises ConfigError if the server cannot be used; the message says why and what to do.
+
     Parameters
     ----------
     url : ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it
     key : prefix of all keys of the crawl
     warn : called with the name of a stat, ``%s`` and a sentence when the server cannot be reached or was restarted
-
-    Raises
-    ------
-    ConfigError : if the server cannot be used; the message says why and what to do
     """
 
     def __init__(self, url: str, key: str, warn: Callable[[str, str, str], None]) -> None:
@@ -77,10 +75,7 @@ class Server:
     def call(self, function: Callable[[Redis], T]) -> T:
         """Call a function with a client; while the server is away, wait and call it again.
 
-        Raises
-        ------
-        RedisFull : if the server refuses to write
-        RedisAway : if the server is away and the crawl is closing
+        Raise RedisFull if the server refuses to write; RedisAway if the server is away and the crawl is closing.
         """
         from redis.exceptions import ConnectionError, OutOfMemoryError, ResponseError, TimeoutError
 

@@ -27,10 +27,8 @@ class SharedSites:
     Each process has its own copy of a site. Before it writes the site, it reads what others have written meanwhile, and
     adds its own new pages, each of which counts once. If another process is faster, it does so again.
 
-    Parameters
-    ----------
-    failed : called with a sentence if a site cannot be written; its pages are written with the next ones
-    unreadable : called with a sentence if the data of a site are damaged; they are replaced
+    ``failed`` is called with a sentence if a site cannot be written; its pages are written with the next ones.
+    ``unreadable`` is called with a sentence if the data of a site are damaged; they are replaced.
     """
 
     #: The observations of each site are recorded, to be added to what other processes have written.
@@ -123,10 +121,7 @@ class SharedContents:
     If Redis was restarted, it may have lost the last entries, and got others in their place: this process appends its
     own again, and reads the last part of the log again. An entry that is entered twice changes nothing.
 
-    Parameters
-    ----------
-    store : an empty store
-    unreadable : called with a sentence if an entry cannot be read; it is left out
+    ``store``: an empty store. ``unreadable`` is called with a sentence if an entry cannot be read; it is left out.
     """
 
     def __init__(self, server: Server, store: ContentStore, unreadable: Callable[[str], None]) -> None:

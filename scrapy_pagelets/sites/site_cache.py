@@ -56,11 +56,6 @@ class SiteCache:
     detection : the method that decides what is template, one of ``detections.DETECTIONS``
     strict : -1 to 1: leans the default method from recall to precision
     classifier : name or path of the page-level file, for the method ``classifier``
-
-    Attributes
-    ----------
-    detection : see above
-    repeated : counts of the pagelets that pages share, for the methods that need them
     """
 
     def __init__(
@@ -74,6 +69,7 @@ class SiteCache:
     ) -> None:
         self._store = store
         self.detection = detection
+        #: counts of the pagelets that pages share, for the methods that need them
         self.repeated = RepeatedPagelets() if detection in FORMS else None
         self._model = model
         self._strict = strict

@@ -115,10 +115,8 @@ class SiteStore:
     def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
         """Write the pagelets of pages, and read those that other processes have written.
 
-        Returns
-        -------
-        The pagelets of the given sites that were written since the last call with the site, or ever if there was none;
-        None if nothing could be written
+        Return the pagelets of the given sites that were written since the last call with the site, or ever if there was
+        none; None if nothing could be written.
         """
         rows = [(page.key, page.site, _packed(page)) for page in pages]
         others: list[tuple[int, str, bytes]] = []
@@ -219,11 +217,8 @@ def _connect(name: str) -> sqlite3.Connection:
 def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
     """Yield the name of each site of a store, and what is known of it; the file is not changed.
 
-    No model is needed, but the counts can only be used with the one that they were made with.
-
-    Raises
-    ------
-    SiteStoreError : if the file is no store, is damaged, or is of another version
+    No model is needed, but the counts can only be used with the one that they were made with. Raise SiteStoreError if
+    the file is no store, is damaged, or is of another version.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
@@ -251,12 +246,7 @@ def _packed(page: Pagelets) -> bytes:
 
 
 def unpack(content: bytes) -> dict[str, Column]:
-    """Restore columns from the result of ``pack``.
-
-    Raises
-    ------
-    ValueError : if the bytes are damaged
-    """
+    """Restore columns from the result of ``pack``. Raise ValueError if the bytes are damaged."""
     try:
         with np.load(BytesIO(content)) as file:
             return {name: file[name] for name in file.files}

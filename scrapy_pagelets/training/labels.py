@@ -29,18 +29,11 @@ _FREQUENT: Final = 0.3
 
 @dataclass(frozen=True)
 class Example:
-    """A page with labels.
-
-    Attributes
-    ----------
-    page : the page
-    labels : (m,) TEMPLATE, CONTENT or UNKNOWN for each leaf
-    family : name of the sites like this one, such as those of one generator; "" if unknown
-    """
+    """A page with labels."""
 
     page: Page
-    labels: Ints
-    family: str = ""
+    labels: Ints  # (m,) TEMPLATE, CONTENT or UNKNOWN for each leaf
+    family: str = ""  # name of the sites like this one, such as those of one generator; "" if unknown
 
     @property
     def is_complete(self) -> bool:

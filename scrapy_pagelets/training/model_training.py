@@ -100,17 +100,11 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     """Train one pass after the other; cross-validated, split by site.
 
     Each pass is trained on the log odds that the passes before give for sites they were not trained on, because it will
-    be applied to new sites. Examples few words of which are labelled serve the third pass alone.
+    be applied to new sites. Examples few words of which are labelled serve the third pass alone. Raise ValueError if
+    there are fewer than two sites, labels of one kind only, or no two pages of one site.
 
-    Parameters
-    ----------
-    trees : number of trees of each pass
-    by_people : False if the labels come from the site level. Examples then know only a few of the other pages, because
-        all of them would give the labels away
-
-    Raises
-    ------
-    ValueError : if there are fewer than two sites, labels of one kind only, or no two pages of one site
+    ``trees``: number of trees of each pass. ``by_people``: False if the labels come from the site level. Examples then
+    know only a few of the other pages, because all of them would give the labels away.
     """
     material = Material.of(examples, trees, by_people=by_people)
     third = trees_by_fold(material.known, trees)
@@ -152,9 +146,7 @@ def trees_by_fold(parts: Sequence[Part], trees: int) -> dict[int, Trees]:
 def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int, Trees]:
     """Train the rating of cuts without each fold, and on all parts.
 
-    Parameters
-    ----------
-    decided : parts with the (m,) log odds of passes that were trained without them
+    ``decided``: parts with the (m,) log odds of passes that were trained without them.
     """
     columns = np.stack([cut_features(part.example.page.nodes, odds, part.others) for part, odds in decided])
     rating = np.stack([_rating(part, odds) for part, odds in decided])
@@ -258,9 +250,7 @@ def node_f1(example: Example, templateness: Floats) -> float:
 
     Source of the definition: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
 
-    Parameters
-    ----------
-    templateness : (n,) scores; see `roles.is_template`
+    ``templateness``: (n,) scores; see `roles.is_template`.
     """
     share, known = template_share(example)
     expected = (known > 0) & (share == 1)
@@ -272,10 +262,7 @@ def node_f1(example: Example, templateness: Floats) -> float:
 def f1(example: Example, odds: Floats, beta: float = 1.0) -> float:
     """F-measure of the content words of the labelled leaves.
 
-    Parameters
-    ----------
-    odds : (m,) log odds of template; those of content are below 0
-    beta : weight of recall
+    ``odds``: (m,) log odds of template; those of content are below 0. ``beta``: weight of recall.
     """
     weight = example.page.nodes.words * (example.labels != UNKNOWN)
     kept, content = odds < 0, example.labels == CONTENT

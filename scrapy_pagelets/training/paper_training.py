@@ -66,11 +66,7 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
 
     Examples with a layout train the classifier of rendered pages, the others train the one of pages as received; if all
     have a layout, they train both. The lexicon that gives a training page its features was made without its fold,
-    because it will be applied to sites that it does not know.
-
-    Raises
-    ------
-    ValueError : if the examples are of one fold only
+    because it will be applied to sites that it does not know. Raise ValueError if the examples are of one fold only.
     """
     if len({example.fold for example in examples}) < 2:
         raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
@@ -157,10 +153,8 @@ class SegmentedPage:
 def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[SegmentedPage]:
     """Make examples from lines with ``page`` and ``blocks``; each block has ``xpath`` and ``level``, 1 or 2.
 
-    Parameters
-    ----------
-    pages : function from the name of a page to the page
-    level : ``top`` for the blocks of level 1, ``inner`` for the innermost blocks of any level
+    ``pages``: function from the name of a page to the page. ``level``: ``top`` for the blocks of level 1, ``inner`` for
+    the innermost blocks of any level.
     """
     examples = []
     for line in lines:
@@ -173,12 +167,8 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
 def train_weights(examples: Sequence[SegmentedPage]) -> Weights:
     """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
 
-    Each fold is held out with the look of its pages, see `_folds_of_looks`.
-
-    Raises
-    ------
-    ValueError : if there are fewer pages than folds
-    ImportError : without catboost, which only training needs
+    Each fold is held out with the look of its pages, see `_folds_of_looks`. Raise ValueError if there are fewer pages
+    than folds; ImportError without catboost, which only training needs.
     """
     if len(examples) < _FOLDS:
         raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {_FOLDS} are needed at least")
@@ -227,9 +217,7 @@ def best(figures: Floats) -> int:
 
     The sums are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
 
-    Parameters
-    ----------
-    figures : (penalties, 2) as `curve` returns them
+    ``figures``: (penalties, 2) as `curve` returns them.
     """
     padded = np.pad(figures.sum(axis=1), 1, mode="edge")
     return int(np.convolve(padded, np.ones(3) / 3, "valid").argmax())

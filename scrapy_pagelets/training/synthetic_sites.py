@@ -117,10 +117,7 @@ def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
 def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> tuple[int, NDArray[np.float32]]:
     """As `Site.evidence`, of synthetic pages about a page.
 
-    Parameters
-    ----------
-    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-    others : number of synthetic pages
+    ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers.
     """
     page = example.page
     keys = keys_of(page)

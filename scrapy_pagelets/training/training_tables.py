@@ -89,9 +89,7 @@ class Leaves:
     def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]], weight: Floats | None = None) -> Self:
         """Stack the labelled leaves of many examples; a sample of long pages, because adjacent leaves are similar.
 
-        Parameters
-        ----------
-        weight : (examples,) weight of each example; None for equal weights
+        ``weight``: (examples,) weight of each example; None for equal weights.
         """
         rng = np.random.default_rng(0)
         rows = [_sample(np.flatnonzero(e.labels != UNKNOWN), _LEAVES_PER_PAGE, rng) for _, e in parts]
@@ -107,9 +105,7 @@ class Leaves:
     def fit(self, rows: Bools, trees: int) -> Trees:
         """Train symmetric boosted trees of depth 6 on the rows of a mask.
 
-        Raises
-        ------
-        ImportError : if catboost, which only training needs, is not installed
+        Raise ImportError if catboost, which only training needs, is not installed.
         """
         from catboost import CatBoostClassifier
 
@@ -119,17 +115,13 @@ class Leaves:
 
 
 def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, trees: int) -> Trees:
-    """Train the rating of cuts.
+    """Train the rating of cuts. Raise ImportError if catboost, which only training needs, is not installed.
 
     Parameters
     ----------
     columns : (pages, cuts, features)
     rating : (pages, cuts)
     weight : (pages,)
-
-    Raises
-    ------
-    ImportError : if catboost, which only training needs, is not installed
     """
     from catboost import CatBoostRegressor
 
@@ -142,15 +134,13 @@ def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, tre
 def fit_classes(columns: NDArray[np.float32], number: Ints, weight: Floats, trees: int) -> tuple[Trees, ...]:
     """Train a rating of each class; the largest one names the class. All have the same splits.
 
+    Raise ImportError if catboost, which only training needs, is not installed.
+
     Parameters
     ----------
     columns : (rows, features)
     number : (rows,) of the class of each row; each class has rows
     weight : (rows,)
-
-    Raises
-    ------
-    ImportError : if catboost, which only training needs, is not installed
     """
     from catboost import CatBoostClassifier
 

@@ -17,6 +17,7 @@ from scrapy_pagelets.evidence.evidence import (
     Counts,
     Fragments,
     LossyCounter,
+    commonest,
     countable_parts,
     keys_of,
     link_sets,
@@ -74,7 +75,14 @@ class Both:
     def ask(self, page, number, of_class, known):
         nodes, keys, odds = page.nodes, keys_of(page), odds_of(page)
         found = self.compiled.evidence(nodes, keys, odds, number, of_class, known)
-        family = self.python.family(nodes, keys, of_class, known)
+        family = self.compiled.family(nodes, keys, of_class, known)
+        tables: Any = self.python.tables
+        for name, column in (("text", keys.text), ("placed", keys.placed)):
+            pages = commonest(self.compiled.tables[name], column, nodes.words)
+            assert pages.tolist() == site_evidence.commonest(tables[name], column, nodes.words).tolist()
+            assert self.compiled.tables[name].pages(column).tolist() == tables[name][column][:, 0].tolist()
+        alike = site_evidence.pages_alike(tables, nodes, keys, known)
+        assert self.compiled.alike(nodes, keys, known).tolist() == alike.tolist()
         others, separate = (number, min(of_class, family), known), family < self.python.pages
         expected = site_evidence.evidence_of(self.python.tables, family, nodes, keys, odds, *others, separate=separate)
         assert_equal_columns(found, expected)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.core.features import region_features
-from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds, summed
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, chosen, node_odds, summed
 from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features
 from scrapy_pagelets.decision.lexicon import look_tokens
@@ -177,3 +177,21 @@ def test_columns_of_the_wrong_length_are_refused():
     one = Classifier(np.ones((6, 3)), np.zeros(6), np.zeros(3), np.ones(3))
     with pytest.raises(ValueError, match="other features"):
         node_odds(page, columns, np.zeros(2), one)
+
+
+@pytest.mark.parametrize("size", [0, 1, 16, 64, 65, 150])
+def test_trees_are_chosen_by_their_sums(size):
+    random = np.random.default_rng(size)
+    columns = random.normal(size=(200, len(PAGE_FEATURES) + 2)).astype(np.float32)
+    parts, rows = (columns[:, :100], np.asfortranarray(columns[:, 100:])), np.sort(random.choice(200, size, False))
+    sums = [summed(trees, parts) for trees in MODEL.roles]
+    assert chosen(MODEL.roles, parts, rows).tolist() == np.argmax(sums, axis=0)[rows].tolist()
+    assert not chosen((MODEL.roles[0], MODEL.roles[0]), parts, rows).any()
+
+
+def test_trees_are_chosen_for_the_rows_of_a_matrix():
+    columns = np.zeros((3, len(PAGE_FEATURES) + 2), np.float32)
+    with pytest.raises(IndexError, match="no row 3"):
+        chosen(MODEL.roles, (columns,), np.array([3]))
+    with pytest.raises(IndexError, match="does not have"):
+        chosen(MODEL.roles, (columns[:, :20],), np.array([0]))

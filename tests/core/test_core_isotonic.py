@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.papers.isotonic import _tree, minimise
+from scrapy_pagelets.papers.page_level import _tree, minimise
 from tests.oracles import minimum_on_tree
 from tests.unit.test_isotonic import SHAPES, levels_of, random_page, random_parent
 

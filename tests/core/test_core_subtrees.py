@@ -71,12 +71,16 @@ def test_partition(html, k, strict):
     assert found.tolist() == expected.tolist()
 
 
-@given(soups, st.lists(st.tuples(st.integers(-2, 3), st.sampled_from((0.0, 0.1, 0.5, 0.7, 1.0))), min_size=1))
+@given(
+    soups,
+    st.lists(st.tuples(st.integers(-2, 3), st.sampled_from((0.0, 0.1, 0.5, 0.7, 1.0)), st.integers(0, 6)), min_size=1),
+)
 def test_divided(html, values):
     nodes = table(html)
-    labels = np.resize([label for label, _ in values], len(nodes))
-    templateness = np.resize([value for _, value in values], len(nodes.leaves))
-    found, expected = (function(nodes, labels, templateness) for function in (divided, pagelets.divided))
+    labels = np.resize([label for label, _, _ in values], len(nodes))
+    templateness = np.resize([value for _, value, _ in values], len(nodes.leaves))
+    roles = np.resize([role for _, _, role in values], len(nodes.leaves))
+    found, expected = (function(nodes, labels, templateness, roles) for function in (divided, pagelets.divided))
     assert [(index.tolist(), *rest) for index, *rest in found] == [(index.tolist(), *rest) for index, *rest in expected]
     assert all(index.dtype == np.int64 for index, *_ in found)
 
@@ -84,8 +88,8 @@ def test_divided(html, values):
 def test_divided_refuses_columns_of_another_page():
     nodes = table("<p>x<p>y")
     for labels, templateness in ((np.zeros(1, np.int64), np.zeros(2)), (np.zeros(len(nodes), np.int64), np.zeros(3))):
-        with pytest.raises(ValueError, match="not a label for each row, or not a templateness"):
-            divided(nodes, labels, templateness)
+        with pytest.raises(ValueError, match="not a label for each row, or not a templateness and a role"):
+            divided(nodes, labels, templateness, np.zeros(2, np.int64))
 
 
 def test_partition_refuses_no_links():

@@ -30,7 +30,7 @@ def replace_again_and_again(body, first, second, stop):
 
 
 def test_the_table_of_a_tree_that_another_thread_changes_is_that_of_one_moment(hasty):
-    for turn in range(20):
+    for turn in range(8):
         body = parse("<body><main></main><p>end")[0]
         parts = [
             parse("".join(PART.format(turn, name, "long" * 300 if row == 9 else row) for row in range(ROWS)))[0]

@@ -72,7 +72,7 @@ def assert_equal(base, links):
         assert pages_of_host(targets, url) == addresses.pages_of_host(targets, url)
 
 
-@settings(max_examples=10 * settings().max_examples)
+@settings(max_examples=4 * settings().max_examples)
 @given(bases, st.lists(hrefs, max_size=12))
 @example(
     "http://h/a/b.html",

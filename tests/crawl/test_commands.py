@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.crawler.commands import COMMANDS, run_command
+from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, run_command
 from scrapy_pagelets.crawler.commands.report import feed_of
 from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.report.summary import summary_of

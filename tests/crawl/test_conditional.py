@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from hashlib import md5
@@ -18,7 +15,7 @@ import pytest
 from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.recrawl import version_store
 from scrapy_pagelets.recrawl.version_store import FILE, PageVersion, Validators, VersionStore, change
-from tests.crawling import LIMIT, ROOT, Crawl, answer, crawl, page, run_spider
+from tests.crawling import Crawl, answer, crawl, page, pagelets, run_spider
 from tests.server import Reply, Route, SiteServer, html, redirect
 
 MENU = ("/", "/a", "/b", "/c")
@@ -102,10 +99,7 @@ def test_what_is_not_modified_is_not_sent_again_but_its_links_are_followed(tmp_p
 def test_the_command_says_so_if_nothing_has_changed(tmp_path, site):
     recrawl(tmp_path, site, "1")
     settings = f"-s PAGELETS_STORE={tmp_path / 'store'} -s PAGELETS_CHANGED=only -s AUTOTHROTTLE_ENABLED=0".split()
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy_pagelets.crawler.console", "crawl", site.url(""), "-o", "2.jsonl", *settings],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=LIMIT,
-    )  # fmt: skip
+    done = pagelets("crawl", site.url(""), "-o", "2.jsonl", *settings, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "5 pages left out: the same as in the earlier crawl\n" in done.stdout
     assert "next:" not in done.stdout  # there is nothing in the feed to report

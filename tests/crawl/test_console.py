@@ -16,12 +16,13 @@ import pytest
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler import console
-from scrapy_pagelets.crawler.commands import COMMANDS
-from scrapy_pagelets.crawler.commands.before_after import Region, Shown, lines
-from tests.crawling import LIMIT, ROOT, menu_site, page, scrapy, words
+from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
+from scrapy_pagelets.crawler.commands.crawling import Region, Shown, lines
+from tests import crawling
+from tests.crawling import LIMIT, ROOT, menu_site, page, pagelets, scrapy, words
 from tests.server import SiteServer
 
-CONSOLE = [sys.executable, "-m", "scrapy_pagelets.crawler.console"]
+CONSOLE = [sys.executable, "-m", crawling.CONSOLE]
 #: Commands whose examples take long: that they can be read is tested here, what they do in tests of their own.
 SLOW = {"train", "corpus", "crawl", "template", "mcp"}
 FAST = ["-s", "AUTOTHROTTLE_ENABLED=0", "-s", "RETRY_TIMES=0"]
@@ -38,14 +39,6 @@ def arguments_of(example):
     end = min((words.index(mark) for mark in ("|", ">", "<") if mark in words), default=len(words))
     assert words[0] == "pagelets"
     return words[1:end], source
-
-
-def pagelets(*arguments, cwd, **options):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
-    environment.pop("SCRAPY_SETTINGS_MODULE", None)
-    return subprocess.run(
-        [*CONSOLE, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=LIMIT, **options
-    )
 
 
 def linking(name):
@@ -139,8 +132,10 @@ def test_the_examples_work(site, monkeypatch, capsys, example):
 
 def test_a_page_from_a_pipe_is_printed_as_markdown(site):
     folder, *_ = site
-    html = (folder / "page.html").read_text(encoding="utf-8")
-    done = pagelets("clean", "-", input=html, cwd=folder)
+    with (folder / "page.html").open() as html:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
+        command = [*CONSOLE, "clean", "-"]
+        done = subprocess.run(command, env=environment, stdin=html, capture_output=True, text=True, timeout=LIMIT)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("# Heading alone\n\naloneword0 ")
     assert "slogan" not in done.stdout
@@ -249,6 +244,20 @@ def test_a_project_whose_settings_are_gone_is_one_sentence(tmp_path):
     done = pagelets("crawl", "http://127.0.0.1/", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "the settings of the Scrapy project here cannot be read: No module named 'nowhere'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("PAGELETS_SEGMENTER=none", "PAGELETS_SEGMENTER has 'none': choose from"),
+        ("PAGELETS_SEGMENTER", "-s PAGELETS_SEGMENTER has no value: write -s NAME=VALUE"),
+    ],
+)
+def test_scrapy_knows_the_settings_behind_the_name_of_a_command(setting, sentence, tmp_path):
+    (tmp_path / "page.html").write_text(page("alone", ["/", "/a"]), encoding="utf-8")
+    done = scrapy("pagelets", "view", str(tmp_path / "page.html"), "--no-picture", "-s", setting)
+    assert done.returncode
+    assert sentence in done.stderr
 
 
 WITHOUT = "import sys\nsys.modules['sklearn'] = None\nfrom scrapy_pagelets.crawler.console import main\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.base.characters import quoted, readable, visible, without_controls
-from scrapy_pagelets.crawler.commands.before_after import Region, Shown, lines
+from scrapy_pagelets.crawler.commands.crawling import Region, Shown, lines
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import cleaned
 from tests.crawling import answer, crawl, page, scrapy

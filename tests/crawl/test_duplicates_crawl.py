@@ -142,7 +142,7 @@ def test_a_copy_comes_after_its_canonical_page_in_an_archive(tmp_path, drop):
     flags = {} if drop else copies | {f"{base}a": thief}
     assert lines == {url: None for url, _ in listed if url not in copies} | flags
     out = tmp_path / "out"
-    done = scrapy("pagelets", "corpus", str(path), str(out), "-s", setting)
+    done = scrapy("pagelets", "corpus", str(path), str(out), "--workers", "1", "-s", setting)
     assert done.returncode == 0, done.stderr
     rows = ds.dataset(out / "pages").to_table().to_pylist()
     assert {row["url"]: row["near_duplicate_of"] for row in rows} == lines

@@ -90,33 +90,26 @@ def test_a_long_page_comes_in_parts_and_what_is_written_meanwhile_is_found(index
     assert [hit["url"] for hit in found.structured_content["result"]] == ["http://example.com/new"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "sentence"),
-    [
-        ("search", {"query": "?!"}, "the query has no word: give letters or digits"),
-        ("search", {"query": "bell", "top": 0}, "greater than or equal to 1"),
-        ("get_page", {"url": "http://h/"}, "the index has no page http://h/: give a URL that search has returned"),
-        ("get_chunk", {"url": BELL, "chunk": 9}, f"{BELL} has no chunk 9: choose from -1, 0, 2, 4"),
-    ],
+WRONG = (
+    ("search", {"query": "?!"}, "the query has no word: give letters or digits"),
+    ("search", {"query": "bell", "top": 0}, "greater than or equal to 1"),
+    ("get_page", {"url": "http://h/"}, "the index has no page http://h/: give a URL that search has returned"),
+    ("get_chunk", {"url": BELL, "chunk": 9}, f"{BELL} has no chunk 9: choose from -1, 0, 2, 4"),
 )
-def test_a_model_reads_what_was_wrong_with_its_call(index, tool, arguments, sentence):
+
+
+def test_a_model_reads_what_was_wrong_with_its_call_and_that_the_index_is_gone_meanwhile(index):
     async def talk():
         async with served(index) as client:
-            return await client.call_tool(tool, arguments)
-
-    result = anyio.run(talk)
-    assert result.is_error
-    assert sentence in result.content[0].text
-
-
-def test_an_index_that_is_gone_meanwhile_is_told(index):
-    async def talk():
-        async with served(index) as client:
+            results = [await client.call_tool(tool, arguments) for tool, arguments, _ in WRONG]
             index.unlink()
-            return await client.call_tool("search", {"query": "bell"})
+            return [*results, await client.call_tool("search", {"query": "bell"})]
 
-    result = anyio.run(talk)
-    assert "pages.sqlite does not exist: create an index" in result.content[0].text
+    results = anyio.run(talk)
+    sentences = [*(sentence for _, _, sentence in WRONG), "pages.sqlite does not exist: create an index"]
+    for result, sentence in zip(results, sentences, strict=True):
+        assert result.is_error
+        assert sentence in result.content[0].text
 
 
 def test_what_is_no_index_is_refused_in_one_sentence(tmp_path, index):

@@ -17,7 +17,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.base.characters import WORD
-from scrapy_pagelets.crawler.preparation import GarbageCollector
+from scrapy_pagelets.crawler.extensions import GarbageCollector
 from scrapy_pagelets.duplicates.shingles import _kinds
 from scrapy_pagelets.rendering.snapshot import Frame
 from scrapy_pagelets.session.requests import PageFingerprinter
@@ -98,7 +98,7 @@ from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.feed.pagelet import pagelets_of
 from scrapy_pagelets.session import crawl_session
 from scrapy_pagelets.session.config import Config
-from scrapy_pagelets.crawler.preparation import prepare
+from scrapy_pagelets.crawler.extensions import prepare
 from scrapy_pagelets.decision.site import Site
 
 prepare(Config())

@@ -16,7 +16,8 @@ import pytest
 from jupyter_client.manager import KernelManager
 from scrapy.utils.test import get_crawler
 
-from scrapy_pagelets.crawler.commands import run_command, view
+from scrapy_pagelets.crawler.commands import view
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.crawler.progress_log import closing_lines, duration
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.progress import Progress

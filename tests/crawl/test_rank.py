@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from scrapy_pagelets.crawler.commands import rank, run_command
+from scrapy_pagelets.crawler.commands import rank
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from tests.crawling import SITE, answer, crawl, menu_site, page, scrapy
 from tests.server import SiteServer
 from tests.unit.test_links import guitars, line, pagelet

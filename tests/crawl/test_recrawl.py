@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.crawler.commands import diff as diff_command
-from scrapy_pagelets.crawler.commands import run_command
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.feed import content_words
 from scrapy_pagelets.feed.content_words import (
     WordCounts,

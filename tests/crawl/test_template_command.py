@@ -11,7 +11,7 @@ from argparse import ArgumentParser
 import pytest
 from lxml import html
 
-from scrapy_pagelets.crawler.commands import run_command
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.crawler.commands.template import add_arguments, run
 from scrapy_pagelets.evidence.class_template import ClassTemplate
 from scrapy_pagelets.evidence.site_counts import SiteCounts

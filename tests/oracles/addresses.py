@@ -23,11 +23,7 @@ from scrapy_pagelets.page.urls import (
 
 
 def targets_of(base: str, hrefs: Sequence[str]) -> tuple[list[str], NDArray[np.int64], int]:
-    """Normalised URLs of the links of a page, "" for those that lead to no page, and (links,) their hashes, or 0.
-
-    Also the number of the last links that are left out, as if they led to no page, because the addresses before have
-    `ROOM` characters.
-    """
+    """See `core.urls.targets_of`."""
     targets, keys, left, beyond = [""] * len(hrefs), np.zeros(len(hrefs), np.int64), ROOM, 0
     for i, href in enumerate(hrefs):
         left -= cost_of(href)
@@ -40,15 +36,7 @@ def targets_of(base: str, hrefs: Sequence[str]) -> tuple[list[str], NDArray[np.i
 
 
 def absolute(base: str, href: str) -> str:
-    """Make a link absolute and leave its spelling as it is.
-
-    Raises
-    ------
-    ValueError : if the link, or the base that it needs, cannot be parsed
-
-    >>> absolute("http://h/a/b.html", " ../C.html#top "), absolute("http://[half/", "HTTP://h/?")
-    ('http://h/C.html#top', 'HTTP://h/?')
-    """
+    """See `core.urls.absolute`."""
     href = href.strip()
     if _ABSOLUTE.match(href):
         return href
@@ -57,12 +45,7 @@ def absolute(base: str, href: str) -> str:
 
 
 def written_addresses(base: str, hrefs: Sequence[str]) -> list[str]:
-    """Links made absolute for a feed: their spelling as it is, but for control characters, see `quoted`.
-
-    Raises
-    ------
-    ValueError : as `absolute`
-    """
+    """See `core.urls.written_addresses`."""
     return [quoted(absolute(base, href)) for href in hrefs]
 
 
@@ -70,10 +53,6 @@ _join = cached(urljoin)
 
 
 def pages_of_host(targets: Sequence[str], url: str) -> list[int]:
-    """Indices of those of some normalised URLs, or "", that lead to a page of the host of a URL, as `same_host`.
-
-    >>> pages_of_host(["http://a/b", "", "http://www.a/c.pdf", "http://www.a/"], "https://a/")
-    [0, 3]
-    """
+    """See `core.urls.pages_of_host`."""
     host = host_of(url).removeprefix("www.")
     return [i for i, target in enumerate(targets) if target and is_page_of_host(target, host)]

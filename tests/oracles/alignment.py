@@ -14,11 +14,7 @@ from scrapy_pagelets.page.nodes import TEXT, NodeTable, levels_of
 
 
 def align_page(template: TemplateTree, nodes: NodeTable) -> Ints:
-    """(n,) row of the template for each row of a page, -1 for none: an equal top-down mapping from the roots down.
-
-    Of the children of two rows that belong together, those of equal signature are paired if the same texts stand below
-    them, then by the number of texts that both have, then in document order. Only texts that occur on both sides count.
-    """
+    """See `core.subtrees.align_page`."""
     found = np.full(len(nodes), -1)
     label = _labels(nodes)
     if not len(template) or template.label[0] != label[0]:

@@ -125,12 +125,7 @@ CONTEXT: Final = Columns(ContextMeasures, (
 
 
 def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
-    """(m, len(CONTEXT_FEATURES)) features of each leaf.
-
-    Parameters
-    ----------
-    odds : (m,) log odds of template by the decision before
-    """
+    """See `core.features.context_features`."""
     if not len(odds):
         return np.zeros((0, len(CONTEXT.rows)), np.float32)
     return CONTEXT.columns(nodes, odds)

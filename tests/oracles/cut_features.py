@@ -131,11 +131,5 @@ CUT: Final = Columns(CutMeasures, (
 
 
 def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.float32]:
-    """(len(CUTS), len(CUT_FEATURES)) features of each cut of a page.
-
-    Parameters
-    ----------
-    odds : (m,) log odds of template
-    others : number of other pages of the site that are known
-    """
+    """See `core.features.cut_features`."""
     return CUT.columns(nodes, odds, others)

@@ -1,4 +1,4 @@
-"""Isotonic smoothing without a grid: the optimum that `scrapy_pagelets.papers.isotonic.smooth` approximates.
+"""Isotonic smoothing without a grid: the optimum that `scrapy_pagelets.papers.page_level.smooth` approximates.
 
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Smoothing via
 Regularized Isotonic Regression"; ``docs/algorithms/isotonic-2007.md``.
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.papers.isotonic import _columns, _tree, minimise
+from scrapy_pagelets.papers.page_level import _columns, _tree, minimise
 
 #: Maximum number of cells in the table of ``smooth_exact``, a gigabyte.
 _MAX_CELLS: Final = 1 << 27
@@ -22,15 +22,6 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
 
     For an L1 distance, some optimum uses only values of ``x`` (the slides' lemma). Time and memory are O(n v) for v
     distinct scores, and O(n log n) for ``c=0``.
-
-    Parameters
-    ----------
-    levels, parent, w, c : as for ``smooth``
-    x : (n,) raw scores, any finite numbers
-
-    Raises
-    ------
-    ValueError : as ``smooth``, and if n times the number of distinct scores exceeds 2**27
     """
     if c == 0:
         return isotonic(levels, parent, x, w)
@@ -47,19 +38,6 @@ def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
     The cost of a subtree, as a function of a lower bound on the value of its root, is convex and piecewise linear. A
     heap holds the points where its slope rises. The heaps of sibling subtrees are melded: they are pairing heaps
     (Fredman, Sedgewick, Sleator, Tarjan 1986) whose links are columns. Each row is a heap node once.
-
-    Parameters
-    ----------
-    levels, parent, x, w : as for ``smooth_exact``
-
-    Raises
-    ------
-    ValueError : as ``smooth_exact``
-
-    Examples
-    --------
-    >>> isotonic([np.array([0]), np.array([1, 2])], np.array([-1, 0, 0]), np.array([0.9, 0.2, 0.8]), np.ones(3))
-    array([0.2, 0.2, 0.8])
     """
     x, w = _columns(x, w, 0)
     tree = _tree(levels, parent, len(x))

@@ -41,10 +41,7 @@ _Found = tuple[Ints, list[str], list[str]]
 
 
 def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], _Found]:
-    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and those of its links.
-
-    Those of the links are their rows, their addresses, and their relations in lower case.
-    """
+    """See `core.table.flatten`."""
     table = _Table(noscript)
     table.walk(root)
     return table.columns(), (_column(table.link_rows), table.hrefs, table.rels)

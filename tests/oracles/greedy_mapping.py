@@ -17,12 +17,7 @@ from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 
 def greedy(one: NodeTable, other: NodeTable, equality: Equality, among: Bools | None = None) -> Ints:
-    """(k, 2) rows of the first page, each with the row of the second that it is mapped to, in document order.
-
-    Parameters
-    ----------
-    among : (n,) rows of the first page that may be mapped, the template so far; None for all
-    """
+    """(k, 2) rows of the first page, each with the row of the second that it is mapped to, in document order."""
     compare = equality.compare(one, other)
     children, images = _children(one, among), _children(other, None)
     root = np.zeros(1, np.int64)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.papers.isotonic import _Tree
+from scrapy_pagelets.papers.page_level import _Tree
 
 #: Number of cells processed at once; larger blocks do not fit into the processor's cache.
 _BLOCK: Final = 1 << 14

@@ -16,10 +16,6 @@ def group_near(near: Ints) -> Ints:
 
     Pairs are searched among the sketches that share a super-shingle, which misses none. The time is quadratic in the
     number of distinct sketches that share one.
-
-    Parameters
-    ----------
-    near : (p, 16) sketches (``Shingles.near``), of any number of pages
     """
     whole = mix(super_shingles(near) * np.arange(1, 5)).sum(1)
     names, first, number = np.unique(whole, return_index=True, return_inverse=True)

@@ -69,10 +69,5 @@ def values_at(elements: Sequence[etree._Element], names: Sequence[str]) -> list[
 
 
 def is_data(nodes: NodeTable, table: int) -> bool:
-    """Whether a table holds data: at least two lines, one of them with two cells, and few cells with blocks in them.
-
-    Parameters
-    ----------
-    table : row of the element
-    """
+    """See `core.data_tables.is_data`."""
     return nodes.looks[nodes.look.item(table)][3] not in _NO_DATA and holds_data(nodes, table, cells_of(nodes, table))

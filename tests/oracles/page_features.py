@@ -255,14 +255,7 @@ PAGE: Final = Columns(
 
 
 def page_features(page: Page, lexicon: Lexicon, own_tokens: Sequence[int] = ()) -> NDArray[np.float32]:
-    """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone.
-
-    Parameters
-    ----------
-    lexicon : log odds by hash of a token
-    own_tokens : hashes of at most ``OWN_TOKENS`` class, id and role tokens whose meaning depends on the kind of page:
-        each gives a feature, whether the leaf is inside such an element
-    """
+    """See `core.features.page_features`."""
     return PAGE.columns(page, lexicon, own_tokens)
 
 

@@ -46,13 +46,7 @@ def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
 
 
 def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
-    """Text of some leaves, in time that depends on their number and not on the size of the page.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
-    items : leaves that get a hyphen, because an item begins with them
-    """
+    """See `core.text.text_of`."""
     pieces: list[str] = []
     for leaf, gap, white in _runs(nodes, leaves):
         if not pieces:
@@ -68,12 +62,7 @@ def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset())
 
 
 def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
-    """The links that lead to a page and belong to some leaves, its first run of text or the next one.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
-    """
+    """See `core.text.links_of`."""
     of_leaf: dict[int, list[int]] = {}
     for number, (row, key) in enumerate(zip(nodes.links.row.tolist(), nodes.links.key.tolist(), strict=True)):
         if key:
@@ -88,12 +77,7 @@ def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
 
 
 def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
-    """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
-    """
+    """See `core.text.paths_of`."""
     return [nodes.xpath(row) for row in roots(nodes, leaves)]
 
 
@@ -119,19 +103,7 @@ def heading_text(nodes: NodeTable, row: int) -> str:
 
 
 def content_of(nodes: NodeTable, keep: Bools) -> str:
-    """The words of the leaves to keep, in document order, separated by single spaces; no Markdown is added.
-
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.page.page import Page
-    >>> nodes = Page.parse(b"<ol><li>On<b>e</b> item<li>Two</ol>", "http://a/").nodes
-    >>> content_of(nodes, np.ones(4, np.bool_))
-    'One item Two'
-    """
+    """See `core.text.content_of`."""
     leaves = np.flatnonzero(keep)
     apart = (nodes.gap[leaves] >= SPACE) | (np.diff(leaves, prepend=-2) > 1)
     pieces: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, compress
 from math import fsum
 from typing import Final
 
@@ -13,7 +13,7 @@ from scrapy_pagelets.evidence.partition import _INLINE, _LINKING, _PROSE_TAGS, D
 from scrapy_pagelets.feed.pagelet import _groups
 from scrapy_pagelets.page.looks import NOTHING
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
-from scrapy_pagelets.page.roles import is_template
+from scrapy_pagelets.page.roles import _LINKED, CONTENT, NAVIGATION, ROLES, TEMPLATE, is_template
 
 #: Links in a block of prose with at least this many words do not divide its parent.
 _PROSE_WORDS: Final = 8
@@ -23,19 +23,7 @@ _ANONYMOUS: Final = -1
 
 
 def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> Ints:
-    """(m,) number of the pagelet of each leaf, from 0 in document order; every leaf has exactly one.
-
-    Parameters
-    ----------
-    k : a node is divided if one of its children has this many hyperlinks or more
-    strict : use the form of the paper: links in prose count, records are not merged, and inline elements are children
-        like any others. Definition 2 leaves the text between the children of a divided node without a pagelet. In both
-        forms here, such text makes anonymous pagelets; in the default form, these include inline elements
-
-    Raises
-    ------
-    ValueError : if k < 1
-    """
+    """See `core.subtrees.partition`."""
     _check(k)
     if not len(nodes.leaves):
         return np.zeros(0, np.int64)
@@ -113,18 +101,29 @@ def _children_of_divided(nodes: NodeTable, divided: Bools, strict: bool) -> Ints
     return rows[np.argsort(nodes.parent[rows], kind="stable")]
 
 
-def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[Ints, float]]:
-    """Divide the leaves by label and by the decision what is template, in the order of the first leaf of each part.
+def role_of(nodes: NodeTable, leaves: Ints, templateness: float, roles: Ints) -> str:
+    """Return the role of some leaves of a page, which is that of most of their words.
 
     Parameters
     ----------
-    labels : (n,) of the rows
-    templateness : (m,) of the leaves
-
-    Returns
-    -------
-    For each part its leaves, and its mean templateness by words
+    leaves : (k,) indices of the leaves
+    templateness : of all of them together, 0 to 1
+    roles : (m,) of each leaf of the page the index of its role in ``ROLES``; 0 also for template of which nobody knows
     """
+    if not is_template(templateness):
+        return CONTENT
+    words = nodes.words[leaves].tolist()  # lists, as most pagelets are a leaf or two
+    votes = [0] * len(ROLES)
+    for role, count in zip(roles[leaves].tolist(), words, strict=True):
+        votes[role] += max(count, 1)
+    if sum(votes[1:]) >= votes[0]:
+        return ROLES[votes.index(max(votes[1:]), 1)]
+    linked = sum(compress(words, nodes.anchor[nodes.leaves[leaves]].tolist()))
+    return NAVIGATION if linked > _LINKED * sum(words) else TEMPLATE
+
+
+def divided(nodes: NodeTable, labels: Ints, templateness: Floats, roles: Ints) -> list[tuple[Ints, float, str]]:
+    """See `core.subtrees.divided`."""
     groups = _groups(labels[nodes.leaves] * 2 + is_template(templateness))
     if not groups:
         return []
@@ -134,4 +133,5 @@ def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[
     weights = np.maximum(nodes.words[order], 1)
     weighted, weight = (templateness[order] * weights).tolist(), np.add.reduceat(weights, starts).tolist()
     means = (fsum(weighted[start:end]) / total for start, end, total in zip(starts, ends, weight, strict=True))
-    return list(zip(groups, means, strict=True))
+    names = (role_of(nodes, group, templateness.item(group.item(0)), roles) for group in groups)
+    return list(zip(groups, means, names, strict=True))

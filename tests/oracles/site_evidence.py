@@ -24,7 +24,6 @@ from scrapy_pagelets.evidence.evidence import (
     SiteEvidence,
     Sums,
     Tables,
-    _difference,
 )
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -130,13 +129,7 @@ def evidence_of(
     *,
     separate: bool,
 ) -> SiteEvidence:
-    """The evidence of the other pages about a page, see `Counts.evidence`.
-
-    Parameters
-    ----------
-    pages : number of pages of the page's family
-    separate : whether the site has other pages
-    """
+    """See `core.counter.evidence_of`."""
     text, path = tables["text"][keys.text], tables["path"][keys.path]
     others, classmates = max(1, pages - known), max(1, of_class - known)
 
@@ -169,6 +162,28 @@ def evidence_of(
         shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
         target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
     )
+
+
+def _difference(path: Sums, value: Floats, known: bool) -> Floats:
+    """(m,) how likely two other pages differ in a text: three times the variance of its values, without this page's."""
+    count = path[:, 0].astype(np.float64) - known
+    value = value * known
+    mean, square = (path[:, _ODDS - 2 : _ODDS].T - (value, value**2)) / np.maximum(1, count)
+    return np.where(count > 1, np.clip(3 * (square - mean**2) * count / np.maximum(1, count - 1), 0, 1), 0)
+
+
+def pages_alike(tables: Tables, nodes: NodeTable, keys: Keys, known: bool) -> Ints:
+    """(m,) number of other pages that have the text of each leaf at the same path, see `Counts.alike`."""
+    pages = np.maximum(tables["placed"][keys.placed][:, 0] - known, 0)
+    different = _difference(tables["path"][keys.path[nodes.leaves]], keys.value, known)
+    has_digits = keys.text != mix(nodes.text * 31)
+    found: Ints = np.rint(pages * np.where(has_digits, 1 - different, 1)).astype(np.int64)
+    return found
+
+
+def commonest(table: LossyCounter, keys: Ints, words: Ints) -> Sums:
+    """(k,) number of pages with each distinct key of the leaves that have words, the most common one first."""
+    return np.sort(table[np.unique(keys[words > 0])][:, 0])[::-1]
 
 
 def _by_key(keys: Ints, columns: Floats) -> Floats:
@@ -206,19 +221,6 @@ class LossyCounter:
 
     The first column counts pages. Beyond the capacity, the keys with the smallest counts are dropped.
     Source: Manku & Motwani 2002, *Approximate Frequency Counts over Data Streams* (lossy counting).
-
-    Parameters
-    ----------
-    width : number of columns
-    capacity : number of keys
-
-    Examples
-    --------
-    >>> table = LossyCounter(2)
-    >>> table.add(np.array([7, 8]), np.array([[1, 0.5], [1, 2]]))
-    >>> table.add(np.array([7]), np.array([[1, 0.5]]))
-    >>> table[np.array([8, 7, 9])].tolist()
-    [[1.0, 2.0], [2.0, 1.0], [0.0, 0.0]]
     """
 
     def __init__(self, width: int, capacity: int = CAPACITY) -> None:
@@ -238,13 +240,7 @@ class LossyCounter:
         return self._rows(keys) > 0
 
     def add(self, keys: Ints, values: NDArray[Any]) -> None:
-        """Add to the sums of some keys.
-
-        Parameters
-        ----------
-        keys : (k,) distinct keys
-        values : (k, width), or (width,) to add the same to all
-        """
+        """Add to the sums of some keys."""
         rows = self._rows(keys)
         new = np.flatnonzero(rows == 0)
         rows[new] = np.arange(len(self) + 1, len(self) + 1 + len(new))

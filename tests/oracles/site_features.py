@@ -144,14 +144,7 @@ SITE: Final = Columns(
 
 
 def site_features(page: Page, evidence: SiteEvidence, odds: Floats, of_class: int) -> NDArray[np.float32]:
-    """(m, len(SITE_FEATURES)) features of each leaf from the evidence of the other pages of the site.
-
-    Parameters
-    ----------
-    evidence : the evidence, see `Counts.evidence`
-    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-    of_class : number of other pages of the page's class
-    """
+    """See `core.features.site_features`."""
     return SITE.columns(page, evidence, odds, of_class)
 
 

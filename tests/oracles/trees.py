@@ -46,13 +46,6 @@ def _summed(trees: Trees, columns: NDArray[np.float32]) -> Floats:
 
 
 def node_odds(page: Page, columns: NDArray[np.float32], first: Floats, classifier: Classifier) -> Floats:
-    """(n, 2) log odds that each node of a page is template: mean of those of its leaves, and by the classifier.
-
-    Parameters
-    ----------
-    columns : (m, len(PAGE_FEATURES)) `page_features` of the page
-    first : (m,) log odds of the leaves
-    classifier : over ``NODE_FEATURES``
-    """
+    """See `core.features.node_odds`."""
     by_classifier = classifier(node_features(page, columns), size_class(page.nodes))
     return np.column_stack([mean_odds(page.nodes, first), by_classifier])

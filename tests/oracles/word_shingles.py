@@ -23,16 +23,7 @@ _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def word_hashes(text: str) -> Tokens:
-    """(w,) hashes of the words of a text, case folded and in compatibility form (NFKC).
-
-    Vectorised multilinear hashing: the sum of the characters of a word, weighted by position, is mixed.
-
-    Examples
-    --------
-    >>> one, other = word_hashes("Café n° 5"), word_hashes("CAFE\u0301, No. 5")
-    >>> (one == other).tolist(), len(word_hashes("東京タワー"))
-    ([True, False, True], 5)
-    """
+    """See `core.contents.word_hashes`."""
     kinds, codes = _characters(text)
     begins = _begins(kinds)
     inside = np.flatnonzero(kinds != _NONE)
@@ -47,17 +38,7 @@ def word_hashes(text: str) -> Tokens:
 
 
 def runs_of_tokens(runs: Sequence[str]) -> Ints:
-    """(w,) for each word of some runs of text, the number of its run.
-
-    Parameters
-    ----------
-    runs : texts that have no word in common with the next one
-
-    Examples
-    --------
-    >>> runs_of_tokens(["two words", "", "3"]).tolist()
-    [0, 0, 2]
-    """
+    """See `core.contents.runs_of_tokens`."""
     text = _END.join(runs)
     if text.count(_END) >= len(runs):
         text = _END.join(run.replace(_END, " ") for run in runs)
@@ -83,38 +64,14 @@ def _characters(text: str) -> tuple[NDArray[np.uint8], NDArray[np.unsignedintege
 
 
 def shingles(token: Tokens, size: int = SIZE) -> Hashes:
-    """(s,) distinct hashes of the n-grams of ``size`` words, ascending; none if there are fewer words.
-
-    Parameters
-    ----------
-    token : (w,) hashes of words, see `word_hashes`
-
-    Examples
-    --------
-    >>> one, other = word_hashes("a rose is a rose is a rose"), word_hashes("A rose is a rose!")
-    >>> len(shingles(one, 4)), np.isin(shingles(other, 4), shingles(one, 4)).all()
-    (3, np.True_)
-    """
+    """See `core.contents.shingles`."""
     column = _windows(token, size).astype(np.uint32)
     column.sort()  # np.unique takes ten times as long
     return column[_first(column)]
 
 
 def weighted_shingles(token: Tokens, weight: Floats, size: int = SIZE) -> tuple[Hashes, Weights]:
-    """(s,) the same hashes as `shingles`, and (s,) their weights from 1 to 255: that of the least of their words.
-
-    A shingle that occurs several times has its largest weight.
-
-    Parameters
-    ----------
-    token : (w,) hashes of words, see `word_hashes`
-    weight : (w,) weights of the words, 0 to 1
-
-    Examples
-    --------
-    >>> weighted_shingles(word_hashes("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
-    [1, 255, 128]
-    """
+    """See `core.contents.weighted_shingles`."""
     column = _windows(token, size)
     if not len(column):
         return np.zeros(0, np.uint32), np.zeros(0, np.uint8)
@@ -145,15 +102,7 @@ def _first(column: NDArray[Any]) -> Bools:
 
 
 def runs_of_words(nodes: NodeTable, leaves: Ints, templateness: Floats) -> tuple[list[str], Floats]:
-    """The texts of the runs of some leaves that share no word with another run, and (runs,) their largest templateness.
-
-    Characters that no reader sees are left out.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
-    templateness : (m,) of each leaf
-    """
+    """See `core.text.runs_of_words`."""
     if not len(leaves):
         return [], np.zeros(0)
     starts = _starts(nodes, leaves)

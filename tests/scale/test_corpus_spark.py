@@ -1,4 +1,4 @@
-"""The corpus job on a real Spark cluster: a standalone master and two workers on loopback."""
+"""The corpus job, and the guide to it, on a real Spark cluster: a standalone master and two workers on loopback."""
 
 import signal
 import subprocess
@@ -8,7 +8,8 @@ import pytest
 
 from tests.corpora import TABLES, run, table, two_sites, warc
 from tests.crawling import ROOT, scrapy
-from tests.spark_cluster import HOME, SparkCluster
+from tests.documents import run as run_document
+from tests.spark_cluster import HOME, RUNNING, SparkCluster
 
 #: The module of the command, which is an application for spark-submit.
 APPLICATION = ROOT / "crawler" / "commands" / "corpus.py"
@@ -75,6 +76,12 @@ def test_a_job_survives_failures_and_both_engines_give_equal_tables(cluster, cor
     for name in TABLES:
         assert theirs[name] == ours[name], name
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(TABLES)
+
+
+def test_the_guide_to_spark(cluster, tmp_path, monkeypatch):
+    for name, value in {**cluster.environment, RUNNING: cluster.master}.items():
+        monkeypatch.setenv(name, value)
+    run_document(ROOT / "docs" / "how-to" / "spark.md", tmp_path)
 
 
 def read_until(stream, words):

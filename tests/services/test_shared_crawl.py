@@ -19,7 +19,7 @@ import pytest
 from scrapy import Request
 
 from scrapy_pagelets.crawler.commands import merge as merge_command
-from scrapy_pagelets.crawler.commands import run_command
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.session.requests import PageFingerprinter
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import Server

@@ -23,7 +23,6 @@ from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates.band_index import BandIndex, BloomBands
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, on_several_hosts
-from scrapy_pagelets.duplicates.minhash_search import Sketched, contained, most_similar
 from scrapy_pagelets.duplicates.shingles import (
     jaccard,
     shingles,
@@ -36,14 +35,17 @@ from scrapy_pagelets.duplicates.sketch import (
     PERMUTATIONS,
     SCHEME,
     SEED,
+    Sketched,
     SketchError,
     Threshold,
     band_keys,
     banding,
+    contained,
     encode,
     lean_minhash,
     minhash,
     minhashes,
+    most_similar,
 )
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.page import urls

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csr_array, hstack, identity
 from scipy.sparse.csgraph import maximum_flow
 
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.isotonic import sections, smooth
+from scrapy_pagelets.papers.page_level import sections, smooth
 from tests.oracles.exact_smoothing import isotonic, objective, smooth_exact
 
 #: Shapes that pages have, and that they should not have: parents of n rows.

@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from scrapy_pagelets.crawler.commands import run_command
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.crawler.commands.search import add_arguments, run
 from scrapy_pagelets.index.interface import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
@@ -206,7 +206,7 @@ def test_a_damaged_index(index, capsys):
 
 
 def test_the_command_is_registered():
-    from scrapy_pagelets.crawler.commands import COMMANDS
+    from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
 
     assert COMMANDS["search"][1] == "scrapy_pagelets.crawler.commands.search"
     assert json.dumps(COMMANDS["search"][0])

@@ -67,18 +67,12 @@ def test_html_is_recognised_behind_comments_and_instructions():
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        b"%PDF-1.7" + bytes(50 << 20),
-        b"<!--" * (12 << 20),
-        b"<?" * (24 << 20),
-        b"[" * (50 << 20),
-        b'{"' + b"\\" * (50 << 20),
-        b" " * (50 << 20),
-    ],
+    ("start", "piece"),
+    [(b"%PDF-1.7", b"\0"), (b"", b"<!--"), (b"", b"<?"), (b"", b"["), (b'{"', b"\\"), (b"", b" ")],
     ids=["pdf", "comments", "instructions", "brackets", "string", "blank"],
 )
-def test_fifty_megabytes_cost_nothing(body):
+def test_fifty_megabytes_cost_nothing(start, piece):
+    body = start + piece * ((50 << 20) // len(piece))
     began = time.process_time()
     other_type(body)
     assert time.process_time() - began < 0.05

@@ -63,9 +63,7 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
 def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
     """(k, len(SITUATION_APPEARANCE)) Features of the appearance of each node and of its surroundings.
 
-    Parameters
-    ----------
-    columns : (k, len(APPEARANCE)) ``appearance``
+    ``columns``: (k, len(APPEARANCE)) ``appearance``.
     """
     boxes, above = _boxes(tree, layout), np.maximum(tree.parent, 0)
     gap, beside, aligned, _ = (np.nan_to_num(column, nan=-1.0) for column in _to_next(tree, boxes))
@@ -84,10 +82,8 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
 def pair_appearance(tree: Tree, layout: Layout, columns: Floats, one: Ints, other: Ints) -> Floats:
     """(e, len(PAIR_APPEARANCE)) Features of how much the appearance of two nodes differs, and of their relative place.
 
-    Parameters
-    ----------
-    columns : (k, len(APPEARANCE)) ``appearance``
-    one, other : (e,) nodes, neither of which contains the other
+    ``columns``: (k, len(APPEARANCE)) ``appearance``. ``one`` and ``other``: (e,) nodes, neither of which contains the
+    other.
     """
     boxes = _boxes(tree, layout)
     a, b = boxes[one], boxes[other]

@@ -32,25 +32,16 @@ _SWEEPS: Final = 5
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """Costs of a labelling of the nodes of a tree with the labels 0 to K - 1 and ``INVISIBLE``.
+    """Costs of a labelling of the nodes of a tree with the labels 0 to K - 1 and ``INVISIBLE``."""
 
-    Attributes
-    ----------
-    tree : the tree whose nodes are labelled
-    data : (k, K) D, the cost of each visible label for each node
-    hidden : (k,) D of the invisible label; leaves never have it
-    edge : (k,) V of the edge to the parent, at least 0: paid if the node is visible and the parent is not
-    one, other : (e,) leaves, 0 to m - 1, that are neighbours: ``one < other``, no pair twice
-    weight : (e,) V of the neighbours, at least 0: paid if their labels differ
-    """
-
-    tree: Tree
-    data: Floats
-    hidden: Floats
-    edge: Floats
+    tree: Tree  # the tree whose nodes are labelled
+    data: Floats  # (k, K) D, the cost of each visible label for each node
+    hidden: Floats  # (k,) D of the invisible label; leaves never have it
+    edge: Floats  # (k,) V of the edge to the parent, at least 0: paid if the node is visible and the parent is not
+    #: one, other: (e,) leaves, 0 to m - 1, that are neighbours: ``one < other``, no pair twice
     one: Ints
     other: Ints
-    weight: Floats
+    weight: Floats  # (e,) V of the neighbours, at least 0: paid if their labels differ
 
     def of(self, labels: Ints) -> float:
         """Energy of a labelling, (k,): no leaf is invisible, and each node below a visible one has its label."""
@@ -81,12 +72,8 @@ def cheapest_cover(tree: Tree, hidden: Floats) -> Bools:
     This is the energy of GCuts where only the subtree of a node may take its label, at no cost. What remains are the
     costs of the invisible nodes. The minimum takes linear time.
 
-    Parameters
-    ----------
-    hidden : (k,) cost of each inner node that is divided
+    ``hidden``: (k,) cost of each inner node that is divided.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> from scrapy_pagelets.papers.graph_cuts.tree import compact
     >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
@@ -164,13 +151,9 @@ def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> 
 def expand(energy: Energy, labels: Ints) -> Ints:
     """(k,) Labelling that no expansion improves, or the one after five sweeps over the labels.
 
-    Parameters
-    ----------
-    labels : (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy
+    Raises ImportError without PyMaxflow.
 
-    Raises
-    ------
-    ImportError : without PyMaxflow
+    ``labels``: (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy.
     """
     integral = quantised(energy)
     least = integral.of(labels)
@@ -196,10 +179,7 @@ def quantised(energy: Energy) -> Energy:
 def expansion(energy: Energy, labels: Ints, label: int) -> tuple[Ints, float]:
     """(k,) Best labelling in which each node takes the label, keeps its own, or is invisible; its energy.
 
-    Parameters
-    ----------
-    energy : in whole steps, see ``quantised``
-    labels : (k,) a feasible labelling
+    ``energy``: in whole steps, see ``quantised``. ``labels``: (k,) a feasible labelling.
     """
     tree, visible = energy.tree, labels != INVISIBLE
     size = len(tree)

@@ -85,12 +85,7 @@ class Described:
         return cls(page, tree, np.hstack((columns, looks)), np.hstack((situation, around)))
 
     def pairs(self, one: Ints, other: Ints) -> Floats:
-        """(e, F) Features of pairs of nodes, neither of which contains the other.
-
-        Parameters
-        ----------
-        one, other : (e,) nodes
-        """
+        """(e, F) Features of pairs of nodes, neither of which contains the other. ``one`` and ``other``: (e,) nodes."""
         layout, own = self.page.layout, len(segment_features.NODE_FEATURES)
         features = segment_features.pair_features(self.page.nodes, self.tree, self.columns[:, :own], one, other)
         if layout is None:
@@ -147,9 +142,7 @@ def _log_odds(probability: Floats) -> Floats:
 def cut_by_energy(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the paper's energy: connected leaves of one label are a segment.
 
-    Raises
-    ------
-    ImportError : if a rendered page is cut without PyMaxflow
+    Raise ImportError if a rendered page is cut without PyMaxflow.
     """
     costs = energy_of(described, weights)
 
@@ -181,14 +174,9 @@ def energy_of(described: Described, weights: Weights) -> Energy:
 def by_number(cut: Cut, wanted: int) -> Ints:
     """(m,) Segments for the penalty that gives the wanted number of them, or the number nearest to it.
 
-    Parameters
-    ----------
-    cut : of a page
-    wanted : number of segments
+    Raises ValueError if fewer than one is wanted.
 
-    Raises
-    ------
-    ValueError : if fewer than one is wanted
+    ``cut``: of a page. ``wanted``: number of segments.
     """
     if wanted < 1:
         raise ValueError(f"segments is {wanted}: give a number from 1")
@@ -253,10 +241,7 @@ def probabilities(described: Described, nodes: Ints, model: Logistic) -> Floats:
 def cluster(together: Floats, penalty: float) -> Ints:
     """(k,) Number of the cluster of each item: the best of some runs with random pivots, improved by single moves.
 
-    Parameters
-    ----------
-    together : (k, k) probability that two items belong together
-    penalty : lambda
+    ``together``: (k, k) probability that two items belong together. ``penalty``: lambda.
     """
     joined = joining(together, penalty)
     count = len(joined)

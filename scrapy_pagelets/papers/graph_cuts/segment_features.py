@@ -71,12 +71,7 @@ _OVERLAP: Final = 2
 
 
 def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
-    """(k, len(NODE_FEATURES)) Features of each node by itself.
-
-    Parameters
-    ----------
-    templateness : (m,) of the leaves, 0 to 1
-    """
+    """(k, len(NODE_FEATURES)) Features of each node by itself. ``templateness``: (m,) of the leaves, 0 to 1."""
     counted = _counts(page.nodes, templateness)[tree.rows]
     words, linked, texts, links, images, headings, inputs, blocks, sentences, digits, template, squares = counted.T
     leaves, count = tree.size.astype(np.float64), len(tree.leaves)
@@ -174,9 +169,7 @@ def _looks(nodes: NodeTable, tree: Tree) -> Floats:
 def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
     """(k, len(SITUATION_FEATURES)) Features of each node, of its parent, and of its place among its siblings.
 
-    Parameters
-    ----------
-    columns : (k, len(NODE_FEATURES)) ``node_features``
+    ``columns``: (k, len(NODE_FEATURES)) ``node_features``.
     """
     above = np.maximum(tree.parent, 0)
     kind = _kind(nodes, tree)
@@ -198,10 +191,8 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
 def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, other: Ints) -> Floats:
     """(e, len(PAIR_FEATURES)) Features of how the nodes of each pair differ, and of their lowest common ancestor.
 
-    Parameters
-    ----------
-    columns : (k, len(NODE_FEATURES)) ``node_features``
-    one, other : (e,) nodes, neither of which contains the other
+    ``columns``: (k, len(NODE_FEATURES)) ``node_features``. ``one`` and ``other``: (e,) nodes, neither of which contains
+    the other.
     """
     first, second = tree.first[one], tree.first[other]
     meeting = tree.meeting(first, second)

@@ -60,29 +60,20 @@ class Logistic:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The costs of one level of segments.
+    """The costs of one level of segments."""
 
-    Attributes
-    ----------
-    center, scale : (F,) of ``NODE_FEATURES``; for rendered pages, here and below, with those of ``appearance``
-    metric : (rank, F) the linear map of LMNN, for centred and scaled features
-    edge : over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
-    neighbours, pairs : over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of two consecutive
-        leaves, of any two leaves
-    whole : over ``SITUATION_FEATURES``, the log odds that all leaves of a node are in one segment
-    penalties : lambda of each method: the weight of the costs of separating what belongs together
-    about : how the weights were learnt: command, data, scores
-    """
-
+    #: center, scale: (F,) of ``NODE_FEATURES``; for rendered pages, here and below, with those of ``appearance``
     center: Floats
     scale: Floats
-    metric: Floats
-    edge: Logistic
+    metric: Floats  # (rank, F) the linear map of LMNN, for centred and scaled features
+    edge: Logistic  # over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
+    #: neighbours, pairs: over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of two consecutive
+    #: leaves, of any two leaves
     neighbours: Logistic
     pairs: Logistic
-    whole: Trees
-    penalties: dict[str, float]
-    about: dict[str, Any]
+    whole: Trees  # over ``SITUATION_FEATURES``, the log odds that all leaves of a node are in one segment
+    penalties: dict[str, float]  # lambda of each method: the weight of the costs of separating what belongs together
+    about: dict[str, Any]  # how the weights were learnt: command, data, scores
 
     @property
     def rendered(self) -> bool:
@@ -110,13 +101,9 @@ class Weights:
 def load(name: str, *, rendered: bool = False) -> Weights:
     """Read the weights of the level ``top`` or ``inner``, or a file that ``pagelets train`` has written.
 
-    Parameters
-    ----------
-    rendered : read the weights of the level for rendered pages; ignored for a file
+    Raise WeightsError if there is no such file, or if it was written by another version.
 
-    Raises
-    ------
-    WeightsError : if there is no such file, or if it was written by another version
+    ``rendered``: read the weights of the level for rendered pages; ignored for a file.
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"
@@ -163,15 +150,13 @@ class Group:
 def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
+    Raises ValueError if no segment has two nodes.
+
     Parameters
     ----------
     groups : one for each page, with centred and scaled features
     rank : dimensions of the image
     iterations : largest number of steps of L-BFGS
-
-    Raises
-    ------
-    ValueError : if no segment has two nodes
     """
     from scipy.optimize import minimize
 

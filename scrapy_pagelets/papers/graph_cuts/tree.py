@@ -84,9 +84,7 @@ class Tree:
     def meeting(self, one: Ints, other: Ints) -> Ints:
         """(e,) Lowest common ancestor of pairs of different leaves.
 
-        Parameters
-        ----------
-        one, other : (e,) indices of leaves, 0 to m - 1
+        ``one`` and ``other``: (e,) indices of leaves, 0 to m - 1.
         """
         # The lowest common ancestor of leaves i - 1 and i is the parent of the topmost node that begins with leaf i.
         # That of a range of leaves is the highest of these: a range minimum query, answered by a sparse table.

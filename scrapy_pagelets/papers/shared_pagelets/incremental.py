@@ -60,33 +60,18 @@ class Sisters(NamedTuple):
 
 
 class Pagelets(NamedTuple):
-    """The pagelets of a page by their shingles.
+    """The pagelets of a page by their shingles."""
 
-    Attributes
-    ----------
-    key : hash of the page's URL
-    site : site of the page
-    body : hash of the page's text
-    rows : (p, 2) shingles of each pagelet: the exact one, and a column for the near one; 0 if it is too small
-    sketches : (p, 16) sketches of the words of each pagelet; 0 if the pagelet is too small
-    links : (k,) keys of the pages that the page links to
-    """
-
-    key: int
-    site: str
-    body: int
-    rows: Ints
-    sketches: Ints
-    links: Ints
+    key: int  # hash of the page's URL
+    site: str  # site of the page
+    body: int  # hash of the page's text
+    rows: Ints  # (p, 2) shingles of each pagelet: the exact one, and a column for the near one; 0 if it is too small
+    sketches: Ints  # (p, 16) sketches of the words of each pagelet; 0 if the pagelet is too small
+    links: Ints  # (k,) keys of the pages that the page links to
 
     @classmethod
     def of(cls, page: Page, pagelet: Ints) -> Self:
-        """Compute the shingles of the pagelets of a page.
-
-        Parameters
-        ----------
-        pagelet : (m,) number of the pagelet of each leaf
-        """
+        """Compute the shingles of the pagelets of a page. ``pagelet``: (m,) number of the pagelet of each leaf."""
         hashes = shingles(page, pagelet)
         rows = np.zeros((len(hashes.exact), 2), np.int64)
         rows[:, _EXACT] = np.where(hashes.candidates, hashes.exact, 0)
@@ -103,12 +88,8 @@ class RepeatedPagelets(Unsaved[Pagelets]):
     them is on two pages and on a fifth of the pages of its site. Pages with the same text under several URLs are one
     page.
 
-    Parameters
-    ----------
-    capacity : pagelets and links that are kept; later pages are compared with these, but not counted
+    ``capacity``: pagelets and links that are kept; later pages are compared with these, but not counted.
 
-    Examples
-    --------
     >>> crawl = RepeatedPagelets()
     >>> menu = "<p>The same few words here <a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a></p>"
     >>> texts = ("One page has its own text", "The other has quite another")

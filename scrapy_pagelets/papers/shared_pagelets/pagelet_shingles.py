@@ -59,17 +59,13 @@ _PROBES: Final = np.argsort(
 
 @dataclass(frozen=True, kw_only=True)
 class Shingles:
-    """Hashes of the pagelets of a page, one row for each.
+    """Hashes of the pagelets of a page, one row for each."""
 
-    Attributes
-    ----------
-    exact : (p,) hash of the words, tags and link paths in order, with each number replaced by 0; 0 if there are none
-    near : (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words, or if it was not asked for
-    tokens, targets : (p,) number of words, and of distinct linked pages other than the page itself
-    """
-
+    #: (p,) hash of the words, tags and link paths in order, with each number replaced by 0; 0 if there are none
     exact: Ints
+    #: (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words, or if it was not asked for
     near: Ints
+    #: tokens, targets: (p,) number of words, and of distinct linked pages other than the page itself
     tokens: Ints
     targets: Ints
 
@@ -82,19 +78,12 @@ class Shingles:
 def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
     """Compute the shingles of the pagelets of a page.
 
-    Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it.
+    Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it. Raise
+    ValueError if there is not one number, 0 or more, for each leaf.
 
-    Parameters
-    ----------
-    pagelet : (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page
-    sketch : whether to compute ``near``, which takes most of the time
+    ``pagelet``: (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page. ``sketch``
+    says whether to compute ``near``, which takes most of the time.
 
-    Raises
-    ------
-    ValueError : if there is not one number, 0 or more, for each leaf
-
-    Examples
-    --------
     >>> pages = (b"<p>Page 1 of: <a href=/a>x</a> <a href=/b>y</a>", b"<p>Page 2 of: <a href=/a>x</a> <b>y</b>")
     >>> one, other = (shingles(Page.parse(html, "http://h/"), np.zeros(3, np.int64)) for html in pages)
     >>> (one.exact == other.exact).item(), resemblance(one.near, other.near).item()
@@ -159,9 +148,7 @@ def _path_token(target: str) -> int:
 def resemblance(one: Ints, other: Ints) -> Floats:
     """Estimate the Jaccard coefficient of the 4-word sequences of two pagelets.
 
-    Parameters
-    ----------
-    one, other : (..., 16) sketches; those without words have the resemblance 0
+    ``one`` and ``other``: (..., 16) sketches; those without words have the resemblance 0.
     """
     equal: Floats = ((one == other) & (one != 0)).mean(-1)
     return equal

@@ -18,8 +18,8 @@ from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
 from scrapy_pagelets.page.nodes import TAG, NodeTable, tags_of
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, BlockTree
 from scrapy_pagelets.papers.vips.vips_strict import Strict
-from scrapy_pagelets.papers.vips.vips_tree import GREATEST, BlockTree
 from scrapy_pagelets.papers.vips.vips_visual import Visual
 
 #: Permitted degrees of coherence that give the regions of a page, and the blocks within them.
@@ -43,17 +43,13 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
     """Return the content structure of a page.
 
     For a page without layout (`Page.parse`) the layout is guessed: how the page would look without its style sheets.
-    That is faster and less exact.
+    That is faster and less exact. Raise ValueError if pdoc is not from 1 to 10.
 
     Parameters
     ----------
     pdoc : permitted degree of coherence, 1 to 10: blocks of this coherence are not divided further. ``TOP_PDOC`` gives
         the regions of a page, ``INNER_PDOC`` the blocks within them
     strict : follow the rules of 2003; some of the weights are ours
-
-    Raises
-    ------
-    ValueError : if pdoc is not from 1 to 10
 
     Examples
     --------

@@ -17,8 +17,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import Layout, around
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
-from scrapy_pagelets.papers.vips.vips_blocks import Strips, crossed, separators
-from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST, BlockTree, Growing
+from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST, BlockTree, Growing, Strips, crossed, separators
 
 #: Shares of the page's area below which a block is small (rules 9 and 10), and above which it is less coherent.
 _SMALL: Final = 0.1
@@ -132,10 +131,8 @@ class Strict:
         A node is cut (left out), divided, partly divided (children with another background are kept) or kept. Rule 11
         is read as "divide if the previous sibling was divided". As printed, it has no effect.
 
-        Parameters
-        ----------
-        root : whether the node is the block that is being divided
-        divided : whether the previous sibling was divided
+        ``root`` says whether the node is the block that is being divided. ``divided`` says whether the previous sibling
+        was divided.
         """
         children, tag = self._children[row], int(self.nodes.tag[row])
         if tag == TEXT:

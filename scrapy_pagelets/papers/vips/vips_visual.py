@@ -18,8 +18,17 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import POSITION, Layout, around
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.papers.vips.vips_blocks import Blocks, Pool, Strips, crossed, separators
-from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST, BlockTree, Growing
+from scrapy_pagelets.papers.vips.vips_blocks import (
+    GREATEST,
+    LEAST,
+    Blocks,
+    BlockTree,
+    Growing,
+    Pool,
+    Strips,
+    crossed,
+    separators,
+)
 
 #: Pixels by which separate blocks may overlap, because of borders and rounding.
 _TOLERANCE: Final = 1.0
@@ -166,12 +175,7 @@ class Visual:
 
 
 class Cues:
-    """Cues of the separators of a page.
-
-    Parameters
-    ----------
-    blocks : of the page
-    """
+    """Cues of the separators of a page."""
 
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
