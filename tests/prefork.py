@@ -218,7 +218,8 @@ def prepare() -> None:
 
 def run() -> Any:
     """Run the command; return the exit code, if it says one."""
-    sys.modules.pop(sys.argv[0], None)  # imported before, it is run as the main module now
+    if not hasattr(sys.modules.get(sys.argv[0]), "__path__"):
+        sys.modules.pop(sys.argv[0], None)  # imported before, it is run as the main module now
     try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except SystemExit as end:

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from scrapy_pagelets.crawler.commands import merge, run_command
+from scrapy_pagelets.crawler.commands import merge
+from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from tests.crawling import PREFACE, ROOT, Crawl, crawl, finished, menu_site, options, page, run_spider, scrapy
 from tests.server import Route, SiteServer, html
