@@ -127,14 +127,13 @@ java:
 		sh -c "$$check" || { echo "The tests need Java 17 or later: apt-get install default-jre-headless." >&2; exit 1; }; \
 	fi
 
-# The tests of a file share its crawls, jobs and rendered pages, and so are run by one process, as they come. Three
-# processes keep two processors busy; a fourth would collect all tests once more. Beside them, one process checks the
-# types and builds the documents.
+# The tests of a file share its crawls, jobs and rendered pages, and so are run by one process, as they come. Beside them,
+# one process checks the types and builds the documents.
 DOCS := $(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
 define TESTED
 beside=$$(mktemp); \
 ( set -x; $(BIN)/mypy; code=$$?; $(DOCS) && exit $$code ) >$$beside 2>&1 & \
-( set -x; $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder ); code=$$?; \
+( set -x; $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder ); code=$$?; \
 wait $$! || code=$$?; cat $$beside; rm $$beside; exit $$code
 endef
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import fields
 
 import pytest
+import tldextract
 
 from scrapy_pagelets.session.config import Config
 from tests.crawling import ROOT
@@ -14,6 +15,12 @@ DOCS = ROOT / "docs"
 SERVICES = ("playwright", "search-servers", "spark")
 GUIDES = sorted((DOCS / "how-to").glob("*.md"))
 PAGES = [DOCS / "tutorial.md", *(page for page in GUIDES if page.stem not in SERVICES)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def suffixes():
+    """scrapy-poet asks the web for the public suffixes once in an environment, and then does without a word of it."""
+    tldextract.extract("http://example.com/")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
