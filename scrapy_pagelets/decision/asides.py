@@ -32,7 +32,8 @@ _BYLINE: Final = 20
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
 #: Address of a page to log in from which the reader comes back to this one.
 _LOG_IN: Final = re.compile(
-    r"(?:log-?in|sign-?in|register)[^?/]*/?\?(?:.*&)?(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
+    r"(?:log-?in|sign-?in|register)[^?/]{0,20}/?\?(?:[^?]*&)?"
+    r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
 )
 #: Words besides links in a line of such links: "Next:", "Previous:".
