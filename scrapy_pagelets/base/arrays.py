@@ -1,4 +1,4 @@
-"""Columns of numbers: their types, hashes, sums that are the same on every machine, and their alignment."""
+"""Columns of numbers: their types, hashes, sums of their first values, and their alignment."""
 
 from __future__ import annotations
 
@@ -46,15 +46,6 @@ def band_hashes(sketches: NDArray[Any], bands: int, rows: int, start: Ints) -> I
     for row in range(rows):
         hashes = mix(hashes * 31 + parts[:, :, row])
     return hashes
-
-
-def in_order(values: Floats) -> float:
-    """Sum from the first value to the last; ``ndarray.sum`` and ``@`` add in an order that depends on the machine.
-
-    >>> in_order(np.array([0.1, 0.2, 0.3]))
-    0.6000000000000001
-    """
-    return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
 def up_to(column: Ints | Bools) -> Ints:

@@ -42,3 +42,12 @@ def of_window(values: Floats, reach: int) -> tuple[Floats, Floats]:
     low, high = np.maximum(0, index - reach), np.minimum(len(values), index + reach + 1)
     before = np.append(0, np.cumsum(values))
     return before[high] - before[low], (high - low).astype(np.float64)
+
+
+def in_order(values: Floats) -> float:
+    """Sum from the first value to the last; ``ndarray.sum`` and ``@`` add in an order that depends on the machine.
+
+    >>> in_order(np.array([0.1, 0.2, 0.3]))
+    0.6000000000000001
+    """
+    return float(np.cumsum(values)[-1]) if len(values) else 0.0

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints, in_order
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.context import (
     _BARS,
@@ -23,7 +23,7 @@ from scrapy_pagelets.decision.context import (
 )
 from scrapy_pagelets.decision.page_features import PROSE, headings
 from scrapy_pagelets.page.nodes import NodeTable
-from tests.oracles.columns import Column, Columns
+from tests.oracles.columns import Column, Columns, in_order
 from tests.oracles.page_features import regions
 
 #: Log odds are clipped to this magnitude.

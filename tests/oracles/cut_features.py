@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, in_order
+from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.cut import _MASS, _WORDS, CUTS
 from scrapy_pagelets.decision.page_features import PROSE
 from scrapy_pagelets.page.nodes import NodeTable
-from tests.oracles.columns import Column, Columns
+from tests.oracles.columns import Column, Columns, in_order
 
 #: Distance in log odds to the next leaf beyond the cut, if there is none.
 _NONE: Final = 5.0

@@ -8,13 +8,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, in_order
+from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.decision.page_features import LEVELS, REACH
 from scrapy_pagelets.decision.site_features import _AROUND, _CLASSIFIERS, _CONTAINER, _ODDS
 from scrapy_pagelets.evidence.evidence import SiteEvidence
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
-from tests.oracles.columns import Column, Columns, of_window, stacked
+from tests.oracles.columns import Column, Columns, in_order, of_window, stacked
 from tests.oracles.page_features import after, before, regions
 
 

@@ -13,19 +13,7 @@ from scrapy_pagelets.page.roles import THRESHOLD
 
 
 def decided_together(nodes: NodeTable, templateness: Floats) -> Floats:
-    """(m,) templateness of the leaves; what is in doubt in short elements of one parent and look has their mean.
-
-    Parameters
-    ----------
-    templateness : (m,) of each leaf by itself
-
-    Examples
-    --------
-    >>> from scrapy_pagelets import Page
-    >>> nodes = Page.parse(b"<ul><li>Handlers<li>Parser<li>Registry</ul><p>Tags", "http://a/").nodes
-    >>> decided_together(nodes, np.array([0.4, 0.7, 0.4, 0.7])).round(2).tolist()
-    [0.5, 0.5, 0.5, 0.7]
-    """
+    """See `core.small_corrections.decided_together`."""
     in_doubt = (templateness > _DOUBT[0]) & (templateness < _DOUBT[1])
     if not in_doubt.any():
         return templateness
@@ -47,17 +35,7 @@ def decided_together(nodes: NodeTable, templateness: Floats) -> Floats:
 
 
 def signs_with_words(nodes: NodeTable, templateness: Floats) -> Floats:
-    """(m,) templateness in which a run without words has that of the words before it in its line, or else behind it.
-
-    Without its brackets, code is wrong; a comma without what it parts is none.
-
-    Examples
-    --------
-    >>> from scrapy_pagelets import Page
-    >>> nodes = Page.parse(b"<p><i>template</i><b>&lt;</b><br><b>, </b><i>tea</i><p>-", "http://a/").nodes
-    >>> signs_with_words(nodes, np.array([0.1, 0.6, 0.2, 0.7, 0.3])).tolist()
-    [0.1, 0.1, 0.7, 0.7, 0.3]
-    """
+    """See `core.small_corrections.signs_with_words`."""
     line, place = np.cumsum(nodes.gap >= LINE), np.arange(len(templateness))
     words = nodes.words > 0
     before = np.maximum.accumulate(np.where(words, place, -1))
