@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from markdown_it import MarkdownIt
 
-from benchmarks import retrieval
+from benchmarks import retrieval, searched_sites
 from benchmarks.page_sets import SITES, Job, add_options, of_sites, read_pages
 from benchmarks.quality import check_models
 from benchmarks.tools import names, option_parser, referee, sites_below, table
@@ -119,7 +119,7 @@ class Pieces:
         taken = defaultdict(list)
         for site, link in queries:
             taken[site.name, link.source].append(link)
-        self.page: list[retrieval.Key] = []
+        self.page: list[searched_sites.Key] = []
         self.tokens: list[int] = []
         texts, titles = [], []
         for site, pages in sites:
@@ -128,7 +128,7 @@ class Pieces:
                 shown = [piece.text for piece in pieces]
                 self.tokens += map(tokens_of, shown)
                 for link in taken[site.name, path]:
-                    shown = retrieval.without(shown, link)
+                    shown = searched_sites.without(shown, link)
                 title = site.titles[path]
                 texts += [[text] for text in shown]
                 titles += [" ".join((title, *piece.headings)) if headed else title for piece in pieces]
@@ -140,7 +140,7 @@ class Pieces:
         found = [self._answer(site.name, link) for site, link in queries]
         return np.array([place for place, _ in found]), np.array([tokens for _, tokens in found], np.float64)
 
-    def _answer(self, name: str, link: retrieval.Link) -> tuple[float, int]:
+    def _answer(self, name: str, link: searched_sites.Link) -> tuple[float, int]:
         ranking, _ = retrieval.PAGES.search(self.collection, query_of(" ".join(link.words))[0])
         numbers = ranking.page.tolist()
         seen = dict.fromkeys(self.page[number] for number in numbers)
@@ -159,11 +159,11 @@ def visible(markdown: str) -> str:
 class CleanedSite(NamedTuple):
     """A site with its cleaned pages, by path."""
 
-    site: retrieval.Site
+    site: searched_sites.Site
     pages: dict[str, Cleaned]
 
 
-Queries = list[tuple[retrieval.Site, retrieval.Link]]
+Queries = list[tuple[searched_sites.Site, searched_sites.Link]]
 
 
 def cleaned(job: Job, entry: dict[str, Any]) -> CleanedSite:
@@ -174,9 +174,11 @@ def cleaned(job: Job, entry: dict[str, Any]) -> CleanedSite:
     for page in pages:
         learnt.learn(page)
     with_gold = {each.gold["path"]: i for i, each in enumerate(job.pages) if each.gold}
-    site = retrieval.Site(job.site, {path: pages[i].title for path, i in with_gold.items()})
+    site = searched_sites.Site(job.site, {path: pages[i].title for path, i in with_gold.items()})
     content = {path: " ".join(words((job.pages[i].gold or {})["content"])) for path, i in with_gold.items()}
-    site.links = [link for path, i in with_gold.items() for link in retrieval.links_of(entry, path, bodies[i], content)]
+    site.links = [
+        link for path, i in with_gold.items() for link in searched_sites.links_of(entry, path, bodies[i], content)
+    ]
     return CleanedSite(site, {path: cleaned_page(pages[i], learnt) for path, i in with_gold.items()})
 
 

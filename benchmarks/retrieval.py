@@ -11,21 +11,9 @@ Collections: all text of the body (raw), trafilatura's text, cleaned pages, and 
 page; all sites in one collection, as in a search engine, and each site by itself. The figures are means over queries of
 MRR and nDCG@10, for each feedback of `scrapy pagelets search` and with the weights of the paper. Differences are tested
 by a paired randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names.
-
-Queries with many answers (``--topics``) are of two kinds, and their answers are decided by links alone:
-
-- category pages: a page whose content links to three or more pages, but at most a third of its site, with a tenth of
-  its words or more in these links. The query is the text that most links to this page have; it leads to no other page.
-  The answers are the pages that it links to. Ten pages of a site at most; they are not in the collection.
-- shared anchors: the text of links in content that lead to three or more pages on two or more sites, at most five on a
-  site. These pages are the answers. The text is removed from the pages that have the links.
-
-A text of nothing but stop words is no query. All text is cut by VIPS without a browser here; the pagelets are those of
-the feeds, and are left out if there are none. The figures are means of average precision and precision at 10, as
-printed and by default.
+Queries with many answers are those of ``python -m benchmarks topics``.
 
     python -m benchmarks retrieval --feeds .data/feeds
-    python -m benchmarks retrieval --feeds .data/feeds --topics       # queries with many answers
     python -m benchmarks retrieval --feeds .data/feeds --titles       # the weight of titles
     python -m benchmarks retrieval --feeds .data/feeds --noise        # menus of another site added to pages
     python -m benchmarks retrieval --feeds .data/feeds --worst 20     # where pagelets with feedback are worst
@@ -33,172 +21,27 @@ printed and by default.
 
 from __future__ import annotations
 
-import argparse
-import json
-import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
-from pathlib import Path
-from posixpath import normpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import unquote, urljoin, urlsplit
 
 import numpy as np
-from lxml import html
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
-from benchmarks.tools import names, option_parser, referee, sites_below, table
-from scrapy_pagelets.base.characters import words
-from scrapy_pagelets.feed.pagelet import segment
+from benchmarks.searched_sites import Link, Searched, Site, add_data, digest, load, tuned
+from benchmarks.tools import option_parser, table
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, rank
-from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, printed, query_of, search
+from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, printed, query_of
 
 QUERIES = 25
-#: Answers that a topic needs, and topics of category pages that a site may have.
-LEAST, MOST = 3, 10
-HOST = "http://site.example/"
 TITLES = (1, 2, 4, 6, 10, 20)
 SYSTEMS = ("raw", "trafilatura", "cleaned", "pagelets")
-
-
-#: A page: its site and its path.
-Key = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link in the content, as a query: words of its text, the page that has it, the page that it leads to."""
-
-    words: tuple[str, ...]
-    source: str
-    target: str
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A query with many answers."""
-
-    words: tuple[str, ...]
-    answers: frozenset[Key]
-
-
-@dataclass
-class Site:
-    """A site: titles by path, texts in segments by system and path, its links, and numbers of words by path."""
-
-    name: str
-    titles: dict[str, str]
-    texts: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    links: list[Link] = field(default_factory=list)
-    words: dict[str, int] = field(default_factory=dict)
-
-
-def digest(*parts: str) -> int:
-    """A hash that is the same in every process."""
-    return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=8).digest(), "big")
-
-
-def tuned(name: str) -> bool:
-    """Whether parameters are chosen on this site."""
-    return digest(name) % 2 == 0
-
-
-# Data
-
-
-def load(args: argparse.Namespace) -> list[Site]:
-    score, folder = referee(args.referee), sites_below(args.data)
-    about = json.loads((folder / "sites.json").read_text(encoding="utf-8"))
-    only = names(args.only)
-    sites = []
-    for entry in about:
-        feed = args.feeds / f"{entry['name']}.jsonl"
-        if (not only or entry["name"] in only) and (feed.exists() or args.topics):
-            gold = score.read(folder / entry["name"] / "gold.jsonl.gz")
-            lines = score.by_path(score.read(feed) if feed.exists() else [], [g["path"] for g in gold])
-            sites.append(site_of(entry, folder / entry["name"], gold, lines, args.cache, args.topics))
-    if not sites:
-        sys.exit(f"{args.feeds} has no feed of a site: name a folder of feeds with --feeds")
-    return sites
-
-
-def site_of(
-    entry: dict[str, Any],
-    folder: Path,
-    gold: list[dict[str, str]],
-    feed: dict[str, Any],
-    cache: Path,
-    vips: bool = False,
-) -> Site:
-    lines = {path: line for path, line in feed.items() if line is not None}
-    bodies = {g["path"]: (folder / g["path"]).read_bytes() for g in gold}
-    pages = {path: Page.parse(body, HOST + path) for path, body in bodies.items()}
-    site = Site(entry["name"], {path: page.title for path, page in pages.items()})
-    site.texts = {
-        "raw": {path: segments_of(page) for path, page in pages.items()},
-        "vips": {path: segments_of(page, "vips") for path, page in pages.items()} if vips else {},
-        "trafilatura": {}
-        if vips
-        else {path: [text] for path, text in trafilatura_of(bodies, cache / f"{site.name}.json").items()},
-        "cleaned": {g["path"]: [(lines.get(g["path"]) or {}).get("text") or ""] for g in gold},
-        "pagelets": {g["path"]: [p["text"] for p in (lines.get(g["path"]) or {}).get("pagelets", ())] for g in gold},
-    }
-    content = {g["path"]: " ".join(words(g["content"])) for g in gold}
-    site.words = {path: text.count(" ") + 1 for path, text in content.items()}
-    site.links = [link for path, body in bodies.items() for link in links_of(entry, path, body, content)]
-    return site
-
-
-def segments_of(page: Page, method: str = "pagelets") -> list[str]:
-    """All text of a page's body, in segments."""
-    return [pagelet.text for pagelet in segment(page, np.zeros(len(page.nodes.leaves)), method=method)]
-
-
-def trafilatura_of(bodies: dict[str, bytes], file: Path) -> dict[str, str]:
-    """The text that trafilatura extracts, cached in a file."""
-    if not file.exists():
-        import trafilatura
-
-        file.parent.mkdir(parents=True, exist_ok=True)
-        texts = {path: trafilatura.extract(body) or "" for path, body in bodies.items()}
-        file.write_text(json.dumps(texts), encoding="utf-8")
-    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
-    return found
-
-
-def links_of(entry: dict[str, Any], path: str, body: bytes, content: dict[str, str]) -> Iterator[Link]:
-    """The links in the content of a page that lead to other pages with gold."""
-    document = html.document_fromstring(body)
-    dropped = set(document.cssselect(entry["exclude_css"])) if entry.get("exclude_css") else set()
-    seen = set()
-    for box in document.cssselect(entry["content_css"]):
-        for anchor in box.iter("a"):
-            if anchor in seen or not anchor.get("href") or dropped.intersection(anchor.iterancestors()):
-                continue
-            seen.add(anchor)
-            found = tuple(words(" ".join(anchor.itertext())))
-            target = target_of(path, anchor.get("href") or "", content)
-            if found and target not in (None, path) and f" {' '.join(found)} " in f" {content[path]} ":
-                yield Link(found, path, target)
-
-
-def target_of(path: str, href: str, known: Iterable[str]) -> str | None:
-    """The path of the page that a link leads to, if it has gold."""
-    try:
-        url = urlsplit(urljoin(HOST + path, href.strip()))
-    except ValueError:
-        return None
-    found = normpath(unquote(url.path).lstrip("/") or ".").lstrip("/")
-    tries = (found, f"{found}/index.html", f"{found}.html", "index.html" if found == "." else found)
-    return next((name for name in tries if name in known), None) if url.hostname == "site.example" else None
 
 
 def queries_of(sites: list[Site]) -> list[tuple[Site, Link]]:
@@ -216,71 +59,6 @@ def queries_of(sites: list[Site]) -> list[tuple[Site, Link]]:
                 chosen.setdefault(link.target, link)
         found += [(site, link) for link in chosen.values()]
     return found
-
-
-def anchors(sites: list[Site]) -> list[Topic]:
-    """Topics of shared link texts, by the rule in the module docstring."""
-    targets = defaultdict(set)
-    for site in sites:
-        for link in site.links:
-            targets[link.words].add((site.name, link.target))
-    return [
-        Topic(found, frozenset(pages))
-        for found, pages in sorted(targets.items())
-        if len(pages) >= LEAST and _is_shared(Counter(site for site, _ in pages)) and is_specific(found)
-    ]
-
-
-def _is_shared(sites: Counter[str]) -> bool:
-    return len(sites) >= 2 and max(sites.values()) <= 5
-
-
-def is_specific(found: tuple[str, ...]) -> bool:
-    """Whether a query is left without stop words."""
-    return any(len(word) > 1 and word not in printed()["stop_words"] for word in found)
-
-
-def categories(sites: list[Site]) -> tuple[list[Topic], set[Key]]:
-    """Topics of pages that list others, by the rule in the module docstring; and these pages."""
-    leading = defaultdict(set)
-    for site in sites:
-        for link in site.links:
-            leading[link.words].add((site.name, link.target))
-    topics, listing = [], set()
-    for site in sites:
-        named: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
-        listed: dict[str, dict[str, int]] = defaultdict(dict)
-        for link in site.links:
-            listed[link.source][link.target] = len(link.words)
-            if len(leading[link.words]) == 1 and is_specific(link.words):
-                named[link.target][link.words] += 1
-        fit = [
-            path
-            for path, pages in sorted(listed.items())
-            if named[path]
-            and LEAST <= len(pages) <= len(site.titles) / 3
-            and sum(pages.values()) >= 0.1 * site.words[path]
-        ]
-        for path in sorted(fit, key=lambda path: digest(site.name, path))[:MOST]:
-            [(found, _)] = named[path].most_common(1)
-            topics.append(Topic(found, frozenset((site.name, target) for target in listed[path])))
-            listing.add((site.name, path))
-    return topics, listing
-
-
-def without(texts: Sequence[str], link: Link) -> list[str]:
-    """The texts of a page's segments, with the first occurrence of a link's text removed."""
-    expression = re.compile(r"[\W_]*".join(map(re.escape, link.words)), re.IGNORECASE)
-    found = list(texts)
-    for number, text in enumerate(texts):
-        cut, count = expression.subn("", text, count=1)
-        if count:
-            found[number] = cut
-            break
-    return found
-
-
-# Search
 
 
 @dataclass(frozen=True)
@@ -301,37 +79,14 @@ class Method:
         return rank(collection, query, self.formula, self.passages, self.title), query
 
 
-class Searched:
-    """The pages of some sites as a collection, without the texts of the queries' links."""
-
-    def __init__(
-        self, sites: list[Site], system: str, queries: list[tuple[Site, Link]], without_pages: Collection[Key] = ()
-    ) -> None:
-        taken = defaultdict(list)
-        for site, link in queries:
-            taken[site.name, link.source].append(link)
-        self.number: dict[Key, int] = {}
-        pages: list[Any] = []
-        titles: list[Any] = []
-        for site in sites:
-            for path, texts in site.texts[system].items():
-                if (site.name, path) in without_pages:
-                    continue
-                for link in taken[site.name, path]:
-                    texts = without(texts, link)
-                self.number[site.name, path] = len(pages)
-                pages.append(texts)
-                titles.append(site.titles[path])
-        self.collection = MemoryCollection(pages, titles)
-
-    def places(self, method: Method, queries: list[tuple[Site, Link]]) -> Floats:
-        """The rank of each query's answer, from 1; inf if it is not found."""
-        found = []
-        for site, link in queries:
-            ranking, _ = method.search(self.collection, query_of(" ".join(link.words))[0])
-            at = np.flatnonzero(ranking.page == self.number[site.name, link.target])
-            found.append(at[0] + 1.0 if len(at) else np.inf)
-        return np.array(found)
+def places_of(searched: Searched, method: Method, queries: list[tuple[Site, Link]]) -> Floats:
+    """The rank of each query's answer, from 1; inf if it is not found."""
+    found = []
+    for site, link in queries:
+        ranking, _ = method.search(searched.collection, query_of(" ".join(link.words))[0])
+        at = np.flatnonzero(ranking.page == searched.number[site.name, link.target])
+        found.append(at[0] + 1.0 if len(at) else np.inf)
+    return np.array(found)
 
 
 def ndcg(places: Floats) -> Floats:
@@ -387,7 +142,7 @@ def compare(sites: list[Site], queries: list[tuple[Site, Link]]) -> dict[tuple[s
         for way, change in WAYS.items():
             if way.startswith("segments") and system in ("trafilatura", "cleaned"):
                 continue  # a page is one segment: as with pages, except for the numbers of segments and terms
-            found[system, way] = searched.places(change(BOTH if system == "pagelets" else PAGES), queries)
+            found[system, way] = places_of(searched, change(BOTH if system == "pagelets" else PAGES), queries)
             print(f"{system}, {way}: MRR {np.mean(1 / found[system, way]):.4f}", file=sys.stderr, flush=True)
     return found
 
@@ -443,7 +198,7 @@ def titles(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:
     rows = []
     for system in SYSTEMS:
         searched = Searched(sites, system, queries)
-        found = [float(np.mean(1 / searched.places(Method(title=weight), asked))) for weight in TITLES]
+        found = [float(np.mean(1 / places_of(searched, Method(title=weight), asked))) for weight in TITLES]
         rows.append([system, *found])
     table(["weight of titles", *map(str, TITLES)], rows)
 
@@ -472,7 +227,7 @@ def noise(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:
                 [
                     f"{label}, {way}",
                     f"{np.mean(taken):.1%}",
-                    float(np.mean(1 / searched.places(WAYS[way](PAGES), queries))),
+                    float(np.mean(1 / places_of(searched, WAYS[way](PAGES), queries))),
                 ]
             )
             print(f"{label}, {way}, {' '.join(queries[0][1].words)}: {', '.join(added[0])}")
@@ -485,63 +240,6 @@ def menu(site: Site) -> str:
     pages = site.texts["raw"].values()
     count = Counter(text for texts in pages for text in set(texts))
     return "\n".join(text for text, on in count.items() if on > len(pages) / 2)
-
-
-def precisions(ranked: NDArray[np.int64], answers: set[int]) -> tuple[float, float]:
-    """Average precision, and the share of answers among the first ten."""
-    right = np.isin(ranked, list(answers))
-    at = np.flatnonzero(right)
-    return float(np.sum(np.arange(1, len(at) + 1) / (at + 1))) / len(answers), float(right[:10].sum()) / 10
-
-
-def many(sites: list[Site]) -> None:
-    """Print mean average precision and precision at 10 for queries with many answers, by source of feedback."""
-    listed, listing = categories(sites)
-    shared = anchors(sites)
-    by_words = {topic.words for topic in shared}
-    taken = [(site, link) for site in sites for link in site.links if link.words in by_words]
-    for label, topics, links, left_out in (
-        ("category pages", listed, [], listing),
-        ("shared anchors", shared, taken, set[Key]()),
-    ):
-        if not topics:
-            continue
-        count = np.mean([len(topic.answers) for topic in topics])
-        print(f"\n{label}: {len(topics)} queries, {count:.1f} answers on average\n")
-        rows = []
-        for system in ("vips", "pagelets"):
-            if not any(filter(None, sites[0].texts[system].values())):
-                continue  # no feeds
-            searched = Searched(sites, system, links, left_out)
-            for method in ("as printed", "default"):
-                base = None
-                for way in (
-                    "none",
-                    "pages",
-                    "windows",
-                    "blocks",
-                    "segments",
-                    *(["rm3"] if method == "default" else []),
-                ):
-                    found = answered(searched, topics, printed(way) if method == "as printed" else {"feedback": way})
-                    base = found if base is None else base
-                    row = [
-                        f"{'all text' if system == 'vips' else system}, {method}, {way}",
-                        *map(float, found.mean(axis=0)),
-                    ]
-                    rows.append([*row, *gain(found[:, 0], base[:, 0])])
-                    print(*rows[-1], file=sys.stderr, flush=True)
-        table(["collection, search, feedback", "MAP", "P@10", "MAP", "p"], rows)
-
-
-def answered(searched: Searched, topics: list[Topic], method: dict[str, Any]) -> Floats:
-    """(n, 2) average precision and precision at 10 of each topic."""
-    found = []
-    for topic in topics:
-        answers = {searched.number[key] for key in topic.answers if key in searched.number}
-        ranking = search(searched.collection, " ".join(topic.words), **method).ranking
-        found.append(precisions(ranking.page, answers))
-    return np.array(found)
 
 
 def worst(queries: list[tuple[Site, Link]], found: dict[tuple[str, str], Floats], count: int) -> None:
@@ -564,22 +262,12 @@ def worst(queries: list[tuple[Site, Link]], found: dict[tuple[str, str], Floats]
 
 def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
-    parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--feeds", type=Path, default=Path(".data/feeds"))
-    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument(
-        "--cache", type=Path, default=Path("out/trafilatura"), help="folder for the texts that trafilatura extracts"
-    )
-    parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
+    add_data(parser)
     parser.add_argument("--titles", action="store_true")
     parser.add_argument("--noise", action="store_true")
-    parser.add_argument("--topics", action="store_true", help="queries with many answers")
     parser.add_argument("--worst", type=int, default=0, metavar="N")
     args = parser.parse_args(argv)
-    sites = load(args)
-    if args.topics:
-        many(sites)
-        return
+    sites = load(args, SYSTEMS)
     queries = queries_of(sites)
     print(f"{len(sites)} sites, {sum(len(site.texts['raw']) for site in sites)} pages, {len(queries)} queries\n")
     if args.noise or args.titles:

@@ -1,0 +1,160 @@
+"""The experiment of Yu, Cai, Wen and Ma (2003) as printed: expand queries by terms of pages, blocks by tags, or VIPS.
+
+The pages are whole, with their templates; queries and answers are those of ``python -m benchmarks topics``, in place of
+WT10g. Terms come from the best pages (FULLDOC), from blocks that the tags named in the paper delimit (DOMPS), or from
+the segments of VIPS in its form of 2003. ``--rendered`` names a folder with renderings, as ``python -m benchmarks
+vips`` stores them; the layout of all other pages is guessed.
+
+For each kind of topics, the program prints the mean average precision by the number of pages or segments that terms
+come from (Table 1 and Figure 3 of the paper), the precision at eleven levels of recall (Table 2), and the mean average
+precision by the number of added terms, which is 10 in the paper. For Table 2, the numbers of segments are those that
+are best on half of the sites; its queries are those of the others.
+
+    python -m benchmarks expansion --picture docs/algorithms/feedback.svg
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from benchmarks.retrieval import gain
+from benchmarks.searched_sites import Searched, add_data, load
+from benchmarks.tools import option_parser, table
+from benchmarks.topics import FOLDERS, Found, Kind, answered, average_precision, kinds, precisions
+from scrapy_pagelets.retrieval.ranking import Floats
+from scrapy_pagelets.retrieval.search import printed
+
+#: The collection and the feedback of each method of the paper, and the number of segments that was best there.
+METHODS: Final = {
+    "FULLDOC": ("vips-strict", "pages", 10),
+    "DOMPS": ("tags", "segments", 50),
+    "VIPS": ("vips-strict", "segments", 20),
+}
+#: Average precision in the paper (Section 4.2): without feedback, and with the best number of segments.
+PAPER: Final = {"none": 0.1655, "FULLDOC": 0.1910, "DOMPS": 0.1967, "VIPS": 0.2098}
+#: The paper goes from 3 to 60.
+SELECTED: Final = (3, 5, 10, 20, 30, 40, 50, 60)
+TERMS: Final = (1, 3, 5, 10, 20, 40)
+RECALL: Final = np.arange(11) / 10
+
+Curves = dict[str, list[float]]
+
+
+def search_of(name: str, selected: int, terms: int = 10) -> dict[str, Any]:
+    """Arguments of a search with feedback from so many pages (FULLDOC) or segments."""
+    method = printed(METHODS[name][1])
+    pages = selected if name == "FULLDOC" else method["feedback"].pages
+    return method | {"feedback": replace(method["feedback"], pages=pages, selected=selected, terms=terms)}
+
+
+def eleven_points(found: Found) -> Floats:
+    """(11,) the best precision at each level of recall or above; 0 where it is not reached."""
+    at = np.flatnonzero(found.right)
+    best = np.maximum.accumulate((np.arange(1, len(at) + 1) / (at + 1))[::-1])[::-1]
+    needed = np.maximum(1, np.ceil(RECALL * found.answers - 1e-9)).astype(int)
+    return np.append(best, 0.0)[np.minimum(needed - 1, len(best))]
+
+
+class Experiment:
+    """The searches of one kind of topics."""
+
+    def __init__(self, sites: list[Any], kind: Kind) -> None:
+        self.kind = kind
+        self._searched = {
+            system: Searched(sites, system, kind.links, kind.left_out) for system in {s for s, *_ in METHODS.values()}
+        }
+        self.tuned = np.array([topic.tuned for topic in kind.topics])
+        self.base = answered(self._searched["vips-strict"], kind.topics, printed())
+        #: what is found with each method and number of segments
+        self.found = {(name, n): self.expanded(name, n) for name in METHODS for n in SELECTED}
+
+    def expanded(self, name: str, selected: int, terms: int = 10) -> list[Found]:
+        """What is found with a method."""
+        return answered(self._searched[METHODS[name][0]], self.kind.topics, search_of(name, selected, terms))
+
+    def by_segments(self) -> Curves:
+        """Print and return Table 1 and Figure 3: the mean average precision by the number of segments."""
+        lines = {name: [mean_of(self.found[name, n]) for n in SELECTED] for name in METHODS}
+        rows = [[str(n), *values] for n, *values in zip(SELECTED, *lines.values(), strict=True)]
+        best = [f"{PAPER[name]:.3f} at {n}" for name, (*_, n) in METHODS.items()]
+        table(
+            ["segments", *METHODS],
+            [["no feedback", *[mean_of(self.base)] * len(METHODS)], *rows, [f"paper, {PAPER['none']:.3f}", *best]],
+        )
+        return lines
+
+    def by_recall(self) -> None:
+        """Print Table 2 on the topics for judging, with the numbers of segments that are best on the others."""
+        judged = np.flatnonzero(~self.tuned)
+        columns = {"none": self.base}
+        for name in METHODS:
+            scores = [mean_of([self.found[name, n][i] for i in np.flatnonzero(self.tuned)]) for n in SELECTED]
+            best = SELECTED[int(np.argmax(scores))]
+            columns[f"{name} {best}"] = self.found[name, best]
+        of = [[found[i] for i in judged] for found in columns.values()]
+        points = np.array([np.mean([eleven_points(each) for each in found], axis=0) for found in of])
+        rows: list[list[Any]] = [
+            [f"{level:.1f}", *values] for level, *values in zip(RECALL, *points.tolist(), strict=True)
+        ]
+        scores_of = [precisions(found) for found in of]
+        for column, measure in enumerate(("MAP", "P@10")):
+            rows.append([measure, *(float(scores[:, column].mean()) for scores in scores_of)])
+        gains = [gain(scores[:, 0], scores_of[0][:, 0]) for scores in scores_of]
+        rows += [["gain", *(each for each, _ in gains)], ["p", *(p for _, p in gains)]]
+        print(
+            f"\n{len(judged)} queries for judging; the number of segments is the best one of the other {sum(self.tuned)}\n"
+        )
+        table(["recall", *columns], rows)
+
+    def by_terms(self) -> None:
+        """Print the mean average precision by the number of added terms, with the paper's numbers of segments."""
+        means = {name: [mean_of(self.expanded(name, n, terms)) for terms in TERMS] for name, (*_, n) in METHODS.items()}
+        print()
+        table(["added terms", *map(str, TERMS)], [[name, *values] for name, values in means.items()])
+
+
+def mean_of(found: Sequence[Found]) -> float:
+    """Mean average precision."""
+    return float(np.mean([average_precision(each) for each in found])) if found else 0.0
+
+
+def draw(curves: dict[str, tuple[float, Curves]], picture: Path) -> None:
+    """Draw Figure 3: a part for each kind of topics, in which the dotted line is without feedback."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    for axes, (label, (base, lines)) in zip(
+        figure.subplots(1, len(curves), squeeze=False)[0], curves.items(), strict=True
+    ):
+        for name, values in lines.items():
+            axes.plot(SELECTED, values, marker="o", markersize=3, label=name)
+        axes.axhline(base, color="black", linestyle="dotted")
+        axes.set(title=label, xlabel="pages or segments", ylabel="mean average precision")
+        axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(picture, metadata={"Date": None})
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
+    add_data(parser)
+    parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="folder with renderings of pages")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw Figure 3")
+    args = parser.parse_args(argv)
+    sites = load(args, {system for system, *_ in METHODS.values()}, FOLDERS, tags=True, rendered=args.rendered)
+    pages, rendered = sum(len(site.titles) for site in sites), sum(site.rendered for site in sites)
+    print(f"{len(sites)} sites, {pages} pages, {rendered} with the layout of a browser")
+    curves = {}
+    for kind in kinds(sites):
+        kind.describe()
+        experiment = Experiment(sites, kind)
+        curves[kind.label] = mean_of(experiment.base), experiment.by_segments()
+        experiment.by_recall()
+        experiment.by_terms()
+    if args.picture:
+        draw(curves, args.picture)
