@@ -288,5 +288,5 @@ class Searched:
                     texts = without(texts, link)
                 self.number[site.name, path] = len(pages)
                 pages.append(texts)
-                titles.append(site.titles[path])
+                titles.append(site.titles[path] or " ")  # so that the first segment of each page is its title
         self.collection = MemoryCollection(pages, titles)

@@ -119,7 +119,8 @@ class MemoryCollection:
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
         """(n,) Number of pages that contain each of the terms."""
-        return np.array([len(np.unique(self._page[self._slice(term)[0]])) for term in wanted], np.int64)
+        found = [self._numbers.get(term, -1) for term in wanted]
+        return np.append(self._frequencies, 0)[found]
 
     def page_lengths(self, pages: Ints) -> Ints:
         """(n,) Number of words of each page."""
@@ -139,6 +140,13 @@ class MemoryCollection:
             page = np.repeat(np.arange(len(texts)), np.diff(starts))
             self._cuts[cut] = Segments(page, *count(map(terms, chain.from_iterable(texts)))), starts
         return self._cuts[cut]
+
+    @cached_property
+    def _frequencies(self) -> Ints:
+        """(m,) Number of pages that contain each term; feedback asks for thousands."""
+        term = np.repeat(np.arange(len(self._numbers)), np.diff(self._counts.indptr))
+        pairs = np.unique(term * len(self._texts) + self._page[self._counts.indices])
+        return np.bincount(pairs // max(1, len(self._texts)), minlength=len(self._numbers))
 
     def _slice(self, term: str) -> tuple[Ints, Any]:
         """The segments that contain a term, and its number of occurrences in each."""
