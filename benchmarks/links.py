@@ -175,7 +175,10 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
     )
     print("{} pages, {} with gold; {} links between them; {} links are in templates;".format(*count))
     print(f"{int(tables.crawled[between.target].sum())} pairs of pages on two sites are linked")
-    print(f"queries: {', '.join(asked)}\n")
+    if asked:
+        print(f"queries: {', '.join(asked)}\n")
+    else:
+        print(f"no word is on enough pages of {SITES} sites to be a query: name more sites with --only\n")
     graphs = {"sites": (tables, True), "sections": (moved := read(sections(lines)), False)}
     rows = {"sites": numbers(tables, lines), "sections": numbers(moved, sections(lines))}
     sums: dict[str, dict[str, list[list[float]]]] = {name: defaultdict(list) for name in graphs}
@@ -189,7 +192,7 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
             for label, (version, local) in RANKED.items():
                 scores = clever(graph, version, within=within, local=local).authorities[rows[name]]
                 sums[name][label].append(shares(np.where(known, scores, 0.0), navigation, has))
-    for name in graphs:
+    for name in graphs if asked else ():
         report(name, sums[name], float(navigation[known].mean()))
     co_cited(tables, rows["sites"], known, navigation)
 
@@ -198,11 +201,14 @@ def co_cited(tables: Tables, rows: list[int], known: np.ndarray, navigation: np.
     """Print how much navigation is among the pages that are most cited together with pages of content."""
     content = np.flatnonzero(known & ~navigation).tolist()
     pages = random.Random(0).sample(content, min(CITED, len(content)))
+    if not pages:
+        print("no page of content, whose co-cited pages could be counted")
+        return
     none = np.zeros(len(rows), np.bool_)
     found: list[list[Any]] = []
     for name, score in COCITATIONS.items():
         each = [shares(np.where(known, score(tables, rows[page])[rows], 0.0), navigation, none) for page in pages]
-        mean = np.nanmean(np.array(each), axis=0).tolist()
+        mean = means(each)
         found.append([name, *mean[: len(TOPS)], mean[-1]])
     table(["co-citation", *(f"navigation @{top}" for top in TOPS), "pages"], found)
 
@@ -214,18 +220,25 @@ def numbers(tables: Tables, lines: list[dict[str, Any]]) -> list[int]:
 
 
 def shares(scores: np.ndarray, navigation: np.ndarray, has: np.ndarray) -> list[float]:
-    """Shares of navigation and of pages with the word, for each of `TOPS`; then the number of authorities."""
+    """Shares of navigation and of pages with the word, for each of `TOPS`; then the number of authorities.
+
+    Without an authority, as in a base set of one page, the shares are no numbers.
+    """
     best = np.argsort(-scores, kind="stable")
     best = best[scores[best] > 1e-6]
     found = [[float(mask[best[:top]].mean()) if len(best) else np.nan for top in TOPS] for mask in (navigation, has)]
     return [*found[0], *found[1], float(min(len(best), TOPS[-1]))]
 
 
+def means(rows: list[list[float]]) -> list[float | None]:
+    """The mean of each column over the rows that have a number there; None if none has."""
+    columns = [column[~np.isnan(column)] for column in np.array(rows).T]
+    return [float(column.mean()) if len(column) else None for column in columns]
+
+
 def report(name: str, sums: dict[str, list[list[float]]], chance: float) -> None:
     head = [name, *(f"navigation @{top}" for top in TOPS), *(f"with word @{top}" for top in TOPS), "authorities"]
-    rows: list[list[Any]] = [
-        [version, *map(float, np.nanmean(np.array(found), axis=0))] for version, found in sums.items()
-    ]
+    rows: list[list[Any]] = [[version, *means(found)] for version, found in sums.items()]
     table(head, [*rows, ["all pages", *[chance] * len(TOPS), None, None, None]])
     print()
 

@@ -138,7 +138,10 @@ def site_of(
         found = trafilatura_of(bodies, cache / f"{name}.json")
         site.texts["trafilatura"] = {path: [text] for path, text in found.items()}
     site.texts["cleaned"] = {path: [line.get("text") or ""] for path, line in lines.items()}
-    site.texts["pagelets"] = {path: [p["text"] for p in line.get("pagelets", ())] for path, line in lines.items()}
+    site.texts["pagelets"] = {
+        path: [pagelet["text"] for pagelet in line.get("pagelets", ()) if pagelet["role"] == "content"]
+        for path, line in lines.items()
+    }
     content = {g["path"]: " ".join(words(g["content"])) for g in gold}
     site.words = {path: text.count(" ") + 1 for path, text in content.items()}
     site.links = [link for path, body in bodies.items() for link in links_of(entry, path, body, content)]
@@ -173,10 +176,10 @@ CUTS: Mapping[str, Callable[[Page], Ints]] = {
 
 def segments_of(page: Page, labels: Ints, hidden: Bools | None = None) -> list[str]:
     """The texts of a page's segments, without hidden leaves."""
-    if hidden is not None:
-        labels = labels.copy()
-        labels[page.nodes.leaves[hidden]] = -1
-    return [pagelet.text for pagelet in pagelets_of(page, labels)]
+    hidden = np.zeros(len(page.nodes.leaves), np.bool_) if hidden is None else hidden
+    labels = labels.copy()
+    labels[page.nodes.leaves[hidden]] = labels.max(initial=0) + 1
+    return [pagelet.text for pagelet in pagelets_of(page, labels) if not hidden[pagelet.index].all()]
 
 
 def mark_tags(site: Site, pages: dict[str, Page], gold: list[dict[str, str]]) -> dict[str, Bools]:

@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from benchmarks.links import compare, means, report, shares
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, local_templates, roots
 from scrapy_pagelets.links.link_tables import TableError, read
@@ -538,6 +539,34 @@ def test_ft_by_local_detection_needs_no_roles():
         assert scores(tables, clever(tables, version, within=False, local=True).authorities) == {best: 1.0}
     same = [clever(tables, "pagelet", within=False, local=local).authorities for local in (False, True)]
     assert same[0].tolist() == same[1].tolist()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("local", [False, True])
+def test_a_base_set_of_one_page_has_no_authority(version, local, capsys):
+    """It links to itself and to a page outside of the crawl."""
+    alone = line("http://h.com/", pagelet("a guitar", "http://h.com/", "http://i.com/"))
+    tables = read([alone, line("http://j.com/", pagelet("a bell"))], Query("guitar"))
+    found = clever(tables, version, local=local)
+    assert found.base.sum() == 1
+    assert not found.authorities.any()
+    assert not local_templates(tables, found.base).any()
+    navigation = np.zeros(len(tables.urls), np.bool_)
+    report("sites", {version: [shares(found.authorities, navigation, navigation)]}, 0.5)
+    assert f"{version} - - - - 0.000".split() == capsys.readouterr().out.splitlines()[2].split()
+
+
+def test_means_leave_out_queries_without_authorities():
+    assert means([[np.nan, 0.5, 1.0], [np.nan, np.nan, 3.0]]) == [None, 0.5, 2.0]
+
+
+def test_a_crawl_without_queries_and_content_gets_sentences(capsys):
+    lines = [line("http://h.example/a.html", pagelet("a bell", "http://h.example/b.html"))]
+    gold = {lines[0]["url"]: {"site": "h", "words": {"bells": 1}, "navigation": True}}
+    compare(lines, gold)
+    printed = capsys.readouterr().out
+    assert "no word is on enough pages of 5 sites to be a query: name more sites with --only" in printed
+    assert "no page of content, whose co-cited pages could be counted" in printed
 
 
 def test_heavy_libraries_wait_until_they_are_needed():
