@@ -15,18 +15,19 @@ are best on half of the sites; its queries are those of the others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from benchmarks.retrieval import gain
-from benchmarks.searched_sites import Searched, add_data, load
+from benchmarks.searched_sites import Searched, Site, add_data, load
 from benchmarks.tools import option_parser, table
 from benchmarks.topics import FOLDERS, Found, Kind, answered, average_precision, kinds, precisions
-from scrapy_pagelets.retrieval.collection import cut_whole
+from scrapy_pagelets.retrieval.collection import Cut, cut_whole
 from scrapy_pagelets.retrieval.ranking import Floats
 from scrapy_pagelets.retrieval.search import printed
 
@@ -36,12 +37,21 @@ def cut_body(texts: Sequence[str]) -> Sequence[str]:
     return texts[1:]
 
 
-#: Of each method of the paper, the collection, how a page is cut, and the number of segments that was best there.
+class Source(NamedTuple):
+    """Where a method of the paper takes its terms from."""
+
+    system: str  # the collection
+    cut: Cut
+    best: int  # the number of segments that was best in the paper
+    default: str  # what is nearest to it in `scrapy pagelets search`
+
+
 METHODS: Final = {
-    "FULLDOC": ("vips-strict", cut_whole, 10),
-    "DOMPS": ("tags", cut_body, 50),
-    "VIPS": ("vips-strict", cut_body, 20),
+    "FULLDOC": Source("vips-strict", cut_whole, 10, "pages"),
+    "DOMPS": Source("tags", cut_body, 50, "blocks"),
+    "VIPS": Source("vips-strict", cut_body, 20, "segments"),
 }
+SYSTEMS: Final = frozenset(source.system for source in METHODS.values())
 #: Average precision in the paper (Section 4.2): without feedback, and with the best number of segments.
 PAPER: Final = {"none": 0.1655, "FULLDOC": 0.1910, "DOMPS": 0.1967, "VIPS": 0.2098}
 #: The paper goes from 3 to 60.
@@ -54,7 +64,7 @@ Curves = dict[str, list[float]]
 
 def search_of(name: str, selected: int, terms: int = 10) -> dict[str, Any]:
     """Arguments of a search with feedback from so many pages (FULLDOC) or segments."""
-    method, cut = printed("segments"), METHODS[name][1]
+    method, cut = printed("segments"), METHODS[name].cut
     pages = selected if cut is cut_whole else method["feedback"].pages
     return method | {"feedback": replace(method["feedback"], cut=cut, pages=pages, selected=selected, terms=terms)}
 
@@ -64,31 +74,33 @@ def eleven_points(found: Found) -> Floats:
     at = np.flatnonzero(found.right)
     best = np.maximum.accumulate((np.arange(1, len(at) + 1) / (at + 1))[::-1])[::-1]
     needed = np.maximum(1, np.ceil(RECALL * found.answers - 1e-9)).astype(int)
-    return np.append(best, 0.0)[np.minimum(needed - 1, len(best))]
+    points: Floats = np.append(best, 0.0)[np.minimum(needed - 1, len(best))]
+    return points
 
 
 class Experiment:
     """The searches of one kind of topics."""
 
-    def __init__(self, sites: list[Any], kind: Kind) -> None:
+    def __init__(self, sites: list[Site], kind: Kind) -> None:
         self.kind = kind
-        self._searched = {
-            system: Searched(sites, system, kind.links, kind.left_out) for system in {s for s, *_ in METHODS.values()}
-        }
+        self._searched = {system: Searched(sites, system, kind.links, kind.left_out) for system in SYSTEMS}
         self.tuned = np.array([topic.tuned for topic in kind.topics])
         self.base = answered(self._searched["vips-strict"], kind.topics, printed())
-        #: what is found with each method and number of segments
-        self.found = {(name, n): self.expanded(name, n) for name in METHODS for n in SELECTED}
+        self._found: dict[tuple[str, int, int], list[Found]] = {}
 
     def expanded(self, name: str, selected: int, terms: int = 10) -> list[Found]:
         """What is found with a method."""
-        return answered(self._searched[METHODS[name][0]], self.kind.topics, search_of(name, selected, terms))
+        key = name, selected, terms
+        if key not in self._found:
+            searched = self._searched[METHODS[name].system]
+            self._found[key] = answered(searched, self.kind.topics, search_of(*key))
+        return self._found[key]
 
     def by_segments(self) -> Curves:
         """Print and return Table 1 and Figure 3: the mean average precision by the number of segments."""
-        lines = {name: [mean_of(self.found[name, n]) for n in SELECTED] for name in METHODS}
+        lines = {name: [mean_of(self.expanded(name, n)) for n in SELECTED] for name in METHODS}
         rows = [[str(n), *values] for n, *values in zip(SELECTED, *lines.values(), strict=True)]
-        best = [f"{PAPER[name]:.3f} at {n}" for name, (*_, n) in METHODS.items()]
+        best = [f"{PAPER[name]:.3f} at {source.best}" for name, source in METHODS.items()]
         table(
             ["segments", *METHODS],
             [["no feedback", *[mean_of(self.base)] * len(METHODS)], *rows, [f"paper, {PAPER['none']:.3f}", *best]],
@@ -103,9 +115,9 @@ class Experiment:
             return
         columns = {"none": self.base}
         for name in METHODS:
-            scores = [mean_of([self.found[name, n][i] for i in np.flatnonzero(self.tuned)]) for n in SELECTED]
+            scores = [mean_of([self.expanded(name, n)[i] for i in np.flatnonzero(self.tuned)]) for n in SELECTED]
             best = SELECTED[int(np.argmax(scores))]
-            columns[f"{name} {best}"] = self.found[name, best]
+            columns[f"{name} {best}"] = self.expanded(name, best)
         of = [[found[i] for i in judged] for found in columns.values()]
         points = np.array([np.mean([eleven_points(each) for each in found], axis=0) for found in of])
         rows: list[list[Any]] = [
@@ -121,9 +133,25 @@ class Experiment:
 
     def by_terms(self) -> None:
         """Print the mean average precision by the number of added terms, with the paper's numbers of segments."""
-        means = {name: [mean_of(self.expanded(name, n, terms)) for terms in TERMS] for name, (*_, n) in METHODS.items()}
+        means = {
+            name: [mean_of(self.expanded(name, source.best, terms)) for terms in TERMS]
+            for name, source in METHODS.items()
+        }
         print()
         table(["added terms", *map(str, TERMS)], [[name, *values] for name, values in means.items()])
+
+
+def summary(args: argparse.Namespace) -> Iterator[list[Any]]:
+    """Rows for names of pages that list others: the mean average precision as printed, by default, and of the paper."""
+    sites = load(args, {*SYSTEMS, "vips"}, FOLDERS[:1], tags=True)
+    kind = kinds(sites)[0]
+    experiment, ours = Experiment(sites, kind), Searched(sites, "vips", kind.links, kind.left_out)
+    base = mean_of(experiment.base), mean_of(answered(ours, kind.topics, {})), PAPER["none"]
+    yield ["2003: MAP, no feedback", *base]
+    for name, source in METHODS.items():
+        found = experiment.expanded(name, source.best), answered(ours, kind.topics, {"feedback": source.default})
+        means = *map(mean_of, found), PAPER[name]
+        yield [f"2003: MAP, {name}", *(f"{m:.3f} ({m / none - 1:+.1%})" for m, none in zip(means, base, strict=True))]
 
 
 def mean_of(found: Sequence[Found]) -> float:
@@ -154,9 +182,14 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="folder with renderings of pages")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw Figure 3")
     args = parser.parse_args(argv)
-    sites = load(args, {system for system, *_ in METHODS.values()}, FOLDERS, tags=True, rendered=args.rendered)
+    sites = load(args, SYSTEMS, FOLDERS, tags=True, rendered=args.rendered)
     pages, rendered = sum(len(site.titles) for site in sites), sum(site.rendered for site in sites)
     print(f"{len(sites)} sites, {pages} pages, {rendered} with the layout of a browser")
+    for name, source in METHODS.items():
+        texts = (
+            text for site in sites for page in site.texts[source.system].values() for text in source.cut(["", *page])
+        )
+        print(f"{name}: {np.mean([len(text.encode()) for text in texts]):.0f} bytes on average")
     curves = {}
     for kind in kinds(sites):
         kind.describe()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 from argparse import Namespace
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.expansion import METHODS, Experiment, cut_body, eleven_points, mean_of, search_of
+from benchmarks.expansion import METHODS, SELECTED, SYSTEMS, Experiment, cut_body, eleven_points, mean_of, search_of
 from benchmarks.searched_sites import CUTS, Link, Searched, Site, by_tags, load, segments_of
 from benchmarks.topics import Found, Kind, Topic, answered, average_precision, kinds, precisions, tagged
 from scrapy_pagelets import Page
@@ -140,7 +141,7 @@ def small():
     texts = {f"bell{n}.html": ["The bell, telephone", "Imprint gorman"] for n in range(6)}
     texts |= {f"other{n}.html": ["A pencil", "Imprint gorman"] for n in range(2)} | {"phone.html": ["A telephone"]}
     texts |= {f"sea{n}.html": ["The sea", "A wave"] for n in range(19)}
-    site = Site("h", dict.fromkeys(texts, ""), {system: texts for system, *_ in METHODS.values()})
+    site = Site("h", dict.fromkeys(texts, ""), dict.fromkeys(SYSTEMS, texts))
     answers = frozenset(("h", path) for path in ("bell0.html", "bell1.html", "phone.html"))
     return [site], Kind("tags", [Topic(("bell",), answers)], [], set())
 
@@ -150,8 +151,8 @@ def test_terms_come_from_blocks_and_not_from_what_stands_beside_them(capsys):
     sites, kind = small()
     experiment = Experiment(sites, kind)
     assert mean_of(experiment.base) == pytest.approx((1 / 1 + 2 / 2 + 0) / 3)
-    for name, n in experiment.found:
-        [found] = experiment.found[name, n]
+    for name, n in product(METHODS, SELECTED):
+        [found] = experiment.expanded(name, n)
         assert found.right.sum() == found.answers == 3
         assert len(found.right) == (6 + 1 + 2 if name == "FULLDOC" else 6 + 1)
     lines = experiment.by_segments()
