@@ -2,8 +2,7 @@
 
 The pages are whole, with their templates; queries and answers are those of ``python -m benchmarks topics``, in place of
 WT10g. Terms come from the best pages (FULLDOC), from blocks that the tags named in the paper delimit (DOMPS), or from
-the segments of VIPS in its form of 2003. ``--rendered`` names a folder with renderings, as ``python -m benchmarks
-vips`` stores them; the layout of all other pages is guessed.
+the segments of VIPS in its form of 2003, whose layout is guessed without ``--rendered``.
 
 For each kind of topics, the program prints the mean average precision by the number of pages or segments that terms
 come from (Table 1 and Figure 3 of the paper), the precision at eleven levels of recall (Table 2), and the mean average
@@ -11,6 +10,7 @@ precision by the number of added terms, which is 10 in the paper. For Table 2, t
 are best on half of the sites; its queries are those of the others.
 
     python -m benchmarks expansion --picture docs/algorithms/feedback.svg
+    python -m benchmarks expansion --only drupalcz,midcamp --rendered out/rendered   # laid out by Chromium
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Experiment:
 
 def summary(args: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows for names of pages that list others: the mean average precision as printed, by default, and of the paper."""
-    sites = load(args, {*SYSTEMS, "vips"}, FOLDERS[:1], tags=True)
+    sites = load(args, {*SYSTEMS, "vips"}, FOLDERS, tags=True)
     kind = kinds(sites)[0]
     experiment, ours = Experiment(sites, kind), Searched(sites, "vips", kind.links, kind.left_out)
     base = mean_of(experiment.base), mean_of(answered(ours, kind.topics, {})), PAPER["none"]
@@ -179,12 +179,11 @@ def draw(curves: dict[str, tuple[float, Curves]], picture: Path) -> None:
 def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     add_data(parser)
-    parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="folder with renderings of pages")
+    parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages, and keep them here")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw Figure 3")
     args = parser.parse_args(argv)
     sites = load(args, SYSTEMS, FOLDERS, tags=True, rendered=args.rendered)
-    pages, rendered = sum(len(site.titles) for site in sites), sum(site.rendered for site in sites)
-    print(f"{len(sites)} sites, {pages} pages, {rendered} with the layout of a browser")
+    print(f"{len(sites)} sites, {sum(len(site.titles) for site in sites)} pages")
     for name, source in METHODS.items():
         texts = (
             text for site in sites for page in site.texts[source.system].values() for text in source.cut(["", *page])

@@ -12,8 +12,8 @@ in the gold content. Ours is the default, ``fused``, with all pages of a site kn
   what can be counted instead.
 - 2007: F1 of template nodes, which are template if all of their words are; see ``smoothing.py``.
 - 2008: adjusted Rand index and NMI of the inner blocks; see ``segments.py``.
-- 2003: mean average precision of queries with many answers, names of pages that list others, on all text cut by VIPS
-  without a browser; see ``retrieval.py``.
+- 2003: mean average precision of queries with many answers, names of pages that list others, on whole pages, whose
+  layout is guessed; see ``expansion.py``.
 
 With ``--mappings``, only the mappings of 2014: the measure above for two key pages of each site by each node equality,
 for the largest mapping and for that of Algorithm 2 as printed (``tests/oracles/greedy_mapping.py``). *Label* is the
@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import retrieval, segments
+from benchmarks import expansion, segments
 from benchmarks.ablation import repeated
 from benchmarks.smoothing import Judged, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
 from benchmarks.subdigraphs import Folder, search
@@ -50,7 +50,6 @@ from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_signature_and_text, weighted
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.page_level import scores
-from scrapy_pagelets.retrieval.search import printed
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.paper_training import train_page_level as train
 from tests.oracles.greedy_mapping import greedy_template
@@ -236,22 +235,10 @@ def blocks(args: argparse.Namespace) -> Iterator[list[Any]]:
 
 # Feedback: 2003
 
-#: Mean average precision by source of feedback, Section 4.2.
-PRINTED = {"none": "0.166", "pages": "0.191 (+15.4%)", "blocks": "0.197 (+18.9%)", "segments": "0.210 (+26.8%)"}
-
 
 def feedback(args: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows of the paper on feedback."""
     about = [path.name for path in sorted(sites_below(args.data).iterdir()) if path.is_dir()]
-    args.only, args.topics = ",".join(spread(about, args.sites)), True
-    args.feeds, args.cache = args.data / "feeds", Path("out/trafilatura")
-    sites = retrieval.load(args)
-    topics, listing = retrieval.categories(sites)
-    searched = retrieval.Searched(sites, "vips", [], listing)
-    base: list[float] = []
-    for way, reported in PRINTED.items():
-        found = [retrieval.answered(searched, topics, method) for method in (printed(way), {"feedback": way})]
-        means = [float(each[:, 0].mean()) for each in found]
-        base = base or means
-        cells = [f"{mean:.3f} ({mean / none - 1:+.1%})" for mean, none in zip(means, base, strict=True)]
-        yield [f"2003: MAP, {way}", *(cells if way != "none" else means), reported]
+    only = "" if args.sites is None else ",".join(spread(about, args.sites))
+    chosen = {"only": only, "feeds": args.data / "feeds", "cache": Path("out/trafilatura")}
+    yield from expansion.summary(argparse.Namespace(**vars(args) | chosen))

@@ -8,6 +8,7 @@ breadcrumbs, are in no text of the site. A page that lists others has two links 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import re
 import sys
@@ -25,7 +26,7 @@ from lxml import html
 
 from benchmarks.tools import names, need, referee
 from benchmarks.vips import pages as rendered_page
-from benchmarks.vips import stored
+from benchmarks.vips import render
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.feed.pagelet import pagelets_of
@@ -67,7 +68,6 @@ class Site:
     #: the tags of each page, and the pages that list others
     tags: dict[str, set[Words]] = field(default_factory=dict)
     listing: set[str] = field(default_factory=set)
-    rendered: int = 0  # pages with the layout of a browser
 
 
 def digest(*parts: str) -> int:
@@ -99,7 +99,10 @@ def load(
     tags: bool = False,
     rendered: Path | None = None,
 ) -> list[Site]:
-    """Read the sites of some folders, with their texts by some systems, see `site_of`."""
+    """Read the sites of some folders, with their texts by some systems, see `site_of`.
+
+    ``rendered`` is a folder for the pages as a browser shows them, which are rendered unless they are there.
+    """
     score, only, sites = referee(args.referee), names(args.only), []
     for folder in (
         need(args.data / name, "unpack the data of the benchmarks, or name it with --data") for name in folders
@@ -108,6 +111,10 @@ def load(
             feed = args.feeds / f"{entry['name']}.jsonl"
             if (not only or entry["name"] in only) and (feed.exists() or not {"cleaned", "pagelets"} & set(systems)):
                 gold = score.read(folder / entry["name"] / "gold.jsonl.gz")
+                if rendered:
+                    rendered.mkdir(parents=True, exist_ok=True)
+                    every = [{"page": f"{entry['name']}/{g['path']}"} for g in gold]
+                    asyncio.run(render(every, folder, rendered, screenshots=False))
                 lines = score.by_path(score.read(feed) if feed.exists() else [], [g["path"] for g in gold])
                 sites.append(site_of(entry, folder, gold, lines, args.cache, systems, rendered, tags))
     if not sites:
@@ -130,7 +137,6 @@ def site_of(
     bodies = {g["path"]: (folder / name / g["path"]).read_bytes() for g in gold}
     pages = {path: page_of(f"{name}/{path}", body, folder, rendered) for path, body in bodies.items()}
     site = Site(name, {path: page.title for path, page in pages.items()})
-    site.rendered = sum(page.layout is not None for page in pages.values())
     hidden = mark_tags(site, pages, gold) if tags else {}
     for system in CUTS.keys() & set(systems):
         site.texts[system] = {p: segments_of(page, CUTS[system](page), hidden.get(p)) for p, page in pages.items()}
@@ -149,11 +155,8 @@ def site_of(
 
 
 def page_of(name: str, body: bytes, folder: Path, rendered: Path | None) -> Page:
-    """A page below a folder, with the layout of a browser if its rendering is stored."""
-    line = {"page": name}
-    if rendered and stored(line, rendered).exists():
-        return rendered_page(line, folder, rendered)
-    return Page.parse(body, f"http://{name}")
+    """A page below a folder, with the layout of a browser if there is a folder for it."""
+    return rendered_page({"page": name}, folder, rendered) if rendered else Page.parse(body, f"http://{name}")
 
 
 def by_tags(page: Page) -> Ints:
