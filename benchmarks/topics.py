@@ -95,7 +95,7 @@ def kinds(sites: list[Site]) -> list[Kind]:
     ]
     found = [kind.answerable() for kind in every]
     if lost := sum(len(kind.topics) for kind in every) - sum(len(kind.topics) for kind in found):
-        print(f"{lost} topics have no answer among the pages that are searched, and are left out")
+        print(f"topics that are left out, because they have no answer among the pages that are searched: {lost}")
     return [kind for kind in found if kind.topics] or sys.exit("these sites have no topic: name more with --only")
 
 
