@@ -1,13 +1,16 @@
-"""The experiment of Yu, Cai, Wen and Ma (2003) as printed: expand queries by terms of pages, blocks by tags, or VIPS.
+"""What feedback gains on queries with many answers: the experiment of Yu, Cai, Wen and Ma (2003), and our defaults.
 
-The pages are whole, with their templates; queries and answers are those of ``python -m benchmarks topics``, in place of
-WT10g. Terms come from the best pages (FULLDOC), from blocks that the tags named in the paper delimit (DOMPS), or from
-the segments of VIPS in its form of 2003, whose layout is guessed without ``--rendered``.
+Data: the sites of the folders ``sites`` and ``sites2`` below ``--data``, in place of WT10g. The pages are whole, with
+their templates, except for their tags and breadcrumbs; ``topics.py`` has the queries. As printed, terms come from the
+best pages (FULLDOC), from blocks that the tags named in the paper delimit (DOMPS), or from the segments of VIPS in its
+form of 2003, whose layout is guessed without ``--rendered``.
 
 For each kind of topics, the program prints the mean average precision by the number of pages or segments that terms
 come from (Table 1 and Figure 3 of the paper), the precision at eleven levels of recall (Table 2), and the mean average
 precision by the number of added terms, which is 10 in the paper. For Table 2, the numbers of segments are those that
-are best on half of the sites; its queries are those of the others.
+are best on half of the sites; its queries are those of the others. Then the feedback of ``pagelets search`` by default,
+on the same pages, and on the pagelets of ``--feeds`` if there are any. Gains are over no feedback, with the p-value of
+a paired randomisation test.
 
     python -m benchmarks expansion --picture docs/algorithms/feedback.svg
     python -m benchmarks expansion --only drupalcz,midcamp --rendered out/rendered   # laid out by Chromium
@@ -24,12 +27,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from benchmarks.retrieval import gain
-from benchmarks.searched_sites import Searched, Site, add_data, load
+from benchmarks.searched_sites import Searched, add_data, load
 from benchmarks.tools import option_parser, table
-from benchmarks.topics import FOLDERS, Found, Kind, answered, average_precision, kinds, precisions
+from benchmarks.topics import Found, Topic, Topics, answered, average_precision, precisions
 from scrapy_pagelets.retrieval.collection import Cut, cut_whole
 from scrapy_pagelets.retrieval.ranking import Floats
-from scrapy_pagelets.retrieval.search import printed
+from scrapy_pagelets.retrieval.search import FEEDBACK, printed
 
 
 def cut_body(texts: Sequence[str]) -> Sequence[str]:
@@ -79,13 +82,13 @@ def eleven_points(found: Found) -> Floats:
 
 
 class Experiment:
-    """The searches of one kind of topics."""
+    """The searches for some topics."""
 
-    def __init__(self, sites: list[Site], kind: Kind) -> None:
-        self.kind = kind
-        self._searched = {system: Searched(sites, system, kind.links, kind.left_out) for system in SYSTEMS}
-        self.tuned = np.array([topic.tuned for topic in kind.topics])
-        self.base = answered(self._searched["vips-strict"], kind.topics, printed())
+    def __init__(self, searched: dict[str, Searched], topics: list[Topic]) -> None:
+        self._searched = searched
+        self._topics = topics
+        self.tuned = np.array([topic.tuned for topic in topics])
+        self.base = answered(searched["vips-strict"], topics, printed())
         self._found: dict[tuple[str, int, int], list[Found]] = {}
 
     def expanded(self, name: str, selected: int, terms: int = 10) -> list[Found]:
@@ -93,7 +96,7 @@ class Experiment:
         key = name, selected, terms
         if key not in self._found:
             searched = self._searched[METHODS[name].system]
-            self._found[key] = answered(searched, self.kind.topics, search_of(*key))
+            self._found[key] = answered(searched, self._topics, search_of(*key))
         return self._found[key]
 
     def by_segments(self) -> Curves:
@@ -140,18 +143,44 @@ class Experiment:
         print()
         table(["added terms", *map(str, TERMS)], [[name, *values] for name, values in means.items()])
 
+    def by_default(self) -> None:
+        """Print what the search of `scrapy pagelets search` finds with each feedback."""
+        rows: list[list[Any]] = []
+        for system in sorted(self._searched.keys() - {"tags"}, reverse=True):
+            base = precisions(answered(self._searched[system], self._topics, {}))
+            for way in ("none", *FEEDBACK):
+                found = precisions(answered(self._searched[system], self._topics, {"feedback": way}))
+                label = f"{'whole pages' if system == 'vips-strict' else system}, {way}"
+                rows.append([label, *map(float, found.mean(axis=0)), *gain(found[:, 0], base[:, 0])])
+        print()
+        table(["by default", "MAP", "P@10", "gain", "p"], rows)
+
 
 def summary(args: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows for names of pages that list others: the mean average precision as printed, by default, and of the paper."""
-    sites = load(args, {*SYSTEMS, "vips"}, FOLDERS, tags=True)
-    kind = kinds(sites)[0]
-    experiment, ours = Experiment(sites, kind), Searched(sites, "vips", kind.links, kind.left_out)
-    base = mean_of(experiment.base), mean_of(answered(ours, kind.topics, {})), PAPER["none"]
+    searched, topics = collections(args)
+    asked = topics.kinds["category pages"]
+    experiment, ours = Experiment(searched, asked), searched["vips-strict"]
+    base = mean_of(experiment.base), mean_of(answered(ours, asked, {})), PAPER["none"]
     yield ["2003: MAP, no feedback", *base]
     for name, source in METHODS.items():
-        found = experiment.expanded(name, source.best), answered(ours, kind.topics, {"feedback": source.default})
+        found = experiment.expanded(name, source.best), answered(ours, asked, {"feedback": source.default})
         means = *map(mean_of, found), PAPER[name]
         yield [f"2003: MAP, {name}", *(f"{m:.3f} ({m / none - 1:+.1%})" for m, none in zip(means, base, strict=True))]
+
+
+def collections(args: argparse.Namespace, rendered: Path | None = None) -> tuple[dict[str, Searched], Topics]:
+    """The pages of the sites by system, and the topics; prints how many there are, and the length of their segments."""
+    systems = SYSTEMS | ({"pagelets"} if args.feeds.exists() else set())
+    sites = load(args, systems, ("sites", "sites2"), tags=True, rendered=rendered)
+    print(f"{len(sites)} sites, {sum(len(site.titles) for site in sites)} pages")
+    for name, source in METHODS.items():
+        texts = (
+            text for site in sites for page in site.texts[source.system].values() for text in source.cut(["", *page])
+        )
+        print(f"{name}: {np.mean([len(text.encode()) for text in texts]):.0f} bytes on average")
+    topics = Topics(sites)
+    return {system: topics.searched(sites, system) for system in systems}, topics
 
 
 def mean_of(found: Sequence[Found]) -> float:
@@ -182,19 +211,15 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages, and keep them here")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw Figure 3")
     args = parser.parse_args(argv)
-    sites = load(args, SYSTEMS, FOLDERS, tags=True, rendered=args.rendered)
-    print(f"{len(sites)} sites, {sum(len(site.titles) for site in sites)} pages")
-    for name, source in METHODS.items():
-        texts = (
-            text for site in sites for page in site.texts[source.system].values() for text in source.cut(["", *page])
-        )
-        print(f"{name}: {np.mean([len(text.encode()) for text in texts]):.0f} bytes on average")
+    searched, topics = collections(args, args.rendered)
     curves = {}
-    for kind in kinds(sites):
-        kind.describe()
-        experiment = Experiment(sites, kind)
-        curves[kind.label] = mean_of(experiment.base), experiment.by_segments()
+    for kind, asked in topics.kinds.items():
+        answers = np.mean([len(topic.answers) for topic in asked])
+        print(f"\n{kind}: {len(asked)} queries, {answers:.1f} answers on average\n")
+        experiment = Experiment(searched, asked)
+        curves[kind] = mean_of(experiment.base), experiment.by_segments()
         experiment.by_recall()
         experiment.by_terms()
+        experiment.by_default()
     if args.picture:
         draw(curves, args.picture)

@@ -240,5 +240,5 @@ def feedback(args: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows of the paper on feedback."""
     about = [path.name for path in sorted(sites_below(args.data).iterdir()) if path.is_dir()]
     only = "" if args.sites is None else ",".join(spread(about, args.sites))
-    chosen = {"only": only, "feeds": args.data / "feeds", "cache": Path("out/trafilatura")}
+    chosen = {"only": only, "every": 1, "feeds": args.data / "feeds", "cache": Path("out/trafilatura")}
     yield from expansion.summary(argparse.Namespace(**vars(args) | chosen))

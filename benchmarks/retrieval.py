@@ -11,7 +11,7 @@ Collections: all text of the body (raw), trafilatura's text, cleaned pages, and 
 page; all sites in one collection, as in a search engine, and each site by itself. The figures are means over queries of
 MRR and nDCG@10, for each feedback of `scrapy pagelets search` and with the weights of the paper. Differences are tested
 by a paired randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names.
-Queries with many answers are those of ``python -m benchmarks topics``.
+Queries with many answers are those of ``python -m benchmarks expansion``.
 
     python -m benchmarks retrieval --feeds .data/feeds
     python -m benchmarks retrieval --feeds .data/feeds --titles       # the weight of titles
@@ -96,7 +96,7 @@ def ndcg(places: Floats) -> Floats:
 
 def significance(one: Floats, other: Floats) -> float:
     """The p-value of a two-sided paired randomisation test of two means."""
-    if np.array_equal(one, other):
+    if len(one) < 2 or np.array_equal(one, other):
         return 1.0
     found = permutation_test(
         (one, other),

@@ -89,6 +89,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "--cache", type=Path, default=Path("out/trafilatura"), help="folder for the texts that trafilatura extracts"
     )
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th site of sites.json")
 
 
 def load(
@@ -107,7 +108,7 @@ def load(
     for folder in (
         need(args.data / name, "unpack the data of the benchmarks, or name it with --data") for name in folders
     ):
-        for entry in json.loads((folder / "sites.json").read_text(encoding="utf-8")):
+        for entry in json.loads((folder / "sites.json").read_text(encoding="utf-8"))[args.every - 1 :: args.every]:
             feed = args.feeds / f"{entry['name']}.jsonl"
             if (not only or entry["name"] in only) and (feed.exists() or not {"cleaned", "pagelets"} & set(systems)):
                 gold = score.read(folder / entry["name"] / "gold.jsonl.gz")
@@ -203,8 +204,8 @@ def mark_tags(site: Site, pages: dict[str, Page], gold: list[dict[str, str]]) ->
 def tags_on(page: Page, content: str) -> tuple[list[Words], Bools, bool]:
     """The tags of a page, the leaves of its breadcrumbs, and whether two of its links are one tag."""
     links, headline = page.nodes.links, headline_of(page)
-    template = by_gold(page, content) != CONTENT
     rows = [row for row, rel in zip(links.row.tolist(), links.rel, strict=True) if "tag" in rel.split()]
+    template = by_gold(page, content if rows else "") != CONTENT  # without tags, nothing is looked for
     linked = [words_below(page, row) for row in rows if template[page.nodes.leaves_of(row)].all()]
     told = metadata_of(page, headline)
     trail = [tuple(words(name)) for name in told.fields["breadcrumbs"][1:]] if told.trail.any() else []

@@ -1,46 +1,34 @@
-"""What feedback gains on queries with many answers: what a page lists, what is linked by the same text, what has a tag.
-
-Data: the sites of the folders ``sites`` and ``sites2`` below ``--data``. Links and tags alone decide the answers:
+"""Queries with many answers, which links and tags alone decide: what a page lists, shares a link's text, or has a tag.
 
 - category pages: a page whose content links to three or more pages, but at most a third of its site, with a tenth of
   its words or more in these links. The query is the text that most links to this page have; it leads to no other page.
-  The answers are the pages that it links to. Ten pages of a site at most; they are not in the collection.
+  The answers are the pages that it links to. Ten pages of a site at most; they are not searched.
 - shared anchors: the text of links in content that lead to three or more pages on two or more sites, at most five on a
   site. These pages are the answers. The text is removed from the pages that have the links.
 - tags: a category or tag of three or more pages, but at most a third of their site; these are the answers. Pages that
-  list others are not in the collection (``searched_sites.py`` has the rules). Ten tags of a site at most.
+  list others are not searched (``searched_sites.py`` has the rules). Ten tags of a site at most.
 
-A text of nothing but stop words is no query, nor is *uncategorized*. All text is cut by VIPS without a browser here,
-without tags and breadcrumbs; the pagelets are those of ``--feeds``, and are left out if there are none. The figures are
-means of average precision and precision at 10, as printed and by default, and the gain over no feedback with the
-p-value of a paired randomisation test.
-
-    python -m benchmarks topics
-    python -m benchmarks topics --feeds .data/feeds
+A text of nothing but stop words is no query, nor is *uncategorized*. All kinds search one collection.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.retrieval import gain
-from benchmarks.searched_sites import Key, Link, Searched, Site, Words, add_data, digest, load, tuned
-from benchmarks.tools import option_parser, table
+from benchmarks.searched_sites import Key, Searched, Site, Words, digest, tuned
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.retrieval.ranking import Floats
 from scrapy_pagelets.retrieval.search import printed, search
 
 #: Answers that a topic needs, and topics of category pages and of tags that a site may have.
 LEAST, MOST = 3, 10
-FOLDERS: Final = ("sites", "sites2")
 #: What pages without a category are filed under.
 NO_TAG: Final = ("uncategorized",)
-WAYS: Final = ("none", "pages", "windows", "blocks", "segments", "rm3")
 
 
 class Topic(NamedTuple):
@@ -55,25 +43,6 @@ class Topic(NamedTuple):
         return tuned(min(self.answers)[0])
 
 
-class Kind(NamedTuple):
-    """Topics of one kind, with the links whose texts are removed, and the pages that are not searched."""
-
-    label: str
-    topics: list[Topic]
-    links: list[tuple[Site, Link]]
-    left_out: set[Key]
-
-    def answerable(self) -> Kind:
-        """The same with the topics that have an answer among the pages that are searched, and no other answers."""
-        found = (Topic(topic.words, topic.answers - self.left_out) for topic in self.topics)
-        return self._replace(topics=[topic for topic in found if topic.answers])
-
-    def describe(self) -> None:
-        """Print how many topics there are, and how many answers they have."""
-        count = np.mean([len(topic.answers) for topic in self.topics])
-        print(f"\n{self.label}: {len(self.topics)} queries, {count:.1f} answers on average\n")
-
-
 class Found(NamedTuple):
     """What a search finds."""
 
@@ -81,22 +50,32 @@ class Found(NamedTuple):
     answers: int  # number of answers in the collection
 
 
-def kinds(sites: list[Site]) -> list[Kind]:
-    """The topics by kind, without kinds that have none."""
-    listed, listing = categories(sites)
-    shared = anchors(sites)
-    by_words = {topic.words for topic in shared}
-    taken = [(site, link) for site in sites for link in site.links if link.words in by_words]
-    lists = {(site.name, path) for site in sites for path in site.listing}
-    every = [
-        Kind("category pages", listed, [], listing),
-        Kind("shared anchors", shared, taken, set()),
-        Kind("tags", tagged(sites), [], lists),
-    ]
-    found = [kind.answerable() for kind in every]
-    if lost := sum(len(kind.topics) for kind in every) - sum(len(kind.topics) for kind in found):
-        print(f"topics that are left out, because they have no answer among the pages that are searched: {lost}")
-    return [kind for kind in found if kind.topics] or sys.exit("these sites have no topic: name more with --only")
+class Topics:
+    """The topics of some sites by kind, the links whose texts are removed, and the pages that are not searched."""
+
+    def __init__(self, sites: list[Site]) -> None:
+        listed, self.left_out = categories(sites)
+        self.left_out |= {(site.name, path) for site in sites for path in site.listing}
+        shared = anchors(sites)
+        by_words = {topic.words for topic in shared}
+        self.links = [(site, link) for site in sites for link in site.links if link.words in by_words]
+        every = {"category pages": listed, "shared anchors": shared, "tags": tagged(sites)}
+        found = {kind: answerable(topics, self.left_out) for kind, topics in every.items()}
+        self.kinds = {kind: topics for kind, topics in found.items() if topics}
+        if not self.kinds:
+            sys.exit("these sites have no topic: name more with --only")
+        if lost := sum(map(len, every.values())) - sum(map(len, found.values())):
+            print(f"topics that are left out, because they have no answer among the pages that are searched: {lost}")
+
+    def searched(self, sites: list[Site], system: str) -> Searched:
+        """The pages as a collection, by a system."""
+        return Searched(sites, system, self.links, self.left_out)
+
+
+def answerable(topics: Iterable[Topic], left_out: set[Key]) -> list[Topic]:
+    """The topics that have an answer among the pages that are searched, without their other answers."""
+    found = (Topic(topic.words, topic.answers - left_out) for topic in topics)
+    return [topic for topic in found if topic.answers]
 
 
 def anchors(sites: list[Site]) -> list[Topic]:
@@ -183,32 +162,3 @@ def average_precision(found: Found) -> float:
 def precisions(found: Iterable[Found]) -> Floats:
     """(n, 2) average precision and precision at 10 of each topic."""
     return np.array([(average_precision(each), each.right[:10].sum() / 10) for each in found])
-
-
-def compare(sites: list[Site], kind: Kind, systems: Sequence[str]) -> None:
-    """Print a row for each collection, search and source of feedback."""
-    kind.describe()
-    rows: list[list[Any]] = []
-    for system in systems:
-        searched = Searched(sites, system, kind.links, kind.left_out)
-        for name in ("as printed", "default"):
-            base = None
-            for way in WAYS[: -1 if name == "as printed" else None]:
-                method = printed(way) if name == "as printed" else {"feedback": way}
-                found = precisions(answered(searched, kind.topics, method))
-                base = found if base is None else base
-                label = f"{'all text' if system == 'vips' else system}, {name}, {way}"
-                rows.append([label, *map(float, found.mean(axis=0)), *gain(found[:, 0], base[:, 0])])
-                print(*rows[-1], file=sys.stderr, flush=True)
-    table(["collection, search, feedback", "MAP", "P@10", "MAP", "p"], rows)
-
-
-def main(argv: Sequence[str]) -> None:
-    parser = option_parser(__name__, __doc__)
-    add_data(parser)
-    args = parser.parse_args(argv)
-    systems = ("vips", "pagelets") if args.feeds.exists() else ("vips",)
-    sites = load(args, systems, FOLDERS, tags=True)
-    print(f"{len(sites)} sites, {sum(len(site.titles) for site in sites)} pages")
-    for kind in kinds(sites):
-        compare(sites, kind, systems)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.expansion import METHODS, SELECTED, SYSTEMS, Experiment, cut_body, eleven_points, mean_of, search_of
 from benchmarks.searched_sites import CUTS, Link, Searched, Site, by_tags, load, segments_of
-from benchmarks.topics import Found, Kind, Topic, answered, average_precision, kinds, precisions, tagged
+from benchmarks.topics import Found, Topic, Topics, answerable, answered, average_precision, precisions, tagged
 from scrapy_pagelets import Page
 from scrapy_pagelets.retrieval.collection import cut_whole
 
@@ -95,7 +95,7 @@ def site(tmp_path):
     with gzip.open(folder / "h" / "gold.jsonl.gz", "wt") as file:
         file.writelines(json.dumps(each) + "\n" for each in gold)
     (tmp_path / "score.py").write_text(REFEREE)
-    args = Namespace(data=tmp_path, referee=tmp_path, feeds=tmp_path / "none", cache=tmp_path, only="")
+    args = Namespace(data=tmp_path, referee=tmp_path, feeds=tmp_path / "none", cache=tmp_path, only="", every=1)
     [found] = load(args, ("tags",), tags=True)
     return found
 
@@ -125,15 +125,25 @@ def test_tags_and_trails_are_in_no_text_but_words_of_the_content_are(site):
     assert text["0.html"] == "Pearls of page 0"
 
 
-def test_a_topic_without_an_answer_is_left_out_with_a_sentence(capsys):
+def test_a_topic_without_an_answer_is_left_out_with_a_sentence(site, capsys):
+    """The only answers of a category page are lists, which are not searched."""
     answer, other = ("h", "a.html"), ("h", "b.html")
-    kind = Kind(
-        "tags", [Topic(("one",), frozenset([answer])), Topic(("two",), frozenset([answer, other]))], [], {answer}
-    )
-    assert kind.answerable().topics == [Topic(("two",), frozenset([other]))]
+    topics = [Topic(("one",), frozenset([answer])), Topic(("two",), frozenset([answer, other]))]
+    assert answerable(topics, {answer}) == [Topic(("two",), frozenset([other]))]
     assert average_precision(Found(np.array([False]), 0)) == 0.0
+    site.links = [Link(("posts",), "0.html", "1.html")]
+    site.links += [
+        Link((f"p{n}",), "1.html", path) for n, path in enumerate(("p.html", "list.html", "2.html", "3.html"))
+    ]
+    topics = Topics([site])
+    assert topics.left_out == {("h", path) for path in ("p.html", "list.html", "1.html")}
+    assert topics.kinds["category pages"] == [Topic(("posts",), frozenset([("h", "2.html"), ("h", "3.html")]))]
+    assert "left out" not in capsys.readouterr().out
+    site.listing |= {"2.html", "3.html"}
+    assert "category pages" not in Topics([site]).kinds
+    assert capsys.readouterr().out.endswith("they have no answer among the pages that are searched: 1\n")
     with pytest.raises(SystemExit, match="these sites have no topic: name more with --only"):
-        kinds([Site("h", {"a.html": "A"})])
+        Topics([Site("h", {"a.html": "A"})])
 
 
 def small():
@@ -143,13 +153,12 @@ def small():
     texts |= {f"sea{n}.html": ["The sea", "A wave"] for n in range(19)}
     site = Site("h", dict.fromkeys(texts, ""), dict.fromkeys(SYSTEMS, texts))
     answers = frozenset(("h", path) for path in ("bell0.html", "bell1.html", "phone.html"))
-    return [site], Kind("tags", [Topic(("bell",), answers)], [], set())
+    return {system: Searched([site], system) for system in SYSTEMS}, [Topic(("bell",), answers)]
 
 
 def test_terms_come_from_blocks_and_not_from_what_stands_beside_them(capsys):
     """By the word telephone, the third answer is found; by the imprint, which is in whole pages, others are as well."""
-    sites, kind = small()
-    experiment = Experiment(sites, kind)
+    experiment = Experiment(*small())
     assert mean_of(experiment.base) == pytest.approx((1 / 1 + 2 / 2 + 0) / 3)
     for name, n in product(METHODS, SELECTED):
         [found] = experiment.expanded(name, n)
@@ -160,6 +169,8 @@ def test_terms_come_from_blocks_and_not_from_what_stands_beside_them(capsys):
     assert capsys.readouterr().out.splitlines()[2].split() == ["no", "feedback", *["0.667"] * 3]
     experiment.by_recall()
     assert "all queries are of the same half of the sites" in capsys.readouterr().out
+    experiment.by_default()
+    assert [row.split()[2] for row in capsys.readouterr().out.splitlines()[3:5]] == ["none", "segments"]
 
 
 def test_the_printed_search_takes_so_many_pages_or_segments():
