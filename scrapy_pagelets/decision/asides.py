@@ -4,6 +4,7 @@ bylines, what leads to other posts and further pages, menus, buttons at code, fo
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -17,7 +18,16 @@ from scrapy_pagelets.metadata.forums import is_forum
 from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page import looks, placing
 from scrapy_pagelets.page.code import line_numbers
-from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with, tags_of
+from scrapy_pagelets.page.nodes import (
+    LINE,
+    TAG,
+    NodeTable,
+    attributes_at,
+    elements_at,
+    rows_tagged,
+    rows_with,
+    tags_of,
+)
 from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
@@ -43,6 +53,7 @@ _LABELS: Final = 4
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
+_TITLES: Final = tags_of("h1 h2 h3 h4 h5 h6 caption")
 #: Runs of text beside a block of code that may be buttons, and the levels of their elements.
 _CONTROLS: Final = 6
 _LEVELS: Final = 4
@@ -80,7 +91,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
-    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes), *_buttons(nodes)))
+    buttons = (*_buttons(nodes), *_switches(nodes))
+    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes), *buttons))
     found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -131,6 +143,20 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
     count = Counter(texts)
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
+
+
+def _switches(nodes: NodeTable) -> Iterator[int]:
+    """Rows of what changes the view: links to nowhere beside the words of a heading or caption, tabs of one panel."""
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
+    nowhere = [row for row, href in links if href == "#" or href.startswith("javascript:")]
+    for title in np.flatnonzero(np.isin(nodes.tag, _TITLES)).tolist() if nowhere else ():
+        inside = nowhere[bisect(nowhere, title) : bisect(nowhere, nodes.end.item(title))]
+        words = nodes.words[nodes.leaves_of(title)].sum()
+        yield from (row for row in inside if nodes.words[nodes.leaves_of(row)].sum() < words)
+    tabs = [row for row in rows_with(nodes, placing.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
+    panels = attributes_at(nodes, tabs, "aria-controls")
+    count = Counter(panels)
+    yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and count[panel] > 1)
 
 
 def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
