@@ -4,7 +4,6 @@ bylines, what leads to other posts and further pages, menus, buttons at code, fo
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -53,7 +52,6 @@ _LABELS: Final = 4
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
-_TITLES: Final = tags_of("h1 h2 h3 h4 h5 h6 caption")
 #: Runs of text beside a block of code that may be buttons, and the levels of their elements.
 _CONTROLS: Final = 6
 _LEVELS: Final = 4
@@ -146,13 +144,12 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
 
 
 def _switches(nodes: NodeTable) -> Iterator[int]:
-    """Rows of what changes the view: links to nowhere beside the words of a heading or caption, tabs of one panel."""
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
-    nowhere = [row for row, href in links if href == "#" or href.startswith("javascript:")]
-    for title in np.flatnonzero(np.isin(nodes.tag, _TITLES)).tolist() if nowhere else ():
-        inside = nowhere[bisect(nowhere, title) : bisect(nowhere, nodes.end.item(title))]
-        words = nodes.words[nodes.leaves_of(title)].sum()
-        yield from (row for row in inside if nodes.words[nodes.leaves_of(row)].sum() < words)
+    """Rows of what changes a view: links of captions that run a script, and tabs that all have the same panel."""
+    captions = [nodes.leaves_of(row) for row in rows_tagged(nodes, TAG["caption"])]
+    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if captions else ():
+        leaf = nodes.first_leaf.item(row)
+        if href.startswith("javascript:") and any(each.start < leaf < each.stop for each in captions):
+            yield row
     tabs = [row for row in rows_with(nodes, placing.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
     count = Counter(panels)
