@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.retrieval import gain
+from benchmarks.retrieval import change, gain
 from benchmarks.searched_sites import Searched, add_data, load
 from benchmarks.tools import option_parser, table
 from benchmarks.topics import Found, Topic, Topics, answered, average_precision, precisions
@@ -159,6 +159,9 @@ class Experiment:
 def summary(args: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows for names of pages that list others: the mean average precision as printed, by default, and of the paper."""
     searched, topics = collections(args)
+    if "category pages" not in topics.kinds:
+        yield ["2003: MAP, no query among these sites", None, None, PAPER["none"]]
+        return
     asked = topics.kinds["category pages"]
     experiment, ours = Experiment(searched, asked), searched["vips-strict"]
     base = mean_of(experiment.base), mean_of(answered(ours, asked, {})), PAPER["none"]
@@ -166,7 +169,7 @@ def summary(args: argparse.Namespace) -> Iterator[list[Any]]:
     for name, source in METHODS.items():
         found = experiment.expanded(name, source.best), answered(ours, asked, {"feedback": source.default})
         means = *map(mean_of, found), PAPER[name]
-        yield [f"2003: MAP, {name}", *(f"{m:.3f} ({m / none - 1:+.1%})" for m, none in zip(means, base, strict=True))]
+        yield [f"2003: MAP, {name}", *(f"{m:.3f} ({change(m, none)})" for m, none in zip(means, base, strict=True))]
 
 
 def collections(args: argparse.Namespace, rendered: Path | None = None) -> tuple[dict[str, Searched], Topics]:

@@ -189,7 +189,12 @@ def report(found: dict[tuple[str, str], Floats], chosen: NDArray[np.bool_]) -> N
 
 
 def gain(one: Floats, other: Floats) -> list[str]:
-    return [f"{np.mean(one) / np.mean(other) - 1:+.1%}", f"{significance(one, other):.4f}"]
+    return [change(float(np.mean(one)), float(np.mean(other))), f"{significance(one, other):.4f}"]
+
+
+def change(one: float, other: float) -> str:
+    """How much more one figure is than another; nothing is more than 0."""
+    return f"{one / other - 1:+.1%}" if other else "-"
 
 
 def titles(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:

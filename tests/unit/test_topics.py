@@ -12,7 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.expansion import METHODS, SELECTED, SYSTEMS, Experiment, cut_body, eleven_points, mean_of, search_of
+from benchmarks.expansion import (
+    METHODS,
+    SELECTED,
+    SYSTEMS,
+    Experiment,
+    cut_body,
+    eleven_points,
+    main,
+    mean_of,
+    search_of,
+    summary,
+)
 from benchmarks.searched_sites import CUTS, Link, Searched, Site, by_tags, load, segments_of
 from benchmarks.topics import Found, Topic, Topics, answerable, answered, average_precision, precisions, tagged
 from scrapy_pagelets import Page
@@ -77,7 +88,7 @@ POST = """<title>{0}</title><nav><a href=/p.html>Pearls</a></nav><ol class=bread
 
 
 @pytest.fixture
-def site(tmp_path):
+def data(tmp_path):
     """Three posts with a tag and a trail, the page of the tag, one that lists two posts, and others."""
     posts = {f"{name}.html": (POST.format(name), f"{name} All about {name} and whales.") for name in ("a", "b", "c")}
     entry = "<h2>{0}</h2><a rel=tag href=/p.html>Pearls</a>"
@@ -95,8 +106,14 @@ def site(tmp_path):
     with gzip.open(folder / "h" / "gold.jsonl.gz", "wt") as file:
         file.writelines(json.dumps(each) + "\n" for each in gold)
     (tmp_path / "score.py").write_text(REFEREE)
-    args = Namespace(data=tmp_path, referee=tmp_path, feeds=tmp_path / "none", cache=tmp_path, only="", every=1)
-    [found] = load(args, ("tags",), tags=True)
+    (tmp_path / "sites2").mkdir()
+    (tmp_path / "sites2" / "sites.json").write_text("[]")
+    return Namespace(data=tmp_path, referee=tmp_path, feeds=tmp_path / "none", cache=tmp_path, only="", every=1)
+
+
+@pytest.fixture
+def site(data):
+    [found] = load(data, ("tags",), tags=True)
     return found
 
 
@@ -171,6 +188,19 @@ def test_terms_come_from_blocks_and_not_from_what_stands_beside_them(capsys):
     assert "all queries are of the same half of the sites" in capsys.readouterr().out
     experiment.by_default()
     assert [row.split()[2] for row in capsys.readouterr().out.splitlines()[3:5]] == ["none", "segments"]
+
+
+def test_the_experiment_runs_on_a_folder_of_sites(data, tmp_path, capsys):
+    folder = str(data.data)
+    main(["--data", folder, "--referee", folder, "--feeds", folder + "/none", "--picture", str(tmp_path / "chart.svg")])
+    printed = capsys.readouterr().out
+    assert "1 sites, 12 pages" in printed
+    assert "tags: 2 queries, 3.0 answers on average" in printed
+    assert printed.count("no feedback") == 1
+    assert "<svg" in (tmp_path / "chart.svg").read_text()
+    assert printed.splitlines()[-1].split() == ["whole", "pages,", "rm3", "0.000", "0.000", "-", "1.0000"]
+    [row] = summary(data)
+    assert row == ["2003: MAP, no query among these sites", None, None, 0.1655]
 
 
 def test_the_printed_search_takes_so_many_pages_or_segments():
