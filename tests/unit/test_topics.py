@@ -152,9 +152,9 @@ def test_a_topic_without_an_answer_is_left_out_with_a_sentence(site, capsys):
     site.links += [
         Link((f"p{n}",), "1.html", path) for n, path in enumerate(("p.html", "list.html", "2.html", "3.html"))
     ]
-    topics = Topics([site])
-    assert topics.left_out == {("h", path) for path in ("p.html", "list.html", "1.html")}
-    assert topics.kinds["category pages"] == [Topic(("posts",), frozenset([("h", "2.html"), ("h", "3.html")]))]
+    found = Topics([site])
+    assert found.left_out == {("h", path) for path in ("p.html", "list.html", "1.html")}
+    assert found.kinds["category pages"] == [Topic(("posts",), frozenset([("h", "2.html"), ("h", "3.html")]))]
     assert "left out" not in capsys.readouterr().out
     site.listing |= {"2.html", "3.html"}
     assert "category pages" not in Topics([site]).kinds
