@@ -51,8 +51,8 @@ from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_sig
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.page_level import scores
 from scrapy_pagelets.retrieval.search import printed
-from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.paper_training import train_page_level as train
+from scrapy_pagelets.training.training_tables import TEMPLATE, UNKNOWN, Example, by_gold
 from tests.oracles.greedy_mapping import greedy_template
 
 DATA = """

@@ -43,7 +43,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options
-from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN, by_gold
+from scrapy_pagelets.training.training_tables import CONTENT, TEMPLATE, UNKNOWN, by_gold
 
 #: Words of tag, id, class and role that tell what an element is for; the innermost element with such a word decides,
 #: but what stands in comments belongs to them.

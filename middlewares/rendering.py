@@ -15,7 +15,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.middlewares.archived import ARCHIVED
-from scrapy_pagelets.page.shells import is_shell
+from scrapy_pagelets.page.data_text import is_shell
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.page_load import ConnectProxy, Permit

@@ -77,7 +77,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _print(body: bytes, options: argparse.Namespace) -> None:
-    from scrapy_pagelets.archives.sniffing import other_type
+    from scrapy_pagelets.archives.unpacking import other_type
     from scrapy_pagelets.feed.cleaning import clean
     from scrapy_pagelets.page.limits import TooLarge
 

@@ -19,7 +19,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
-from scrapy_pagelets.archives.sniffing import other_type
+from scrapy_pagelets.archives.unpacking import other_type
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError

@@ -18,17 +18,18 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, chosen, node_odds
-from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES
 from scrapy_pagelets.decision.lexicon import Lexicon
 from scrapy_pagelets.decision.page_features import (
+    CONTEXT_FEATURES,
     NODE_FEATURES,
     OWN_FEATURES,
     PAGE_FEATURES,
     SHARED_FEATURES,
+    SITE_FEATURES,
+    context_features,
     page_features,
 )
-from scrapy_pagelets.decision.site_features import SITE_FEATURES
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import ROLES, is_template

@@ -13,12 +13,11 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
-from scrapy_pagelets.decision.site_features import site_features
+from scrapy_pagelets.decision.page_features import site_features
 from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
-from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of
-from scrapy_pagelets.evidence.picture_keys import pictures_of
+from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
-from scrapy_pagelets.metadata.habits import Habits, keys_asked
+from scrapy_pagelets.metadata.dates import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
 
 #: Other pages with a picture from which on it may be template.

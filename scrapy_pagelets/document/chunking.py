@@ -14,8 +14,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.document.blocks import Block, text_of_runs, tidy
 from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.document.tokens import Limit, Tokenizer, tokens_of
-from scrapy_pagelets.document.units import Unit, sentences, units_of, words_of
+from scrapy_pagelets.document.units import Limit, Tokenizer, Unit, sentences, tokens_of, units_of, words_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import paths_of
 

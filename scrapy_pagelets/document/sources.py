@@ -8,7 +8,7 @@ from typing import Final
 
 from lxml import etree
 
-from scrapy_pagelets.base.patterns import lazily
+from scrapy_pagelets.base.characters import lazily
 
 #: Tags of pictures.
 PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))

@@ -14,8 +14,9 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import counter, give
 from scrapy_pagelets.core.counter import LossyCounter as LossyCounter
@@ -27,8 +28,35 @@ from scrapy_pagelets.core.counter import link_sets as link_sets
 from scrapy_pagelets.core.counter import mostly_links as mostly_links
 from scrapy_pagelets.core.counter import pages_alike as pages_alike
 from scrapy_pagelets.evidence.class_template import VOTE
-from scrapy_pagelets.evidence.picture_keys import Pictures
-from scrapy_pagelets.page.nodes import NodeTable
+from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_tagged
+from scrapy_pagelets.page.page import Page
+
+#: Pictures of a page that count, and characters of an address: others are inline data.
+_MOST: Final = 1000
+_LONGEST: Final = 2000
+#: Distinguishes addresses of pictures from those of links.
+_SALT: Final = 0x50696374757265
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Pictures:
+    """The pictures of a page: (k,) their rows, and hashes of their addresses and places without ranks."""
+
+    rows: Ints
+    keys: Ints
+
+
+@once
+def pictures_of(page: Page) -> Pictures:
+    """Hash the pictures of a page that have an address."""
+    nodes = page.nodes
+    rows = rows_tagged(nodes, TAG["img"])[:_MOST]
+    sources = attributes_at(nodes, rows, "src") if rows else []
+    known = [(row, src) for row, src in zip(rows, sources, strict=True) if src and len(src) < _LONGEST]
+    at = np.array([row for row, _ in known], np.int64)
+    hashes = np.array([xxh3_64_intdigest(src.encode("utf-8", "replace"), _SALT) >> 1 for _, src in known], np.int64)
+    return Pictures(at, mix(nodes.shape[at] * 31 + hashes))
+
 
 Column = NDArray[Any]
 Sums = NDArray[np.float32]

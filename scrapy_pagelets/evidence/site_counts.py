@@ -24,10 +24,9 @@ from scrapy_pagelets.evidence.class_template import (
     texts,
     to_arrays,
 )
-from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of
+from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of, pictures_of
 from scrapy_pagelets.evidence.menu_links import link_targets
-from scrapy_pagelets.evidence.picture_keys import pictures_of
-from scrapy_pagelets.metadata.habits import keys_told
+from scrapy_pagelets.metadata.dates import keys_told
 from scrapy_pagelets.page.page import Page
 
 #: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.

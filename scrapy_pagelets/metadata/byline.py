@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.metadata import dates
-from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, RELATED
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, attributes_at, leaves_beginning, rows_named, rows_with

@@ -10,8 +10,8 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.page.gaps import gap_of
+from scrapy_pagelets.page.looks import CODE, CODE_CELL, CODE_LINE, NUMBERS
 from scrapy_pagelets.page.nodes import LINE, TAG, TEXT, NodeTable, tags_of
-from scrapy_pagelets.page.placing import CODE, CODE_CELL, CODE_LINE, NUMBERS
 
 _MONOSPACED: Final = re.compile(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
 _VERBATIM: Final = re.compile(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)

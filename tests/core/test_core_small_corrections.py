@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.decision.half_lines import signs_with_words
-from scrapy_pagelets.decision.list_items import decided_together
-from scrapy_pagelets.decision.lone_headings import has_lone_heading
-from scrapy_pagelets.decision.repeats import has_copies
+from scrapy_pagelets.decision.repeats import decided_together, has_copies, has_lone_heading
 from tests.oracles import small_corrections as expected
 from tests.trees import page, soups
 
