@@ -1,4 +1,4 @@
-"""Feeds as Parquet files, for ``-O cleaned.parquet``."""
+"""Feeds as Parquet files, for ``-O cleaned.parquet``: columns of the feed, others, and one for everything else."""
 
 from __future__ import annotations
 

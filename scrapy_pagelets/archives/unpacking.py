@@ -2,6 +2,8 @@
 
 Members of gzip are unpacked here. FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a
 kilobyte unpacks to: a second reader looks ahead for such floods.
+
+What a body is tell its first bytes, whatever its header says, as in browsers (WHATWG MIME Sniffing).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Characters and words: what is removed from texts or escaped in them, and what a word is.
+r"""Characters, words and patterns: what is removed from texts or escaped in them, and what a word is.
 
 A page may contain any character, raw or as ``&#27;``. Some of them control terminals, are forbidden in XML, or end a
 line for one JSON Lines reader but not for another.

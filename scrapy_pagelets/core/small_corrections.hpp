@@ -11,7 +11,7 @@
 #include "counter.hpp"
 #include "ranks.hpp"
 
-// The numbers and tags of `scrapy_pagelets.decision.repeats`.
+// The numbers and tags of `scrapy_pagelets.decision.corrections`.
 struct OfLists {
     std::vector<std::uint8_t> is_item;  // by tag
     double least, most, no_word, threshold, few_words;

@@ -1,4 +1,4 @@
-"""Features of the leaves of a page by the page alone, and of the regions around them; what a table of features is.
+"""Features of the leaves of a page: by the page alone, by its site, and by the decision about the leaves around them.
 
 A table says what a classifier is told of each leaf, region or cut, by name; the compiled core computes the columns.
 

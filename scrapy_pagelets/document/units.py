@@ -1,4 +1,4 @@
-"""The units of a document: what no chunk cuts, each with the headings, the pagelet and the lists that it stands in."""
+"""The units of a document: what no chunk cuts, their limit in tokens, and how longer blocks are cut."""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """The template of a class of pages, as a tree: the rows of its key page that its other pages have too.
 
+Pages are aligned with it in near-linear time, by an equal top-down mapping (Alarte, Insa, Silva, Tamarit 2014,
+Definition 3.2). It is not always the largest one, as that of ``etdm``: siblings of one signature are told apart by
+their texts.
+
 Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/menu-templates-2014.md``).
 """
 

@@ -1,4 +1,9 @@
-"""The interface of all indexes: pages that they take, made from lines of the feed, and matches that they give."""
+"""The interface of all indexes: pages that they take, made from lines of the feed, matches that they give, and terms.
+
+Terms are the words of `scrapy_pagelets.base.characters`, except that they include combining marks and end at an
+underscore, as in the tokenizers of search engines. In scripts without spaces each character is a term, and a query for
+a word is a query for consecutive characters.
+"""
 
 from __future__ import annotations
 

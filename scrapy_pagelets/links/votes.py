@@ -1,4 +1,4 @@
-"""The links of a crawl that count as votes, their weights, and co-citation."""
+"""The links of a crawl that count as votes, their weights, co-citation, and PageRank by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read dates as pages tell them, in metadata and in words, and write them as ISO 8601."""
+"""Dates as pages tell them, in metadata and in words, with the habits of their site, and as ISO 8601."""
 
 from __future__ import annotations
 

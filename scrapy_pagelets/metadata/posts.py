@@ -1,4 +1,4 @@
-"""Read the posts of a thread and the comments of readers: who wrote each of them, and when."""
+"""Read the posts of a thread and the comments of readers: who wrote each of them, and when; tell forums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The product that the markup of a page declares: in JSON-LD, microdata, RDFa and ``<meta>`` elements."""
+"""The product of a page, by its markup (JSON-LD, microdata, RDFa, ``<meta>`` elements) and by what it shows."""
 
 from __future__ import annotations
 

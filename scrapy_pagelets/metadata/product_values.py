@@ -1,4 +1,4 @@
-"""The values of a product, as shops write them: amounts, currencies, availability, and numbers of articles."""
+"""The values of a product, as shops write them: amounts, currencies, availability, numbers, names."""
 
 from __future__ import annotations
 

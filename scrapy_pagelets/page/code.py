@@ -1,4 +1,4 @@
-"""Code blocks: their language, and the numbers of their lines."""
+"""Code blocks: their language, and their lines as a browser shows them, without the numbers of the lines."""
 
 from __future__ import annotations
 

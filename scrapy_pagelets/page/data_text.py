@@ -1,4 +1,4 @@
-"""The text of pages that have it only in their data, from which scripts would make the page."""
+"""Shells: pages as they are received, to which scripts add their text, and the text in the data of such pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flatten a tree of lxml into a node table: one walk over its elements and texts."""
+"""Flatten a tree of lxml into a node table: with readings of ruby in brackets, and encoded addresses decoded."""
 
 from __future__ import annotations
 

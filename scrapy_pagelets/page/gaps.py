@@ -1,4 +1,4 @@
-"""Gaps that roles, classes and inline styles make between elements that their tags leave in one line."""
+"""Gaps that roles, classes and inline styles make between elements that their tags leave in one line; tabs."""
 
 from __future__ import annotations
 

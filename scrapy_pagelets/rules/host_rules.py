@@ -1,4 +1,4 @@
-"""Rules by host: which of them a page has, and which elements of the page their selectors name."""
+"""Rules by host, and their TOML file: which of them a page has, and which of its elements their selectors name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training tables of nodes and of leaves, and the lexicon of class names and headings."""
+"""Labels of pages, training tables of nodes and of leaves, and the lexicon of class names and headings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says twice: blocks that it has once for each width of the screen, and quotations of what stands above."""
+"""Correct the decision by other texts of the page: what it says twice, items of one list, headings without content."""
 
 from __future__ import annotations
 
