@@ -21,7 +21,7 @@ from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderErr
 from scrapy_pagelets.rendering.page_load import ConnectProxy, Permit
 from scrapy_pagelets.session.config import AUTO
 from scrapy_pagelets.session.crawl_session import Component, abort_crawl
-from scrapy_pagelets.session.outgoing import addresses, is_forbidden
+from scrapy_pagelets.session.requests import addresses, is_forbidden
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse, is_html
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 

@@ -18,10 +18,9 @@ from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
 from scrapy_pagelets.document.draft import Draft, End, inside_entries, is_left_over, number_of
-from scrapy_pagelets.document.sources import PICTURES, source_of, text_of
+from scrapy_pagelets.document.pictures import PICTURES, source_of, text_of
 from scrapy_pagelets.page import code, data_tables, formulas
-from scrapy_pagelets.page.code import code_of, is_gutter
-from scrapy_pagelets.page.code_blocks import CodeBlocks
+from scrapy_pagelets.page.code import CodeBlocks, code_of, is_gutter
 from scrapy_pagelets.page.gaps import begins_with, cells_of, gap_of, is_table, panels_of
 from scrapy_pagelets.page.looks import AUTHOR
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TEXT

@@ -27,8 +27,7 @@ from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
-from scrapy_pagelets.session.outgoing import FOLLOWED, Obstacle, Sent
-from scrapy_pagelets.session.requests import AnsweredRequests, fingerprint_of
+from scrapy_pagelets.session.requests import FOLLOWED, AnsweredRequests, Obstacle, Sent, fingerprint_of
 from scrapy_pagelets.session.response_store import RenderedResponse, is_html, page_of_token
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 

@@ -39,8 +39,7 @@ from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.host_rules import read as read_rules
 from scrapy_pagelets.rules.robots import OBEY, marked
 from scrapy_pagelets.session.config import Config, unknown
-from scrapy_pagelets.session.outgoing import Sent
-from scrapy_pagelets.session.requests import AnsweredRequests, key_of
+from scrapy_pagelets.session.requests import AnsweredRequests, Sent, key_of
 from scrapy_pagelets.session.response_store import CutBodies, RenderedResponse, ResponseStore
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
 from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
