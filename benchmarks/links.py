@@ -38,8 +38,9 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.links.clever import VERSIONS, clever
 from scrapy_pagelets.links.link_tables import Query, Tables, read
-from scrapy_pagelets.links.votes import cocitations, pagerank, related, votes, weighted_cocitations
+from scrapy_pagelets.links.votes import cocitations, pagerank, related, votes
 from scrapy_pagelets.training.training_tables import CONTENT, by_gold
+from tests.oracles.cocitation import weighted_cocitations
 
 CONTENT_WORDS = 50
 LETTERS = 5

@@ -44,7 +44,7 @@ _LONGEST_VALUE: Final = 20_000
 _WIDTH: Final = "{width}"
 _WIDTHS: Final = re.compile(r"\d{2,4}")
 _USUAL_WIDTH: Final = "1080"
-#: Elements ``source`` of one picture, and those around a picture: the parser nests them.
+#: Elements ``source`` and ``param`` of one picture or player, and those around a picture: the parser nests them.
 _MANY: Final = 20
 
 
@@ -159,7 +159,6 @@ _PAGES: Final = (
     (re.compile(r"(?:https?:)?//(?:www\.)?dailymotion\.com/embed/video/(\w+).*"), r"https://www.dailymotion.com/video/\1"),
 )  # fmt: skip
 _LONGEST: Final = 2000
-#: Sources and parameters of one player.
 
 
 def address_of(player: etree._Element) -> str:

@@ -27,7 +27,6 @@ from scrapy_pagelets.core.counter import evidence_of as evidence_of
 from scrapy_pagelets.core.counter import link_sets as link_sets
 from scrapy_pagelets.core.counter import mostly_links as mostly_links
 from scrapy_pagelets.core.counter import pages_alike as pages_alike
-from scrapy_pagelets.evidence.class_template import VOTE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_tagged
 from scrapy_pagelets.page.page import Page
 
@@ -260,27 +259,6 @@ class Counts:
         known : whether the page itself has been counted
         """
         return pages_alike(self.tables, nodes, keys, known)
-
-    def mapped(self, nodes: NodeTable, keys: Keys, number: int, of_class: int, *, include_slots: bool = False) -> Bools:
-        """(n,) rows of the template by votes: the share ``VOTE`` of the class, two pages at least, has the row's path.
-
-        All ancestors of a row must be template as well. Nodes with equal path hashes form a mapping that is one-to-one,
-        equal and top-down: Definition 3.2 of Alarte et al. 2014, where nodes are equal if they have the same signature
-        (``equality.same_signature``) and the same rank among siblings with it.
-        ``docs/algorithms/menu-templates-2014.md`` has the proof.
-
-        Parameters
-        ----------
-        number : number of the page's class
-        of_class : number of pages of the class
-        include_slots : include runs of text whose path the pages share while their words vary
-        """
-        needed = max(2.0, VOTE * of_class)
-        mapped: Bools = self.tables["path"][nodes.path][:, _ODDS + CLASSIFIERS + number] >= needed
-        if not include_slots:
-            texts = self.tables["text"][keys.text][:, 1 + number]
-            mapped[nodes.leaves] &= np.minimum(texts, self.tables["placed"][keys.placed][:, 0]) >= needed
-        return nodes.inherit(mapped, np.bitwise_and)
 
     def evidence(
         self,

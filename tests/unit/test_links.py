@@ -17,8 +17,9 @@ from scipy.sparse import csr_array
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, local_templates, roots
 from scrapy_pagelets.links.link_tables import Query, TableError, read
-from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, pagerank, related, votes, weighted_cocitations
+from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, pagerank, related, votes
 from tests.oracles import shared_templates
+from tests.oracles.cocitation import weighted_cocitations
 
 
 def pagelet(text, *urls, role="content", number=0):
