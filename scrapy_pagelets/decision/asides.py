@@ -149,7 +149,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
         leaf = nodes.first_leaf.item(row)
         if href.startswith("javascript:") and any(each.start < leaf < each.stop for each in captions):
             yield row
-    tabs = [row for row in rows_with(nodes, placing.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
+    tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
     count = Counter(panels)
     yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and count[panel] > 1)

@@ -14,7 +14,7 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.corrections import corrected as corrected
 from scrapy_pagelets.core.text import permalinks as permalinks
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.product_names import BRAND_LABELS
+from scrapy_pagelets.metadata.product_values import BRAND_LABELS
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page

@@ -1,8 +1,8 @@
 """Equal top-down mappings: the part of the DOM that the pages of one template share.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. This is the pairwise form of the paper,
-with any node equality. ``tests.oracles.template_by_votes`` counts path hashes instead. For two pages, the two forms agree if the
-equality is ``same_signature`` and no two siblings are equal (``docs/algorithms/menu-templates-2014.md``).
+with any node equality. ``tests.oracles.template_by_votes`` counts path hashes instead. For two pages, the two forms
+agree if the equality is ``same_signature`` and no two siblings are equal (``docs/algorithms/menu-templates-2014.md``).
 """
 
 from __future__ import annotations
