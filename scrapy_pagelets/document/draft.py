@@ -230,9 +230,7 @@ def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
     Entries are siblings of one tag whose first headings are of one level, and lead to other pages or begin an
     ``article``.
 
-    Parameters
-    ----------
-    shown : (n,) rows with content
+    ``shown``: (n,) rows with content.
 
     Examples
     --------

@@ -250,9 +250,7 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     midst of the content. A picture whose caption is template is judged by the text around its figure. A picture that
     leads to the same page as a heading of content right behind it belongs to that, whatever stands between.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves that are content
+    ``keep``: (m,) a mask of the leaves that are content.
     """
     found = np.zeros(len(nodes), np.bool_)
     rows = picture_rows(nodes)
@@ -349,9 +347,7 @@ def declared_by(page: Page, shown: Bools) -> int | None:
     Such a picture is content wherever it stands, but for headers, menus and footers: it often is between these and the
     own heading, and its caption may be template.
 
-    Parameters
-    ----------
-    shown : (n,) the pictures that stand in the content
+    ``shown``: (n,) the pictures that stand in the content.
     """
     nodes = page.nodes
     declared = (meta.content for meta in page.metas if {meta.property, meta.name} & _DECLARING)

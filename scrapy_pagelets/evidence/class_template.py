@@ -158,9 +158,7 @@ class ClassTemplate:
     def rows_of(self, page: Page, *, include_slots: bool = False) -> Bools:
         """(n,) whether each row of a page is template: it has the place of a row that enough pages have.
 
-        Parameters
-        ----------
-        include_slots : include runs of text whose place the pages share while their words vary
+        ``include_slots``: include runs of text whose place the pages share while their words vary.
         """
         needed = max(2.0, VOTE * self.voters)
         rows, same = self._compared(page)

@@ -59,9 +59,7 @@ def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among:
     Of mappings of one size, those with more equal texts are preferred (for a tolerant equality: those with a larger sum
     of the equality), then those that map the k-th of several siblings to the k-th.
 
-    Parameters
-    ----------
-    among : (n,) rows of the first page that may be mapped, the template so far; None for all
+    ``among``: (n,) rows of the first page that may be mapped, the template so far; None for all.
     """
     among = np.ones(len(one), np.bool_) if among is None else among
     compare, root = equality.compare(one, other), np.zeros(1, np.int64)

@@ -214,9 +214,7 @@ class Counts:
     def add(self, fragments: Fragments, number: int) -> None:
         """Count a page.
 
-        Parameters
-        ----------
-        number : number of the page's class
+        ``number``: number of the page's class.
         """
         self.pages += 1
         count_page(self.tables, fragments, number)
@@ -226,9 +224,7 @@ class Counts:
     def showing(self, pictures: Pictures, known: bool) -> Ints:
         """(k,) number of other pages that show each of the pictures of a page at such a place.
 
-        Parameters
-        ----------
-        known : whether the page itself has been counted
+        ``known``: whether the page itself has been counted.
         """
         counted: Ints = self.tables["target"].pages(pictures.keys).astype(np.int64)
         return np.maximum(counted - known, 0)
@@ -254,9 +250,7 @@ class Counts:
 
         Of a text with digits, it is estimated from how often two pages differ there.
 
-        Parameters
-        ----------
-        known : whether the page itself has been counted
+        ``known``: whether the page itself has been counted.
         """
         return pages_alike(self.tables, nodes, keys, known)
 
@@ -294,9 +288,7 @@ class Counts:
         Definition 3 of Bar-Yossef & Rajagopalan 2002: the pages of a template share the same look and feel. A page
         without such others is judged by itself: `known`, 0 or 1, is returned.
 
-        Parameters
-        ----------
-        of_class, known, mixed : see `evidence`
+        ``of_class``, ``known``, ``mixed``: see `evidence`.
         """
         if of_class >= self.pages or not nodes.words.any():
             return self.pages

@@ -86,9 +86,7 @@ class Observation:
     def of(cls, page: Page, odds: Floats | None) -> Self:
         """Make the observation of a page.
 
-        Parameters
-        ----------
-        odds : (n, CLASSIFIERS) log odds of the page-level classifiers; None for a copy of a page that was counted
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers; None for a copy of a page that was counted.
         """
         return cls(
             key=page.key,
@@ -146,10 +144,6 @@ class SiteCounts:
 
     Each page counts once. Pages with the same text under several URLs count once as well: duplicate pages are removed
     before fragments are counted (Bar-Yossef & Rajagopalan 2002, Section 3.2, Figure 4).
-
-    Parameters
-    ----------
-    name : name of the site
 
     Attributes
     ----------

@@ -46,9 +46,7 @@ class FeedField:
     def is_on(self, settings: object) -> bool:
         """Return whether the field is wanted: a list of names has to name it, any other value must not be 0 or empty.
 
-        Parameters
-        ----------
-        settings : with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``
+        ``settings``: with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``.
 
         Examples
         --------

@@ -83,9 +83,7 @@ def host_weights(edges: Votes, voter: Ints) -> tuple[Floats, Floats]:
     authorities, 1/k for k edges from one host to one page, and (e,) weights for hubs, 1/l for l edges from one hub to
     one host.
 
-    Parameters
-    ----------
-    voter : (n,) number of the voter of each page, see `voters`
+    ``voter``: (n,) number of the voter of each page, see `voters`.
     """
     authority = _sizes(voter[edges.page], edges.target)
     hub = _sizes(edges.hub, voter[edges.target])
@@ -186,9 +184,7 @@ def pagerank(tables: Tables, *, templates: bool = False) -> Floats:
     one page to another count once. From a page without links that count, the surfer jumps to any page. Return (n,)
     scores that sum to 1; 0 for pages that were not crawled.
 
-    Parameters
-    ----------
-    templates : count links of templates
+    ``templates``: count links of templates.
 
     Examples
     --------

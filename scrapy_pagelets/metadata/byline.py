@@ -103,12 +103,6 @@ class Byline:
     """The byline of a page; without a heading of its own, only what the page says of its last change.
 
     It is read only as far as somebody asks, because most pages tell the same in their head.
-
-    Parameters
-    ----------
-    page : the page
-    headline : its own heading
-    habits : what the pages of its site tell alike
     """
 
     def __init__(self, page: Page, headline: Headline | None, habits: Habits) -> None:

@@ -51,14 +51,7 @@ _MARKS: Final = 20
 
 
 class Entry:
-    """What the entry with the heading of a page tells, or its one entry; nothing in a list of entries.
-
-    Parameters
-    ----------
-    page : the page
-    headline : its own heading
-    habits : what the pages of its site tell alike
-    """
+    """What the entry with the heading of a page tells, or its one entry; nothing in a list of entries."""
 
     def __init__(self, page: Page, headline: Headline | None, habits: Habits) -> None:
         self._page = page

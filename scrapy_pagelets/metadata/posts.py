@@ -151,9 +151,7 @@ class Thread:
     def opening(self, headline: int) -> Post | None:
         """The post that began the thread; None without a thread, or if the page may have others before it.
 
-        Parameters
-        ----------
-        headline : the leaf with the page's own heading, -1 without one: a reply with it is none
+        ``headline``: the leaf with the page's own heading, -1 without one: a reply with it is none.
         """
         first = self.posts[0] if self.is_thread else Post(is_reply=True)
         return None if first.is_reply and headline not in first.leaves else first
@@ -168,9 +166,7 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     A post counts if it tells its author or its date. Dates in words that are in no order are those of something else,
     such as when the authors joined, and are left out.
 
-    Parameters
-    ----------
-    habits : what the pages of the site tell alike
+    ``habits``: what the pages of the site tell alike.
 
     Examples
     --------

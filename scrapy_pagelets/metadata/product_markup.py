@@ -44,9 +44,7 @@ def product_of(
     shows beside its heading. The page alone is believed if its price stands right beside the heading, or it has a
     control to buy.
 
-    Parameters
-    ----------
-    metas : the content of ``<meta>`` elements by their names in lower case
+    ``metas``: the content of ``<meta>`` elements by their names in lower case.
 
     Examples
     --------
@@ -168,9 +166,7 @@ def by_rdfa(page: Page, heading: str) -> tuple[Facts, bool]:
 def by_metas(metas: Mapping[str, str]) -> Facts:
     """Return what ``<meta>`` elements say of it; nothing unless they tell its price, or the type of a product.
 
-    Parameters
-    ----------
-    metas : the content by the name in lower case
+    ``metas``: the content by the name in lower case.
     """
     if type_of(metas) not in PRODUCT_TYPES and metas.keys().isdisjoint(_METAS["price"][1]):
         return {}
@@ -239,9 +235,7 @@ def _facts(product: Object, page: Page, ids: Mapping[str, Object]) -> Facts:
 class _Properties:
     """Properties of objects that may stand elsewhere in the graph.
 
-    Parameters
-    ----------
-    ids : the objects that others refer to
+    ``ids``: the objects that others refer to.
     """
 
     def __init__(self, ids: Mapping[str, Object]) -> None:

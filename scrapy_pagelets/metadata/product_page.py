@@ -88,11 +88,7 @@ class _Price(NamedTuple):
 class ShownProduct:
     """The product that a page shows; each value is None if the page does not show it for sure.
 
-    Parameters
-    ----------
-    page : the page
-    headline : its own heading
-    name : what it is called, by which its place is found if it has no heading
+    ``name``: what it is called, by which its place is found if it has no heading.
     """
 
     def __init__(self, page: Page, headline: Headline | None, name: str | None = None) -> None:
