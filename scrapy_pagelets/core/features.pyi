@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import Classifier
-from scrapy_pagelets.decision.lexicon import Lexicon
+from scrapy_pagelets.decision.model import Lexicon
 from scrapy_pagelets.evidence.evidence import SiteEvidence
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page

@@ -15,7 +15,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import Trees, size_class
-from scrapy_pagelets.decision.lexicon import Lexicon
+from scrapy_pagelets.decision.model import Lexicon
 from scrapy_pagelets.decision.page_features import node_features, page_features
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page

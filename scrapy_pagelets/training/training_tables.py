@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, fit, size_class
-from scrapy_pagelets.decision.lexicon import heading_tokens, look_tokens
+from scrapy_pagelets.decision.model import heading_tokens, look_tokens
 from scrapy_pagelets.decision.page_features import OWN_TOKENS, headings, node_features
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page

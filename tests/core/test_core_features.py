@@ -13,8 +13,7 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.core.features import region_features
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, chosen, node_odds, summed
 from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features
-from scrapy_pagelets.decision.lexicon import look_tokens
-from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.decision.model import LABELLED, load, look_tokens
 from scrapy_pagelets.decision.page_features import (
     CONTEXT,
     CONTEXT_FEATURES,

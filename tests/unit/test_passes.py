@@ -11,8 +11,7 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
-from scrapy_pagelets.decision.lexicon import look_tokens
-from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.decision.model import LABELLED, load, look_tokens
 from scrapy_pagelets.decision.page_features import (
     CONTEXT_FEATURES,
     OWN_TOKENS,
