@@ -1,5 +1,5 @@
 // Corrections that most pages do not need: what is in doubt in lists, signs beside words, and whether there can be copies
-// or lone headings at all; as `list_items`, `half_lines`, `repeats` and `lone_headings` of `scrapy_pagelets.decision`.
+// or lone headings at all; as `half_lines` and `corrections` of `scrapy_pagelets.decision`.
 #pragma once
 #include <algorithm>
 #include <cstddef>

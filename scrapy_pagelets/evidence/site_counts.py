@@ -70,7 +70,7 @@ class Observation:
     outline : see the function ``outline``
     links : keys of the pages that it links to
     fragments : its contribution to the counts; None for a copy of a page that was counted
-    told : keys of what other pages may tell alike, see `habits.keys_told`
+    told : keys of what other pages may tell alike, see `dates.keys_told`
     source : the page, if it is kept for subdigraphs
     """
 

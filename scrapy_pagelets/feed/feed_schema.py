@@ -129,7 +129,7 @@ TEMPLATES: Final = (
     FeedField("text", "the texts of the template in document order, with blank lines between blocks"),
     FeedField("links", "its hyperlinks in document order, see below", "object", listed=True, parts=TEMPLATE_LINK),
 )
-#: Made by `product.product_of`.
+#: Made by `product_markup.product_of`.
 PRODUCT: Final = (
     FeedField("name", "what it is called", nullable=True),
     FeedField(

@@ -98,7 +98,7 @@ def _is_beside_text(nodes: NodeTable, row: int) -> bool:
 
 
 def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
-    """The node table without the blank that parts code from numbers of its lines, see `code_lines.code_of`.
+    """The node table without the blank that parts code from numbers of its lines, see `code_of`.
 
     Parameters
     ----------

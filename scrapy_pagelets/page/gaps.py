@@ -25,7 +25,7 @@ _PRE: Final = TAG["pre"]
 
 
 def gap_of(signs: int, style: str) -> int:
-    """The gap that the signs of a look, see `placing`, and an inline style make before and after an element.
+    """The gap that the signs of a look, see `looks`, and an inline style make before and after an element.
 
     >>> gap_of(AS_CELL, "") == CELL, gap_of(0, "display: block") == LINE
     (True, True)

@@ -224,7 +224,7 @@ def class_signature(look: Look) -> int:
 
 @cached
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``POST``, and those of `placing`.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``POST``, and those of its place.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
