@@ -137,7 +137,7 @@ def citing(edges: Votes, page: int) -> Votes:
     return edges.where(np.isin(edges.hub, edges.hub[edges.target == page]) & (edges.target != page))
 
 
-def related(tables: Tables, page: int, *, within: bool | None = None, most: int = MOST) -> Floats:
+def related(tables: Tables, page: int, *, within: bool | None = None) -> Floats:
     """Score how related each page is to a given one: by the content pagelets that link to both.
 
     A pagelet that links to m pages gives 1 / (m - 1) to each pair of them, so that each of its pages has one vote. For
@@ -151,7 +151,6 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     ----------
     page : number of the page
     within : count links within a site, see `votes`
-    most : ignore pagelets that link to more pages
 
     Examples
     --------
@@ -164,7 +163,7 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     """
     edges = votes(tables, within=within)
     count = np.bincount(edges.hub, minlength=len(tables.page))
-    edges = citing(edges.where(count[edges.hub] <= most), page)
+    edges = citing(edges.where(count[edges.hub] <= MOST), page)
     weights: Floats = 1.0 / (count[edges.hub] - 1)
     one = best(weights, voters(tables, within)[edges.page], edges.target)
     scores = np.zeros(len(tables.urls))
