@@ -141,7 +141,8 @@ def related(tables: Tables, page: int, *, within: bool | None = None) -> Floats:
     """Score how related each page is to a given one: by the content pagelets that link to both.
 
     A pagelet that links to m pages gives 1 / (m - 1) to each pair of them, so that each of its pages has one vote. For
-    each pair, only the best pagelet of each host counts; if links within a site count, the best one of each page.
+    each pair, only the best pagelet of each host counts; if links within a site count, the best one of each page. One
+    that links to more than `MOST` pages is ignored.
 
     Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3. The weights
     and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``). Return (n,) scores of crawled and other
