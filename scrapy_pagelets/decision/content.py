@@ -86,8 +86,8 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
         text = nodes.strings[leaf]
         if nodes.words[leaf] > _LONGEST:
             continue
-        amount, name = _amount(text), text.casefold().strip()
-        mask[leaf] = amount in amounts or (name in told and leaf >= first - _BEFORE)
+        amount, name = _amount(text), text.casefold().strip() if leaf >= first - _BEFORE else ""
+        mask[leaf] = amount in amounts or name in told
         amounts.discard(amount)
         told.discard(name)
     return mask
