@@ -105,7 +105,7 @@ def _why_none(tables: Tables, within: bool, version: str) -> str:
 def _pagerank(options: argparse.Namespace) -> Iterator[str]:
     """The table of all pages, or of those that the query finds, by PageRank in multiples of the mean."""
     from scrapy_pagelets.links.clever import roots
-    from scrapy_pagelets.links.votes import pagerank
+    from scrapy_pagelets.links.pagerank import pagerank
 
     tables = _tables(options)
     scores = pagerank(tables) * tables.crawled.sum()
@@ -135,7 +135,8 @@ def _related(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _tables(options: argparse.Namespace) -> Tables:
-    from scrapy_pagelets.links.link_tables import Query, TableError, read
+    from scrapy_pagelets.links.link_tables import TableError, read
+    from scrapy_pagelets.links.query import Query
 
     feed = Feed(options.feed, _COLUMNS, _PAGELET)
     try:
