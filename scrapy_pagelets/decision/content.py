@@ -86,7 +86,8 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
         text = nodes.strings[leaf]
         if nodes.words[leaf] > _LONGEST:
             continue
-        amount, name = _amount(text), text.casefold().strip() if leaf >= first - _BEFORE else ""
+        amount = _amount(text) if amounts else ""
+        name = text.casefold().strip() if leaf >= first - _BEFORE else ""
         mask[leaf] = amount in amounts or name in told
         amounts.discard(amount)
         told.discard(name)
