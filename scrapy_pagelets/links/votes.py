@@ -137,12 +137,11 @@ def citing(edges: Votes, page: int) -> Votes:
     return edges.where(np.isin(edges.hub, edges.hub[edges.target == page]) & (edges.target != page))
 
 
-def related(tables: Tables, page: int, *, within: bool | None = None) -> Floats:
+def related(tables: Tables, page: int, *, within: bool | None = None, most: int = MOST) -> Floats:
     """Score how related each page is to a given one: by the content pagelets that link to both.
 
     A pagelet that links to m pages gives 1 / (m - 1) to each pair of them, so that each of its pages has one vote. For
-    each pair, only the best pagelet of each host counts; if links within a site count, the best one of each page. One
-    that links to more than `MOST` pages is ignored.
+    each pair, only the best pagelet of each host counts; if links within a site count, the best one of each page.
 
     Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3. The weights
     and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``). Return (n,) scores of crawled and other
@@ -152,6 +151,7 @@ def related(tables: Tables, page: int, *, within: bool | None = None) -> Floats:
     ----------
     page : number of the page
     within : count links within a site, see `votes`
+    most : ignore pagelets that link to more pages
 
     Examples
     --------
@@ -164,7 +164,7 @@ def related(tables: Tables, page: int, *, within: bool | None = None) -> Floats:
     """
     edges = votes(tables, within=within)
     count = np.bincount(edges.hub, minlength=len(tables.page))
-    edges = citing(edges.where(count[edges.hub] <= MOST), page)
+    edges = citing(edges.where(count[edges.hub] <= most), page)
     weights: Floats = 1.0 / (count[edges.hub] - 1)
     one = best(weights, voters(tables, within)[edges.page], edges.target)
     scores = np.zeros(len(tables.urls))
