@@ -33,7 +33,7 @@ from scipy.stats import permutation_test
 
 from benchmarks.searched_sites import Link, Searched, Site, add_data, digest, load, tuned
 from benchmarks.tools import option_parser, table
-from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.index.interface import terms
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, rank

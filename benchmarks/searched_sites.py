@@ -36,7 +36,7 @@ from scrapy_pagelets.page.nodes import tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.retrieval.collection import MemoryCollection
-from scrapy_pagelets.training.labels import CONTENT, by_gold
+from scrapy_pagelets.training.training_tables import CONTENT, by_gold
 
 HOST = "http://site.example/"
 #: The tags that the paper of 2003 names as those of blocks, in its Section 1; it adds "etc.".
