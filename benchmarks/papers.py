@@ -20,9 +20,13 @@ for the largest mapping and for that of Algorithm 2 as printed (``tests/oracles/
 equality of Figure 1; *weighted* weighs class, attributes, number of children and position, as Section 4.2 says of the
 authors' own.
 
+Then each mode of a paper over the 42 sites, crawled and as archives (``modes.py``). Feeds and logs stay in ``--out``;
+what is there already is not run again.
+
     python -m benchmarks papers
-    python -m benchmarks papers --sites 12     # the same on fewer sites
+    python -m benchmarks papers --sites 12     # the measures on fewer sites
     python -m benchmarks papers --mappings
+    python -m benchmarks papers --modes --manuals 6    # all other kinds of sites, and six manuals
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import retrieval, segments
+from benchmarks import modes, retrieval, segments
 from benchmarks.ablation import repeated
 from benchmarks.smoothing import Judged, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
 from benchmarks.subdigraphs import Folder, search
@@ -82,8 +86,15 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--sites", type=int, metavar="N", help="no more than so many sites, spread over the list")
-    parser.add_argument("--mappings", action="store_true", help="only compare the node equalities of 2014")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--mappings", action="store_true", help="only compare the node equalities of 2014")
+    part.add_argument("--modes", action="store_true", help="only crawl and clean the 42 sites with each mode")
+    parser.add_argument("--manuals", type=int, metavar="N", help="for the modes, no more than so many of the manuals")
+    parser.add_argument("--out", type=Path, default=Path("out/papers"), help="folder of the crawls")
     args = parser.parse_args(argv)
+    if args.modes:
+        modes.compare(args)
+        return
     score = referee(args.referee)
     folders = spread(folders_of(args.data), args.sites)
     if args.mappings:
@@ -93,6 +104,7 @@ def main(argv: Sequence[str]) -> None:
     print()
     table(["paper: measure", "strict form", "ours", "the paper reports"], found)
     print(DATA)
+    modes.compare(args)
 
 
 def spread(items: list[Any], count: int | None) -> list[Any]:
