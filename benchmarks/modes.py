@@ -33,8 +33,6 @@ from tests.prefork import popen
 DETECTIONS = (ETDM, LOCAL, GLOBAL, CLASSIFIER)
 #: Those of 2002, 2003, 2008 (two) and 2007.
 SEGMENTERS = ("pagelets-strict", "vips-strict", "gcuts-strict", "cclus", "sections")
-#: The kind of most sites.
-MANUALS = "documentation"
 FULL_TEXT = "full text"
 
 #: The referee's figures of a site.
@@ -46,43 +44,31 @@ Scores = dict[str, dict[str, Score]]
 def compare(args: argparse.Namespace) -> None:
     """Print the figures of all modes by kind of site; what is in ``args.out`` is not run again."""
     sites, score = sites_below(args.data), referee(args.referee)
-    kinds = {site["name"]: site["kind"] for site in chosen(sites_of(sites), args.manuals)}
-    tell("all text", by_detection(args, kinds, sites, score), kinds)
+    about = json.loads((sites / "sites.json").read_text(encoding="utf-8"))
+    by_name = {site["name"]: site for site in about}
+    about = [by_name[name] for name in args.only.split(",")] if args.only else about
+    kinds = {site["name"]: site["kind"] for site in about}
+    tell("all text", by_detection(args, about, score), kinds)
     tell("whole pagelets of content", by_segmenter([sites / name for name in kinds], score), kinds)
 
 
-def chosen(about: Sequence[dict[str, Any]], manuals: int | None) -> list[dict[str, Any]]:
-    """All sites, or so many of the manuals at equal distances, and all others."""
-    books = [site for site in about if site["kind"] == MANUALS]
-    count = len(books) if manuals is None else manuals
-    taken = [books[i * len(books) // count]["name"] for i in range(count)]
-    return [site for site in about if site["kind"] != MANUALS or site["name"] in taken]
-
-
-def by_detection(args: argparse.Namespace, kinds: dict[str, str], sites: Path, score: ModuleType) -> Scores:
+def by_detection(args: argparse.Namespace, about: Sequence[dict[str, Any]], score: ModuleType) -> Scores:
     """The scores of the detections, by crawls and as archives."""
-    serve = referee(args.referee, "crawl_sites").serve
-    gold = {name: score.read(sites / name / "gold.jsonl.gz") for name in kinds}
-    found: Scores = {FULL_TEXT: {name: uncleaned(lines, score) for name, lines in gold.items()}}
-    starts = {site["name"]: site["start"] for site in sites_of(sites)}
-    for method, way in product(DETECTIONS, ("crawl", "archive")):
-        folder = args.out / method / way
-        folder.mkdir(parents=True, exist_ok=True)
-        found[f"{method}, {way}"] = of_mode = {}
-        for name in kinds:
-            site, feed = sites / name, folder / f"{name}.jsonl"
-            if way == "archive":
-                archived(site, method, feed)
+    sites, serve = sites_below(args.data), referee(args.referee, "crawl_sites").serve
+    found = defaultdict[str, dict[str, Score]](dict)
+    for site in about:
+        name, folder = site["name"], sites / site["name"]
+        gold = score.read(folder / "gold.jsonl.gz")
+        found[FULL_TEXT][name] = uncleaned(gold, score)
+        for method, way in product(DETECTIONS, ("crawl", "archive")):
+            feed = args.out / method / way / f"{name}.jsonl"
+            feed.parent.mkdir(parents=True, exist_ok=True)
+            if way == "crawl":
+                crawled(folder, site["start"], method, feed, serve)
             else:
-                crawled(site, starts[name], method, feed, serve)
-            of_mode[name] = score.score_sites(score.read(feed), gold[name])
-        print(method, way, "done", file=sys.stderr)
-    return found
-
-
-def sites_of(folder: Path) -> list[dict[str, Any]]:
-    """What is known of the sites of a folder."""
-    found: list[dict[str, Any]] = json.loads((folder / "sites.json").read_text(encoding="utf-8"))
+                archived(folder, method, feed)
+            found[f"{method}, {way}"][name] = score.score_sites(score.read(feed), gold)
+        print(name, *(f"{mode} {of[name]['f1']:.3f}" for mode, of in found.items()), file=sys.stderr)
     return found
 
 

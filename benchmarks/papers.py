@@ -26,7 +26,7 @@ what is there already is not run again.
     python -m benchmarks papers
     python -m benchmarks papers --sites 12     # the measures on fewer sites
     python -m benchmarks papers --mappings
-    python -m benchmarks papers --modes --manuals 6    # all other kinds of sites, and six manuals
+    python -m benchmarks papers --modes --only jdo,hexo,typer
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main(argv: Sequence[str]) -> None:
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--mappings", action="store_true", help="only compare the node equalities of 2014")
     part.add_argument("--modes", action="store_true", help="only crawl and clean the 42 sites with each mode")
-    parser.add_argument("--manuals", type=int, metavar="N", help="for the modes, no more than so many of the manuals")
+    parser.add_argument("--only", default="", help="comma-separated names of sites for the modes; default: all")
     parser.add_argument("--out", type=Path, default=Path("out/papers"), help="folder of the crawls")
     args = parser.parse_args(argv)
     if args.modes:
@@ -255,9 +255,9 @@ PRINTED = {"none": "0.166", "pages": "0.191 (+15.4%)", "blocks": "0.197 (+18.9%)
 def feedback(args: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows of the paper on feedback."""
     about = [path.name for path in sorted(sites_below(args.data).iterdir()) if path.is_dir()]
-    args.only, args.topics = ",".join(spread(about, args.sites)), True
-    args.feeds, args.cache = args.data / "feeds", Path("out/trafilatura")
-    sites = retrieval.load(args)
+    chosen = argparse.Namespace(**vars(args) | {"only": ",".join(spread(about, args.sites)), "topics": True})
+    chosen.feeds, chosen.cache = args.data / "feeds", Path("out/trafilatura")
+    sites = retrieval.load(chosen)
     topics, listing = retrieval.categories(sites)
     searched = retrieval.Searched(sites, "vips", [], listing)
     base: list[float] = []

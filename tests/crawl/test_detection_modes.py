@@ -149,7 +149,9 @@ def test_of_two_versions_of_a_template_what_both_say_is_stripped(tmp_path):
     """Half of the pages of a set have the old footer, half the new one."""
     paths = ["/", *(f"/{name}" for name in NAMES[1:])]
     versions = dict(zip(NAMES, ["Formerly", "Lately"] * len(NAMES), strict=False))
-    routes = {path: answer(of_two_versions(name, paths, versions[name])) for path, name in zip(paths, NAMES, strict=True)}
+    routes = {
+        path: answer(of_two_versions(name, paths, versions[name])) for path, name in zip(paths, NAMES, strict=True)
+    }
     with SiteServer(routes=routes) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_DETECTION": "etdm"})
     assert (found.warnings, found.errors) == ([], [])
@@ -195,4 +197,3 @@ def test_members_that_are_gone_on_the_second_visit_leave_the_template(tmp_path):
     assert sorted(found.urls) == sorted(server.url(name) for name in ["", *NAMES[1:]])
     assert found.stat("templates/subdigraph/4") == 1
     assert all("slogan" not in line["text"] for line in found.lines)
-
