@@ -136,7 +136,8 @@ def main(argv: Sequence[str]) -> None:
     elif args.printed:
         from benchmarks import printed_segments
 
-        printed_segments.compare(judged(args, splits), judged(args, LEARNING), Path(args.printed))
+        pages, learning = judged(args, splits), judged(args, LEARNING)
+        printed_segments.compare(pages, learning, Path(args.printed), rendered=args.rendered is not None)
     else:
         compare(judged(args, splits), [name for name in METHODS if name in names(args.methods)])
 

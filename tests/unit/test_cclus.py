@@ -1,4 +1,4 @@
-"""Correlation clustering, as printed and with moves of single leaves: compared with brute force, and never worse than the trivial clusterings."""
+"""Correlation clustering, ours and as printed: compared with brute force and the trivial clusterings."""
 
 import numpy as np
 import pytest

@@ -194,7 +194,7 @@ def test_expansions_from_one_label_end_where_none_helps(shape, seed):
 
 
 def test_the_graph_of_figure_1_charges_a_split_below_an_invisible_parent():
-    """The table of the document: the minimum cuts of a parent with two leaves, each with V = 1, by the leaves' sides."""
+    """The table of the document: minimum cuts for a parent with two leaves, V = 1 each, by the sides of the leaves."""
     cost = 2  # the sum of V over the children: the weight of each edge
 
     def cut(*takes):
