@@ -10,7 +10,8 @@ in the gold content. Ours is the default, ``fused``, with all pages of a site kn
 - 2002: the same measure of pagelets (*k* = 3) that two pages of the site have, by exact shingles. The paper's own
   measure is the precision of ranked pages, judged by people, for which this data has no queries; ``links.py`` prints
   what can be counted instead.
-- 2007: F1 of template nodes, which are template if all of their words are; see ``smoothing.py``.
+- 2007: F1 of template nodes, which are template if all of their words are, and the number of sections of a page, the
+  connected sets of nodes of one score; see ``smoothing.py``.
 - 2008: adjusted Rand index and NMI of the inner blocks; see ``segments.py``.
 - 2003: mean average precision of queries with many answers, names of pages that list others, on all text cut by VIPS
   without a browser; see ``retrieval.py``.
@@ -45,15 +46,15 @@ import numpy as np
 
 from benchmarks import modes, retrieval, segments
 from benchmarks.ablation import repeated
-from benchmarks.smoothing import Judged, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
+from benchmarks.smoothing import Judged, Smoothing, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
 from benchmarks.subdigraphs import Folder, search
 from benchmarks.tools import option_parser, referee, sites_below, table
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_signature_and_text, weighted
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.papers.page_level import scores
+from scrapy_pagelets.papers.page_level import scores, sections, smoothed
 from scrapy_pagelets.retrieval.search import printed
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.paper_training import train_page_level as train
@@ -224,6 +225,18 @@ def of_nodes(learnt: Sequence[Example], judged: Sequence[Sequence[Judged]]) -> I
     tables = [list(rows("", judged, before)) for before in (strict, ours)]
     for number, name in ((0, "without smoothing"), (-1, "with smoothing")):
         yield [f"2007: F1 of nodes, {name}", *(found[number][2] for found in tables), "-"]
+    for name, smoothing in (("without smoothing", lambda _, x: x), ("with smoothing", smoothed)):
+        counts = [
+            np.mean([count_of_sections(page, smoothing, x) for page, x in zip(*site, strict=True)])
+            for site in zip(judged, strict, strict=True)
+        ]
+        yield [f"2007: sections of a page, {name}", f"{np.mean(counts):.1f}", None, "-"]
+
+
+def count_of_sections(page: Judged, smoothing: Smoothing, x: Floats) -> int:
+    """Number of the connected sets of nodes of one score."""
+    nodes = page.gold.page.nodes
+    return int(sections(nodes.parent, smoothing(nodes, x)).max()) + 1
 
 
 # Segments: 2008
