@@ -17,7 +17,16 @@ from scrapy_pagelets.metadata.forums import is_forum
 from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page import looks, placing
 from scrapy_pagelets.page.code import line_numbers
-from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with, tags_of
+from scrapy_pagelets.page.nodes import (
+    LINE,
+    TAG,
+    NodeTable,
+    attributes_at,
+    elements_at,
+    rows_tagged,
+    rows_with,
+    tags_of,
+)
 from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
@@ -80,7 +89,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
-    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes), *_buttons(nodes)))
+    buttons = (*_buttons(nodes), *_switches(nodes))
+    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes), *buttons))
     found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -131,6 +141,19 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
     count = Counter(texts)
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
+
+
+def _switches(nodes: NodeTable) -> Iterator[int]:
+    """Rows of what changes a view: links of captions that run a script, and tabs that all have the same panel."""
+    captions = [nodes.leaves_of(row) for row in rows_tagged(nodes, TAG["caption"])]
+    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if captions else ():
+        leaf = nodes.first_leaf.item(row)
+        if href.startswith("javascript:") and any(each.start < leaf < each.stop for each in captions):
+            yield row
+    tabs = [row for row in rows_with(nodes, placing.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
+    panels = attributes_at(nodes, tabs, "aria-controls")
+    count = Counter(panels)
+    yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and count[panel] > 1)
 
 
 def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:

@@ -14,6 +14,7 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.corrections import corrected as corrected
 from scrapy_pagelets.core.text import permalinks as permalinks
 from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.product_names import BRAND_LABELS
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -42,8 +43,10 @@ _ANNOUNCING: Final = 5
 #: Up to this templateness, a list right below a heading of content belongs to it.
 _IN_DOUBT: Final = 0.65
 _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
-#: Leaves before and after the own heading that may say of the page what it declares, and their words.
+#: Leaves before and after the own heading that may say of the page what it declares, and their words; and how far
+#: before it a declared price may stand.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
+_PRICE_BEFORE: Final = 30
 #: Characters of a number that is no other one by chance.
 _DIGITS: Final = 4
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
@@ -79,12 +82,12 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     if headline is None or not (told or amounts):
         return mask
     first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
-    for leaf in range(max(0, first - _BEFORE), min(len(mask), last + _AFTER)):
+    for leaf in range(max(0, first - _PRICE_BEFORE), min(len(mask), last + _AFTER)):
         text = nodes.strings[leaf]
         if nodes.words[leaf] > _LONGEST:
             continue
-        amount, name = _amount(text), text.casefold().strip()
-        mask[leaf] = name in told or amount in amounts
+        amount, name = _amount(text), text.casefold().strip() if leaf >= first - _BEFORE else ""
+        mask[leaf] = amount in amounts or name in told
         amounts.discard(amount)
         told.discard(name)
     return mask
@@ -96,7 +99,8 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
     Parameters
     ----------
     facts : such as the number of a product, and its brand
-    keep : (m,) the leaves that are content so far; a name stands between the heading and the last of them
+    keep : (m,) the leaves that are content so far; a name stands between the heading and the last of them, or behind
+        a label of brands
 
     Examples
     --------
@@ -110,8 +114,11 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
     first = int(nodes.last_leaf[headline.row]) if headline else len(mask)
     of_names = range(first, int(np.flatnonzero(keep).max(initial=0)) + 1)
     for fact in facts:
-        places = of_names if not _is_number(fact) else range(len(mask) * (len(fact) >= _DIGITS))
-        saying = [leaf for leaf in places if _has_fact(nodes, leaf, fact)]
+        if _is_number(fact) and len(fact) < _DIGITS:
+            continue
+        saying = [leaf for leaf in range(len(mask)) if _has_fact(nodes, leaf, fact)]
+        if not _is_number(fact):
+            saying = [leaf for leaf in saying if leaf in of_names or _is_brand(nodes, leaf)]
         if saying and not keep[saying].any():
             mask[saying[0]] = True
     return mask
@@ -124,6 +131,10 @@ def _has_fact(nodes: NodeTable, leaf: int, fact: str) -> bool:
         return False
     words = text.split()
     return text.strip() == fact or (_is_number(fact) and fact in (words[0], words[-1]))
+
+
+def _is_brand(nodes: NodeTable, leaf: int) -> bool:
+    return leaf > 0 and BRAND_LABELS.fullmatch(nodes.strings[leaf - 1].strip()) is not None
 
 
 def _is_number(fact: str) -> bool:

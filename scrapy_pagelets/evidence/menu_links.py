@@ -16,6 +16,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from itertools import chain, takewhile
 from typing import Final
@@ -204,10 +205,16 @@ def _folded(text: str) -> str:
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
-_LISTS: Final = tomllib.loads(files("scrapy_pagelets.evidence").joinpath("actions.toml").read_text(encoding="utf-8"))
-_ANYWHERE: Final = frozenset(_folded(" ".join(_LISTS["anywhere"].values())).split())
-_UNLESS_A_FILE: Final = frozenset(_LISTS["unless_a_file"]["words"].split())
-_INSIDE: Final = lazily("|".join(_LISTS["inside"]["words"].split()))
+@cache
+def _actions(where: str) -> frozenset[str]:
+    """Words of actions by where they count: anywhere, unless the address is that of a file, or inside of words."""
+    text = files("scrapy_pagelets.evidence").joinpath("actions.toml").read_text(encoding="utf-8")
+    return frozenset(_folded(" ".join(tomllib.loads(text)[where].values())).split())
+
+
+@cache
+def _inside() -> re.Pattern[str]:
+    return re.compile("|".join(_actions("inside")))
 
 
 @cached
@@ -221,7 +228,8 @@ def acts(url: str) -> bool:
     """
     parts = urlsplit(url)
     text = f"{parts.path}?{parts.query}"
-    return _names_action(text, _ANYWHERE) or (not _FILE.search(parts.path) and _names_action(text, _UNLESS_A_FILE))
+    names_one = _names_action(text, _actions("anywhere"))
+    return names_one or (not _FILE.search(parts.path) and _names_action(text, _actions("unless_a_file")))
 
 
 def labels_action(label: str) -> bool:
@@ -235,7 +243,7 @@ def labels_action(label: str) -> bool:
 
 @cached
 def _labels_action(label: str) -> bool:
-    return len(label.split()) <= _LABEL_WORDS and _names_action(label, _ANYWHERE)
+    return len(label.split()) <= _LABEL_WORDS and _names_action(label, _actions("anywhere"))
 
 
 def is_plain_link(element: etree._Element) -> bool:
@@ -251,7 +259,7 @@ def is_plain_link(element: etree._Element) -> bool:
 def _names_action(text: str, actions: frozenset[str]) -> bool:
     for _ in range(_DECODINGS):
         text = unquote(text)
-    if _INSIDE.search(text):
+    if _inside().search(text):
         return True
     tokens = _WORD.findall(_folded(_CAMEL.sub(" ", text)))
     runs = ("".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens) - n + 1))

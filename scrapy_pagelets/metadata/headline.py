@@ -285,7 +285,7 @@ def _told(page: Page) -> dict[tuple[str, ...], float]:
 def _titles(page: Page) -> Iterator[tuple[str, float]]:
     """What tells the title of the page, with its weight: ``<title>``, Open Graph, and the one work of JSON-LD."""
     yield page.title, 1.0
-    yield next((meta.content for meta in page.metas[:_MOST] if meta.property == "og:title"), ""), 1.0
+    yield next((meta.content for meta in page.metas[:_MOST] if (meta.property or meta.name) == "og:title"), ""), 1.0
     works = [each for each in page.objects if any(map(is_work, types_of(each)))]
     for work in works if len(works) == 1 else ():
         for name in ("headline", "name"):

@@ -82,13 +82,15 @@ def _is_believed(page: Page, metas: Mapping[str, str], shown: ShownProduct) -> b
 def _merged(sources: list[Facts]) -> dict[str, Any]:
     """The first value of each field; of several prices of a source, the one that the page shows.
 
-    The highest price is that of the same source. The page is the last but one of the sources.
+    The highest price is that of the same source. A number that the page shows counts before a declared one, which often
+    is that of a variant. The page is the last but one of the sources.
     """
-    priced, shown = _first(sources, "price"), sources[-2].get("price")
-    price = shown if shown in priced.get("prices", ()) else priced.get("price")
+    shown = sources[-2]
+    priced = _first(sources, "price")
+    price = shown["price"] if shown.get("price") in priced.get("prices", ()) else priced.get("price")
     highest = priced.get("highest_price")
     found = {field: _first(sources, field).get(field) for field in FIELDS}
-    number = next((each[field] for field in _NUMBERS if (each := _first(sources, field))), None)
+    number = next((each[field] for field in _NUMBERS if (each := _first([shown, *sources], field))), None)
     return found | {"price": price, "highest_price": None if highest == price else highest, "sku": number}
 
 

@@ -132,7 +132,7 @@ def _is_here(value: Object, page: Page) -> bool:
 
 def _is_named(value: Object, said: list[str]) -> bool:
     """Whether the words of a heading begin with those of the name, or these with them."""
-    name = words(text_of(value.get("name")) or "")
+    name = words(next(filter(None, map(text_of, values_of(value.get("name"))[:_MOST_VALUES])), ""))
     return bool(name and said) and name[: len(said)] == said[: len(name)]
 
 

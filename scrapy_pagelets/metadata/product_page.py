@@ -315,7 +315,7 @@ def _word_with_digit(text: str) -> str | None:
 
 def _brand(text: str) -> str | None:
     match = BRAND_LABELS.fullmatch(text)
-    name = text_of(match["value"] if match else text) or ""
+    name = text_of(match["value"] if match else text.rpartition(": ")[2]) or ""
     good = len(name) <= _LONGEST_BRAND and len(name.split()) <= _BRAND_WORDS and any(map(str.isalpha, name))
     return name if good else None
 

@@ -60,20 +60,22 @@ _CODE: Final = re.compile(r"[A-Za-z]{3}")
 _GTIN_LENGTHS: Final = (8, 12, 13, 14)
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 _NO_VALUE: Final = frozenset("null none undefined n/a na nan - false true unknown not default".split())
+#: What a shop's software should have replaced ("$brand", "{{ product.brand }}").
+_UNFILLED: Final = re.compile(r"\$\{?[a-z][\w.]*\}?|\{\{[^{}]*\}\}", re.IGNORECASE)
 
 
 def text_of(value: Any) -> str | None:
     r"""Return a text or whole number without markup, white space folded; None for other values and marks of none.
 
-    >>> text_of(" Tea \n pot "), text_of(17), text_of("N/A"), text_of({"@type": "Thing"})
-    ('Tea pot', '17', None, None)
+    >>> text_of(" Tea \n pot "), text_of(17), text_of("N/A"), text_of("$brand"), text_of({"@type": "Thing"})
+    ('Tea pot', '17', None, None, None)
     """
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_LONGEST_NUMBER:
         value = str(value)
     if not isinstance(value, str):
         return None
     text = " ".join(_TAG.sub("", unescape(readable(value[:_LONGEST]))).split())
-    return text if text and text.lower() not in _NO_VALUE else None
+    return text if text and text.lower() not in _NO_VALUE and not _UNFILLED.fullmatch(text) else None
 
 
 def amount_of(value: Any) -> float | None:

@@ -133,6 +133,15 @@ def test_numbers_of_lines_in_a_cell_of_their_own_are_left_out(numbers, is_kept):
     assert ("7" in kept, "a = 1" in kept) == (is_kept, True)
 
 
+def test_links_of_captions_that_run_scripts_and_tabs_of_one_panel_are_controls():
+    table = "<table><caption>All methods<a href=javascript:show(2)>Static</a></caption><tr><td>add()</table>"
+    tabs = "".join(f"<button role=tab aria-controls={panel}>{text}</button>" for panel, text in ("pA", "pB", "qC"))
+    page = Page.parse(f"<p>All about green tea.{table}{tabs}".encode(), "http://a.example/")
+    found = asides_of(page.nodes, np.ones(len(page.nodes.leaves), np.bool_))
+    aside = [text for text, is_aside in zip(page.nodes.strings, found, strict=True) if is_aside]
+    assert aside == ["Static", "A", "B"]
+
+
 def test_numbers_that_a_program_prints_are_content():
     page = Page.parse(b"<p>All about green tea.<pre>for i in range(3): print(i)</pre><pre>0\n1\n2</pre>", "http://a/")
     assert not asides_of(page.nodes, np.ones(3, np.bool_)).any()

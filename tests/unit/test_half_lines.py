@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scrapy_pagelets.decision.content import permalinks, said_of_itself
+from scrapy_pagelets.decision.content import facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.site import Site
@@ -91,6 +91,22 @@ def test_the_name_of_the_author_is_kept_once():
     page = Page.parse(html.encode(), "http://a.example/tea")
     said = said_of_itself(page, headline_of(page), ["Ana Bo"], [])
     assert [text for text, is_said in zip(page.nodes.strings, said, strict=True) if is_said] == ["Ana Bo"]
+
+
+def test_a_declared_price_may_stand_well_before_the_heading():
+    html = f"<title>Tea</title><b>$ 12.00</b>{'<i>Menu</i>' * 20}<b>$ 7.00</b><h1>Tea</h1><p>All of tea."
+    page = Page.parse(html.encode(), "http://a.example/tea")
+    said = said_of_itself(page, headline_of(page), ["Menu"], ["12.00"])
+    found = [text for text, is_said in zip(page.nodes.strings, said, strict=True) if is_said]
+    assert found == ["$ 12.00", "Menu"]  # a name stands nearer
+
+
+@pytest.mark.parametrize(("label", "is_kept"), [("Brand:", True), ("Sold with:", False)])
+def test_a_declared_brand_behind_its_label_is_a_fact(label, is_kept):
+    html = f"<title>Tea</title><h1>Tea</h1><p>All of tea.<table><tr><td>{label}<td>Unbranded</table>"
+    page = Page.parse(html.encode(), "http://a.example/tea")
+    found = facts_of(page, headline_of(page), ["Unbranded"], np.array([True, True, False, False]))
+    assert found.tolist() == [False, False, False, is_kept]
 
 
 @pytest.mark.parametrize(

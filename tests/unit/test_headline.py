@@ -51,6 +51,12 @@ def heading_of(html):
         # a guide is no name of a site
         ("<title>{name}, a guide</title><body><h1>{name}, a guide</h1><h1>{name}</h1><p>{text}", "Matcha, a guide"),
         ("<title>69 {name}</title><body><h1>69 <b class=title>{name}</b></h1><p>{text}", "69 Matcha"),
+        # a title that shops write with the wrong attribute; reviews have headings of the first level, too
+        (
+            "<title>Buy {name}</title><meta name=og:title content='{name}, loose'><body><h1>{name}, loose</h1><p>{text}"
+            "<h1>Review of {number}</h1><p>{text}",
+            "Matcha, loose",
+        ),
         # archives
         (
             "<title>{name} | Leaf House</title><body><h1><span>Posts categorized:</span> {name}</h1>"

@@ -219,6 +219,16 @@ def test_labels_beside_the_heading():
     assert found == {"name": "Green tea"} | expected | {"sku": "T-17", "gtin": "4006381333931", "brand": "Ana"}
 
 
+def test_a_number_that_the_page_labels_counts_before_a_declared_one():
+    details = f"<p class=price>12,50 €</p>{CART}<p>Product code: <b>838106</b>"
+    assert told(ld(PRODUCT_LD) + shop(details))["sku"] == "838106"
+    assert told(ld(PRODUCT_LD) + shop(details.replace("Product code", "Seats")))["sku"] == "T-17"
+
+
+def test_a_sentence_before_the_label_is_not_the_brand():
+    assert told(ld(PRODUCT_LD | {"brand": None}) + shop("<p class=brand>More of the brand: Ana"))["brand"] == "Ana"
+
+
 def test_a_control_to_buy_means_in_stock():
     page = shop("<p class=price>12,50 €</p><button class=add-to-cart>Go</button>") + RELATED
     assert told(page)["availability"] == "InStock"
@@ -256,6 +266,8 @@ def test_of_several_products_the_heading_names_one():
     mine = PRODUCT_LD | {"name": "Green tea", "sku": "mine-1"}
     assert told(shop("", ld(*others, mine)))["sku"] == "mine-1"
     assert told(shop("", ld(*others, mine | {"name": "Something else", "url": URL})))["sku"] == "mine-1"
+    marked = MICRODATA.format("<b itemprop=sku>T-17</b>", "").replace("Green &amp; mild", "Green tea")
+    assert told(shop(marked + SIMILAR.replace("itemprop=isSimilarTo ", "")))["sku"] == "T-17"
 
 
 def nested(depth):
