@@ -16,7 +16,7 @@ from tests.crawling import (
     pages_asked_for,
     run_spider,
 )
-from tests.server import Reply, SiteServer, html, redirect
+from tests.server import SiteServer, html, redirect
 
 NAMES = ["home", *"abcdef"]
 
@@ -185,7 +185,7 @@ class Spider(scrapy.Spider):
 def test_members_that_are_gone_on_the_second_visit_leave_the_template(tmp_path):
     routes = menu_site(*NAMES)
 
-    def once(path: str) -> Reply:
+    def once(path):
         return not_found(path) if server.hits.count(path) > 1 else menu[path](path)
 
     menu = dict(routes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from tests.crawling import answer, crawl, letters, scrapy
@@ -46,7 +48,7 @@ def test_a_page_of_which_only_the_placement_differs_is_judged_by_it(tmp_path):
     }  # fmt: skip
     blocks = block(2001), block(2002)
     routes = {f"/p{aside}": answer(page(aside, *blocks)) for aside in (1, 2)}
-    routes |= {f"/{name}": lambda _, text=text: css(text) for name, text in SHEETS.items()}
+    routes |= {f"/{name}": partial(css, text) for name, text in SHEETS.items()}
     found = {}
     with SiteServer(routes=routes) as server:
         for aside in (1, 2):
@@ -59,7 +61,7 @@ def test_a_page_of_which_only_the_placement_differs_is_judged_by_it(tmp_path):
     assert found[2][1] > found[1][1] + 0.2
 
 
-def css(text: str) -> Reply:
+def css(text: str, _: str) -> Reply:
     return Reply(200, {"Content-Type": "text/css"}, text.encode())
 
 
