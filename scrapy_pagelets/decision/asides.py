@@ -13,9 +13,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.metadata.forums import is_forum
-from scrapy_pagelets.metadata.posts import Thread
-from scrapy_pagelets.page import looks, placing
+from scrapy_pagelets.metadata.posts import Thread, is_forum
+from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import line_numbers
 from scrapy_pagelets.page.nodes import (
     LINE,
@@ -150,7 +149,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
         leaf = nodes.first_leaf.item(row)
         if href.startswith("javascript:") and any(each.start < leaf < each.stop for each in captions):
             yield row
-    tabs = [row for row in rows_with(nodes, placing.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
+    tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
     count = Counter(panels)
     yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and count[panel] > 1)
@@ -158,7 +157,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
 
 def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     """Rows of the elements that are named menus and have nothing but links, on a page with text besides."""
-    rows = [row for row in rows_with(nodes, placing.LINKS) if nodes.tag.item(row) in _AROUND_LINKS]
+    rows = [row for row in rows_with(nodes, looks.LINKS) if nodes.tag.item(row) in _AROUND_LINKS]
     plain = nodes.words * ~nodes.anchor[nodes.leaves] if rows else nodes.words
     for row in nodes.outermost(rows) if rows and (plain * keep).sum() >= _ARTICLE else ():
         leaves = nodes.leaves_of(row)
@@ -191,7 +190,7 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     [1, 3]
     """
     blocks, buttons = rows_tagged(nodes, TAG["pre"]), rows_tagged(nodes, TAG["button"])
-    if not (blocks or nodes.spaces) or (not buttons and not (nodes.signs & placing.CONTROL).any()):
+    if not (blocks or nodes.spaces) or (not buttons and not (nodes.signs & looks.CONTROL).any()):
         return []
     found: list[int] = []
     for row in nodes.outermost(blocks):
@@ -213,7 +212,7 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
         look = nodes.look.item(row)
         if nodes.looks[look][3] == "tab":
             return False
-        if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & placing.CONTROL:
+        if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & looks.CONTROL:
             return True
         row = nodes.parent.item(row)
     return False

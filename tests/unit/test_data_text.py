@@ -5,9 +5,8 @@ from html import escape
 
 import pytest
 
-from scrapy_pagelets.page.data_text import with_data
+from scrapy_pagelets.page.data_text import is_shell, with_data
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.shells import is_shell
 
 STORY = "The boat left at six, and nobody on the pier had slept. It came back with two baskets of herring, and a seal."
 SECOND = "On the third day the wind turned, so that the crew stayed at home and mended what the rocks had torn."
