@@ -1,8 +1,8 @@
 """The five papers by themselves: each one's own measure, of its strict form and of ours, beside what it reports.
 
-Templates (2014, 2002, 2007) are scored on sites that the shipped model has not learnt from: eight pages of each, means
-over pages, then over sites. The labels are those of `by_gold`: a run of text is template if its words are not
-in the gold content. Ours is the default, ``fused``, with all pages of a site known.
+Templates (2014, 2002, 2007) are scored on eight pages of each site, means over pages, then over sites. The labels are
+those of `by_gold`: a run of text is template if its words are not in the gold content. Ours is the default, ``fused``,
+with all pages of a site known, by models of ``--models`` that have not learnt from the site.
 
 - 2014: precision, recall and F1 of template runs of text. Each page is a key page; its set is searched for as printed,
   with four pages beside it and eight loads at most. The runs are those of the ETDM, whatever they say, and then those
