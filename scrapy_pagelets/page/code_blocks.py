@@ -14,6 +14,8 @@ from scrapy_pagelets.page.nodes import LINE, TAG, TEXT, NodeTable, tags_of
 from scrapy_pagelets.page.placing import CODE, CODE_CELL, CODE_LINE, NUMBERS
 
 _MONOSPACED: Final = re.compile(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
+#: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
+_FRAGMENT: Final = re.compile(r"(?:^|\s)fragment(?:$|\s)")
 _VERBATIM: Final = re.compile(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
@@ -28,6 +30,7 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
+        self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
 
     def has(self, row: int) -> bool:
         """Whether an element is a block of code.
@@ -38,6 +41,8 @@ class CodeBlocks:
         [True, False]
         """
         nodes, tag = self.nodes, self.nodes.tag.item(row)
+        if self.fragments[nodes.look.item(row)]:
+            return bool(self.breaks[row + 1 : row + 2].any())
         if self.is_named(row):
             return self._counts(row, self.lines) and not self._counts(row, self.prose)
         if tag == TAG["table"]:
@@ -93,7 +98,7 @@ class CodeBlocks:
         """(looks,) whether an element with a look may be a block of code even without a style."""
         tags = "code samp tt table" if (self.nodes.signs & NUMBERS).any() else "code samp tt"
         found = [look[0] in tags.split() for look in self.nodes.looks]
-        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0)).tolist())
+        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0) | self.fragments).tolist())
 
     @cached_property
     def prose(self) -> Bools:
