@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
-from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
+from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, prose_amid, said_of_itself
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.list_items import decided_together
 from scrapy_pagelets.decision.lone_headings import lone_headings_of
@@ -21,6 +22,9 @@ from scrapy_pagelets.metadata.headline import Headline, headline_of, names_above
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
+
+#: Other pages of a site from which on a text that none of them has is of this page alone.
+_KNOWN: Final = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
         found = corrected(page.nodes, decided_together(page.nodes, site.templateness(page)), headline)
+        if headline is not None and others >= _KNOWN:
+            found[prose_amid(page.nodes, headline, found, alike)] = 0
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)
