@@ -19,12 +19,14 @@ from scrapy_pagelets.metadata.headline import buttons_in_headings
 from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page import looks, placing
 from scrapy_pagelets.page.code import language_of, line_numbers
+from scrapy_pagelets.page.code_lines import TOOLTIP
 from scrapy_pagelets.page.nodes import (
     LINE,
     TAG,
     NodeTable,
     attributes_at,
     elements_at,
+    rows_named,
     rows_tagged,
     rows_with,
     tags_of,
@@ -57,6 +59,9 @@ _SHARE_OF_LINKS: Final = 5
 #: Runs of text beside a block of code that may be buttons, and the levels of their elements.
 _CONTROLS: Final = 6
 _LEVELS: Final = 4
+_TOOLTIP: Final = re.compile(rf"^{TOOLTIP}$")
+#: How the address of a link begins that runs a script.
+_RUN: Final = "javascript:"
 #: Elements of the label of a block of code.
 _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())
 #: Digits of the number of a line.
@@ -148,16 +153,22 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
 
 
 def _switches(nodes: NodeTable) -> Iterator[int]:
-    """Rows of what changes a view: links of captions that run a script, and tabs that all have the same panel."""
+    """Rows of what changes a view: links of captions or without words that run a script, tabs of the same panel."""
     captions = [nodes.leaves_of(row) for row in rows_tagged(nodes, TAG["caption"])]
-    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if captions else ():
+    scripts = (row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href[:11] == _RUN)
+    for row in scripts:
         leaf = nodes.first_leaf.item(row)
-        if href.startswith("javascript:") and any(each.start < leaf < each.stop for each in captions):
+        if any(each.start < leaf < each.stop for each in captions) or not nodes.words[nodes.leaves_of(row)].any():
             yield row
     tabs = [row for row in rows_with(nodes, placing.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
-    count = Counter(panels)
-    yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and count[panel] > 1)
+    labels: dict[str, set[str]] = {}
+    for row, panel in zip(tabs, panels, strict=True):
+        label, known = " ".join(nodes.strings[nodes.leaves_of(row)]), labels.setdefault(panel, set())
+        if panel and label in known:  # one for each width of the screen
+            yield row
+        known.add(label)
+    yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and len(labels[panel]) > 1)
 
 
 def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
@@ -196,8 +207,6 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     """
     buttons = rows_tagged(nodes, TAG["button"])
     blocks = nodes.outermost([*rows_tagged(nodes, TAG["pre"]), *_code_in_lines(nodes)])
-    if not (blocks or nodes.spaces):
-        return []
     found: list[int] = []
     for row in blocks:
         leaves = nodes.leaves_of(row)
@@ -206,6 +215,7 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
         after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
         for beside in (before, after):
             found += takewhile(partial(_is_control, nodes), beside)
+    found += np.flatnonzero(nodes.leaves_below(rows_named(nodes, _TOOLTIP))).tolist()
     in_code = [row for row in buttons if nodes.first_leaf.item(row) in nodes.spaces]
     return sorted({*found, *np.flatnonzero(nodes.leaves_below(in_code)).tolist()})
 

@@ -86,7 +86,7 @@ def prose_amid(nodes: NodeTable, headline: Headline, found: Floats, alike: Ints)
     amid = (place - before <= _AMID) & (behind - place <= _AMID) & (found < _CERTAIN)
     amid |= (place - before <= _RIGHT_BEHIND) & (found <= _IN_DOUBT_BEHIND)
     alone = (alike == 0) & (nodes.words >= _PROSE) & ~nodes.anchor[nodes.leaves]
-    found_prose: Bools = alone & amid & ~keep & (before >= nodes.last_leaf.item(headline.row))
+    found_prose: Bools = alone & amid & ~keep & (before >= nodes.last_leaf.item(headline.row) - 1)
     return found_prose
 
 

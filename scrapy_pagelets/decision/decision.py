@@ -77,7 +77,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)
-        comments = comments_of(page, kept, is_product=kinds["product"], is_discussion=kinds["discussion"])
+        is_product = kinds["product"] or told.fields["product"] is not None
+        comments = comments_of(page, kept, is_product=is_product, is_discussion=kinds["discussion"])
         sections, trails = link_sections_of(page, alike, others), rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
@@ -98,7 +99,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         named[alone] = ROLES.index(COMMENTS)
         names = (told.fields["author"] or "").split(", ")
         found[torn_bylines(page.nodes, headline, told.thread, names, ~is_template(found))] = 0
-        found = np.where(permalinks(page.nodes), found, signs_with_words(page.nodes, found))
+        found = np.where(permalinks(page.nodes) | stripped, found, signs_with_words(page.nodes, found))
         own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
         found[lone_headings_of(page.nodes, ~is_template(found), alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)

@@ -114,7 +114,8 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     captions = sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
     for row in reversed(captions):  # of several in a row, the last one decides
         leaves = nodes.leaves_of(row)
-        found[leaves] |= not nodes.anchor[nodes.leaves[leaves]].any() and _is_amid(nodes, row, keep | found)
+        linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
+        found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
     for row in _quotations(nodes):
         leaves = nodes.leaves_of(row)
         own = nodes.words[leaves]

@@ -352,7 +352,8 @@ def _changes_of(words: list[str]) -> list[bool]:
 def _author(page: Page, near: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
     called = called_author(page.nodes) if near else set()
-    for rows in (called, set()):  # of several, the one behind "by"
+    related = called.intersection(page.nodes.relations)
+    for rows in (called, related, set()):  # of several, the link to an author, or the one behind "by"
         told = {name: leaf for leaf in reversed(near) if (name := _named(page, leaf, near, rows))}
         if len(told) == 1:
             [(name, leaf)] = told.items()

@@ -19,7 +19,7 @@ from scrapy_pagelets.metadata.byline import called_author, dates_told, is_betwee
 from scrapy_pagelets.metadata.forums import is_discussion
 from scrapy_pagelets.metadata.habits import Habits
 from scrapy_pagelets.page.looks import POST
-from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 
 #: Types of schema.org of posts and comments.
@@ -51,6 +51,9 @@ _NO_POST: Final = lazily(
     r"dołączył|зарегистр|регистрац|注册|登録",
     re.IGNORECASE,
 )
+#: Classes of elements that tell in words how long ago a post was written, and in their title exactly when.
+_TIME: Final = lazily(r"(?:^|[\s_-])(?:age|date|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE)
+_MOMENT: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 #: Posts of a page, and levels of replies.
 _MOST: Final = 2000
 _DEEPEST: Final = 20
@@ -263,6 +266,10 @@ class _Reader:
         for row in (*rows_tagged(nodes, TAG["time"]), *rows_tagged(nodes, TAG["abbr"])):
             if (told := machine_date(self._page, row)) and not told[1]:
                 yield nodes.first_leaf.item(row), told[0]
+        rows = [row for row in rows_named(nodes, _TIME) if nodes.leaves_of(row).start < nodes.leaves_of(row).stop]
+        for row, title in zip(rows, attributes_at(nodes, rows, "title"), strict=True):
+            if (match := _MOMENT.match(title)) and (moment := dates.iso(match[0])):
+                yield nodes.first_leaf.item(row), moment
 
     def _is_of_author(self, leaf: int) -> bool:
         """Whether a date is that of something else, as the label before it or its place says."""

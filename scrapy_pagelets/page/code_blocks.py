@@ -58,7 +58,7 @@ class CodeBlocks:
 
     def is_verbatim(self, row: int) -> bool:
         """Whether a style keeps the white space of an element."""
-        return _VERBATIM.search(self.nodes.styles.get(row, "")) is not None
+        return self.fragments[self.nodes.look.item(row)] or _VERBATIM.search(self.nodes.styles.get(row, "")) is not None
 
     def in_table(self, row: int) -> bool:
         """Whether a table holds a block of code, which no cell of data does."""

@@ -13,6 +13,8 @@ from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE
 from scrapy_pagelets.page.placing import CODE_LINE, NUMBERS, placing
 
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
+#: Class of what Doxygen shows beside the pointer.
+TOOLTIP: Final = "ttc"
 #: Elements that are a line, and those between which white space is no text.
 _ROWS: Final = ("li", "tr")
 _GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
@@ -58,14 +60,14 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
     lines = _Lines(verbatim=verbatim)
     walk = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
     for event, node in walk:
-        if event == "start" and node.tag in _NOT_CODE:
+        if event == "start" and (node.tag in _NOT_CODE or node.get("class") == TOOLTIP):
             walk.skip_subtree()
         elif event == "start":
             if node is not element:
                 lines.begin(node)
             lines.add(node.text, node)
         elif node is not element:
-            if event == "end" and node.tag not in _NOT_CODE:
+            if event == "end" and node.tag not in _NOT_CODE and node.get("class") != TOOLTIP:
                 lines.end(node)
             lines.add(node.tail, node.getparent())
     return lines.text()
