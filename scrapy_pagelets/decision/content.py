@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.corrections import corrected as corrected
@@ -43,9 +43,6 @@ _ANNOUNCING: Final = 5
 #: Up to this templateness, a list right below a heading of content belongs to it.
 _IN_DOUBT: Final = 0.65
 _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
-#: Leaves between prose that the model takes for template and the content around it, or before it, and the most
-#: templateness of the latter.
-_AMID, _RIGHT_BEHIND, _IN_DOUBT_BEHIND = 6, 3, 0.75
 #: Leaves before and after the own heading that may say of the page what it declares, and their words; and how far
 #: before it a declared price may stand.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
@@ -61,33 +58,6 @@ _IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS]
 _SHARE, _LEAST = 0.7, 50
 #: Share of content from which on a block is no hole, and of words in links from which on it is a menu.
 _HALF, _LINKS = 0.5, 0.8
-
-
-def prose_amid(nodes: NodeTable, headline: Headline, found: Floats, alike: Ints) -> Bools:
-    """(m,) leaves of template that are sentences of this page alone, without links, amid its content or right behind it.
-
-    The model sees an element around them that seldom has content, such as an ``aside`` with a tip; what several pages
-    share is never taken for content so.
-
-    Parameters
-    ----------
-    found : (m,) the templateness so far
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
-
-    Examples
-    --------
-    >>> page = Page.parse(b"<h1>Tea</h1><p>Green<aside>Never pour boiling water on the leaves of green tea", "http://a/")
-    >>> prose_amid(page.nodes, Headline(2, "Tea"), np.array([0, 0, 0.7]), np.array([0, 0, 0])).tolist()
-    [False, False, True]
-    """
-    keep, place = found < THRESHOLD, np.arange(len(found))
-    before = np.maximum.accumulate(np.where(keep, place, -len(place)))
-    behind = np.minimum.accumulate(np.where(keep, place, 2 * len(place))[::-1])[::-1]
-    amid = (place - before <= _AMID) & (behind - place <= _AMID) & (found < _CERTAIN)
-    amid |= (place - before <= _RIGHT_BEHIND) & (found <= _IN_DOUBT_BEHIND)
-    alone = (alike == 0) & (nodes.words >= _PROSE) & ~nodes.anchor[nodes.leaves]
-    found_prose: Bools = alone & amid & ~keep & (before >= nodes.last_leaf.item(headline.row) - 1)
-    return found_prose
 
 
 @cached

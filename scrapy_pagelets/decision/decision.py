@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
-from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, prose_amid, said_of_itself
+from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.list_items import decided_together
 from scrapy_pagelets.decision.lone_headings import lone_headings_of
+from scrapy_pagelets.decision.own_texts import own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
@@ -22,10 +22,6 @@ from scrapy_pagelets.metadata.headline import Headline, headline_of, names_above
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
-
-#: Other pages of a site from which on a text that none of them has is of this page alone.
-_KNOWN: Final = 4
-
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -71,9 +67,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     told = metadata_of(page, headline, site.habits(page))
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
-        found = corrected(page.nodes, decided_together(page.nodes, site.templateness(page)), headline)
-        if headline is not None and others >= _KNOWN:
-            found[prose_amid(page.nodes, headline, found, alike)] = 0
+        seen = site.templateness(page)
+        seen = np.where(own_texts(page, headline, seen, alike, others), 0, seen)
+        found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)

@@ -54,6 +54,8 @@ _NO_POST: Final = lazily(
 #: Classes of elements that tell in words how long ago a post was written, and in their title exactly when.
 _TIME: Final = lazily(r"(?:^|[\s_-])(?:age|date|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE)
 _MOMENT: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+#: Labels of the date of a post, which then may stand beside what is told of its author.
+_OF_POST: Final = re.compile(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
 #: Posts of a page, and levels of replies.
 _MOST: Final = 2000
 _DEEPEST: Final = 20
@@ -275,7 +277,8 @@ class _Reader:
         """Whether a date is that of something else, as the label before it or its place says."""
         nodes = self._page.nodes
         label = nodes.strings[leaf - 1] if leaf and nodes.words.item(leaf - 1) <= _LABEL else ""
-        return bool(self._in_profile[leaf]) or bool(_NO_POST.search(label))
+        in_profile = self._in_profile[leaf] and not _OF_POST.match(label)
+        return bool(in_profile or _NO_POST.search(label))
 
     def _says(self, leaf: int, author: str) -> bool:
         return not self._in_profile[leaf] and author in self._page.nodes.strings[leaf]
