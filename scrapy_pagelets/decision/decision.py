@@ -23,6 +23,7 @@ from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
 
+
 @dataclass(frozen=True, eq=False)
 class Decision:
     """What of a page is template, and what the page tells of itself."""

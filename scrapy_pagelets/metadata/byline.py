@@ -47,7 +47,8 @@ _SAYS: Final = re.compile(
 _BY_CLASS, _BY_WORDS = 1, 2
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
-    "at am pm a p m on the um uhr à le el il de date posted published publish written created released submitted last update "
+    "at am pm a p m on the um uhr à le el il de "
+    "date posted published publish written created released submitted last update "
     "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
     "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
     "first originally initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert "
@@ -193,7 +194,7 @@ def _near(page: Page, heading: slice) -> list[int]:
 
 
 def _end_of_subtitle(nodes: NodeTable, stop: int) -> int:
-    """Where a heading ends that stands right behind the own one, leads nowhere, and is alone of its level or a header's."""
+    """Where a subtitle ends: a heading right behind the own one that leads nowhere, alone of its level or in a header."""
     row = next((row for row in rows_with(nodes, HEADING) if nodes.first_leaf[row] == stop), -1)
     if row < 0 or nodes.anchor[nodes.leaves[stop]] or _BY_NAME.fullmatch(nodes.strings[stop][:_LONGEST]):
         return stop

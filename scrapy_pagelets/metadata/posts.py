@@ -53,7 +53,9 @@ _NO_POST: Final = lazily(
 )
 #: Classes of elements that tell in words how long ago a post was written, and in their title exactly when.
 _TIME: Final = lazily(r"(?:^|[\s_-])(?:age|date|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE)
-_MOMENT: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_MOMENT: Final = re.compile(
+    r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+)
 #: Labels of the date of a post, which then may stand beside what is told of its author.
 _OF_POST: Final = re.compile(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
 #: Posts of a page, and levels of replies.
