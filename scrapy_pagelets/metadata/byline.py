@@ -194,7 +194,7 @@ def _near(page: Page, heading: slice) -> list[int]:
 
 
 def _end_of_subtitle(nodes: NodeTable, stop: int) -> int:
-    """Where a subtitle ends: a heading right behind the own one alone of its level or in a header."""
+    """Where a subtitle ends: a heading right behind the own one, no link, alone of its level or in a header."""
     row = next((row for row in rows_with(nodes, HEADING) if nodes.first_leaf[row] == stop), -1)
     if row < 0 or nodes.anchor[nodes.leaves[stop]] or _BY_NAME.fullmatch(nodes.strings[stop][:_LONGEST]):
         return stop
