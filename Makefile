@@ -12,7 +12,7 @@ CORE := setup.py $(wildcard scrapy_pagelets/core/*.pyx scrapy_pagelets/core/*.px
 URL ?=
 export URL
 
-.PHONY: demo test quick docs compiler chromium java postgresql redis clean distclean
+.PHONY: demo test quick docs compiler chromium java postgresql redis valgrind clean distclean
 
 # The first suitable Python; an active virtualenv makes no difference.
 define FIND_PYTHON
@@ -127,6 +127,16 @@ java:
 		sh -c "$$check" || { echo "The tests need Java 17 or later: apt-get install default-jre-headless." >&2; exit 1; }; \
 	fi
 
+# A test counts the instructions that a page takes.
+valgrind:
+	@if ! command -v callgrind_control >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing valgrind with apt-get ..."; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq valgrind >/dev/null; \
+		fi; \
+		command -v callgrind_control >/dev/null || { echo "The tests need Valgrind: apt-get install valgrind." >&2; exit 1; }; \
+	fi
+
 # The tests of a file share its crawls, jobs and rendered pages, and so are run by one process, as they come. Beside them,
 # one process checks the types and builds the documents.
 DOCS := $(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
@@ -140,7 +150,7 @@ endef
 docs: $(VENV)/.installed-dev
 	$(DOCS)
 
-test: $(VENV)/.installed-dev chromium java postgresql redis
+test: $(VENV)/.installed-dev chromium java postgresql redis valgrind
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	@$(TESTED)

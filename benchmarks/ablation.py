@@ -47,17 +47,15 @@ from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import Model
-from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURES
-from scrapy_pagelets.decision.site_features import SITE_FEATURES
+from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURES, SITE_FEATURES
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
 from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.menu_links import candidates, link_targets
 from scrapy_pagelets.evidence.partition import partition
 from scrapy_pagelets.evidence.siblings import same_signature
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
-from scrapy_pagelets.training.labels import FOLDS, Example
 from scrapy_pagelets.training.model_training import Material, Part, cuts_by_fold, f1
-from scrapy_pagelets.training.training_tables import Leaves
+from scrapy_pagelets.training.training_tables import FOLDS, Example, Leaves
 from tests.oracles.shared_templates import local_templates
 
 #: The columns of the third pass, see `model.site_parts`.

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.role_labels import by_roles
 from scrapy_pagelets import Page
-from scrapy_pagelets.training.labels import Example
+from scrapy_pagelets.training.training_tables import Example
 
 Random = random.Random
 #: Labels of facts by language, in the order of `_VALUES`; the same fact has many names.

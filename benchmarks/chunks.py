@@ -39,7 +39,7 @@ from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunks_of
 from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.document.tokens import tokens_of
+from scrapy_pagelets.document.units import tokens_of
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.ranking import Floats

@@ -33,8 +33,8 @@ from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision import decision
 from scrapy_pagelets.page.nodes import TAG, TAGS, below
-from scrapy_pagelets.training.labels import CONTENT, UNKNOWN, Example
 from scrapy_pagelets.training.model_training import f1
+from scrapy_pagelets.training.training_tables import CONTENT, UNKNOWN, Example
 
 #: Functions of `decision`, and what stands in for each.
 OF_DECISION: dict[str, Callable[..., Any]] = {

@@ -27,8 +27,8 @@ from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.papers.page_level import smoothed
-from scrapy_pagelets.training.labels import Example, by_gold
 from scrapy_pagelets.training.model_training import node_f1
+from scrapy_pagelets.training.training_tables import Example, by_gold
 
 NUMBERS = (1, 2, 3, 5, 10, 20, 50)
 PAGES = 6

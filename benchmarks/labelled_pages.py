@@ -15,7 +15,7 @@ from benchmarks.page_sets import MIXED, SITES
 from benchmarks.tools import families, names, need, sites_below
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import records
-from scrapy_pagelets.training.labels import Example, by_gold
+from scrapy_pagelets.training.training_tables import Example, by_gold
 
 SETS = (*SITES, MIXED)
 #: Number of other pages from which on a site counts as known.

@@ -23,8 +23,8 @@ from benchmarks.labelled_pages import ALONE_AND_KNOWN, SETS, Scored, add_options
 from benchmarks.page_sets import MIXED, SITES
 from benchmarks.tools import log_odds, option_parser, referee, table
 from scrapy_pagelets import Site
-from scrapy_pagelets.training.labels import Example
 from scrapy_pagelets.training.model_training import f1, train
+from scrapy_pagelets.training.training_tables import Example
 
 #: Number of sites, and of single pages; all that there are come in addition.
 NUMBERS_OF_SITES = (9, 18, 36)

@@ -40,8 +40,9 @@ from scrapy_pagelets.links.clever import VERSIONS, clever
 from scrapy_pagelets.links.link_tables import Tables, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.query import Query
-from scrapy_pagelets.links.votes import cocitations, related, votes, weighted_cocitations
-from scrapy_pagelets.training.labels import CONTENT, by_gold
+from scrapy_pagelets.links.votes import cocitations, related, votes
+from scrapy_pagelets.training.training_tables import CONTENT, by_gold
+from tests.oracles.cocitation import weighted_cocitations
 
 CONTENT_WORDS = 50
 LETTERS = 5

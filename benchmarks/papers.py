@@ -1,7 +1,7 @@
 """The five papers by themselves: each one's own measure, of its strict form and of ours, beside what it reports.
 
 Templates (2014, 2002, 2007) are scored on sites that the shipped model has not learnt from: eight pages of each, means
-over pages, then over sites. The labels are those of ``labels.by_gold``: a run of text is template if its words are not
+over pages, then over sites. The labels are those of `by_gold`: a run of text is template if its words are not
 in the gold content. Ours is the default, ``fused``, with all pages of a site known.
 
 - 2014: precision, recall and F1 of template runs of text. Each page is a key page; its set is searched for as printed,
@@ -51,8 +51,8 @@ from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_sig
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.page_level import scores
 from scrapy_pagelets.retrieval.search import printed
-from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.paper_training import train_page_level as train
+from scrapy_pagelets.training.training_tables import TEMPLATE, UNKNOWN, Example, by_gold
 from tests.oracles.greedy_mapping import greedy_template
 
 DATA = """

@@ -14,7 +14,8 @@ site follows from its description in ``sites.json``.
 The functions of the referee (``--referee ../shared/bench``) compute the scores. The mean of a set of sites is taken
 over the sites, every other mean over pages. ``precision``, ``recall`` and ``tmpl. F1`` (of the text removed, where the
 gold has the full text) are ours. The peers get the same bytes, and one that is not installed is left out. ``full text``
-is a page without any cleaning.
+is a page without any cleaning. *With its gold* are the pages whose full text has half of the words of the gold: others
+were made by scripts after they were received, or have an empty gold.
 
     python -m benchmarks quality
     python -m benchmarks quality --model labelled --sets sites2,wcxb-dev --every 5 --worst 10
@@ -50,6 +51,8 @@ WORKERS = 2
 #: Jobs that are sent to a worker at once: those of a model follow each other, and a worker keeps few models in memory.
 BATCH = 4
 
+#: Share of the words of the gold that a page must have to be one with its gold.
+HALF = 0.5
 OURS, FULL = "ours", "full text"
 TOOLS = (OURS, *PEERS, FULL)
 #: Returns the text of a page, given as it was parsed and as it was received.
@@ -65,6 +68,7 @@ class Scored:
     by_site: bool
     url: str
     kind: str
+    has_gold: bool
     scores: dict[str, dict[str, float]]
 
 
@@ -119,11 +123,17 @@ def scored(job: Job, tools: Sequence[str], folder: Path) -> list[Scored]:
     pages, bodies = read_pages(job)
     functions = {tool: extractor(tool, job, pages) for tool in tools}
     return [
-        Scored(job.label, job.site, job.by_site, entry.url, entry.kind, {
+        Scored(job.label, job.site, job.by_site, entry.url, entry.kind, has_gold(entry.gold, page, score), {
             tool: score_of(entry.gold, extract(page, body), score) for tool, extract in functions.items()
         })
         for entry, page, body in zip(job.pages, pages, bodies, strict=True) if entry.gold
     ]  # fmt: skip
+
+
+def has_gold(gold: dict[str, Any], page: Page, score: ModuleType) -> bool:
+    """Whether the text of a page has half of the words of its gold, and the gold has any."""
+    whole = score_of(gold, full_text(page, b""), score)
+    return bool(whole["recall"] >= HALF and whole["f1"] > 0)
 
 
 def score_of(gold: dict[str, Any], text: str, score: ModuleType) -> dict[str, float]:
@@ -140,9 +150,14 @@ def extractor(tool: str, job: Job, pages: Sequence[Page]) -> Extract:
     if tool == OURS:
         return ours(job, pages)
     if tool == FULL:
-        return lambda page, _: plain(page.nodes, np.ones(len(page.nodes.leaves), np.bool_))
+        return full_text
     peer = PEERS[tool]()
     return lambda _, body: peer(body)
+
+
+def full_text(page: Page, _: bytes) -> str:
+    """The text of the whole page."""
+    return plain(page.nodes, np.ones(len(page.nodes.leaves), np.bool_))
 
 
 def ours(job: Job, pages: Sequence[Page]) -> Extract:
@@ -176,6 +191,8 @@ def report(found: list[Scored], tools: Sequence[str], worst: int) -> None:
         if len(kinds) > 1:
             ordered = sorted(kinds, key=[*KINDS, OTHER].index if pages[0].by_site else None)
             rows += [[f"  {kind}", *row(kinds[kind], tools)] for kind in ordered]
+        if len(there := [page for page in pages if page.has_gold]) < len(pages):
+            rows.append(["  with its gold", *row(there, tools)])
     first = [tool for tool in tools if tool == OURS]
     table(["F1 of the content", "sites", "pages", *first, *own, *(tool for tool in tools if tool != OURS)], rows)
     if worst:

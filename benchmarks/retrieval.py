@@ -54,7 +54,7 @@ from scipy.stats import permutation_test
 from benchmarks.tools import names, option_parser, referee, sites_below, table
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.feed.pagelet import segment
-from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.index.interface import terms
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.feedback import Feedback, expand

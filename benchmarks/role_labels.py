@@ -12,7 +12,7 @@ import numpy as np
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.characters import words
-from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN
+from scrapy_pagelets.training.training_tables import CONTENT, TEMPLATE, UNKNOWN
 
 #: Labels by role: texts of roles that count neither as content nor as template get none, like texts without a role.
 _LABELS: Final = {

@@ -40,10 +40,10 @@ from scrapy_pagelets.decision.classifiers import mean_odds, sigmoid
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.papers.page_level import scores, smooth, smoothed
-from scrapy_pagelets.training.labels import FOLDS, Example, by_gold, by_sites
 from scrapy_pagelets.training.model_training import f1, node_f1
 from scrapy_pagelets.training.paper_training import as_rendered, labelled
 from scrapy_pagelets.training.paper_training import train_page_level as train
+from scrapy_pagelets.training.training_tables import FOLDS, Example, by_gold, by_sites
 
 #: Pages of a site that the classifier learns from, and pages that are scored.
 LEARNT, SCORED = 16, 8

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.training.labels import fold_of
+from scrapy_pagelets.training.training_tables import fold_of
 
 ROOT = Path(__file__).resolve().parent.parent
 

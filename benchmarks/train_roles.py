@@ -35,9 +35,8 @@ from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.decision.model import load, role_parts
 from scrapy_pagelets.page.roles import ROLES
-from scrapy_pagelets.training.labels import FOLDS, Example
 from scrapy_pagelets.training.model_training import train
-from scrapy_pagelets.training.training_tables import fit_classes
+from scrapy_pagelets.training.training_tables import FOLDS, Example, fit_classes
 
 #: Pages of each catalogue; and pages of each site, and runs of text of each page, from which roles are learnt.
 _PAGES, _ROLE_PAGES, _RUNS = 12, 16, 128

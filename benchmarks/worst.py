@@ -1,7 +1,7 @@
 """Why pages lose content or keep template: words lost and kept wrongly by cause, and the worst pages of each set.
 
 Pages, models and sets are those of ``quality.py``: no model has seen the family of a page. Each run of text that is
-decided wrongly, by the labels that training would give it (``labels.by_gold``), has a cause: the function that the
+decided wrongly, by the labels that training would give it (``by_gold``), has a cause: the function that the
 names of the elements around it tell (comments, captions, bylines ...), else its form (links, prose, table). Nothing of
 this is known to the decision.
 
@@ -43,7 +43,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options
-from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN, by_gold
+from scrapy_pagelets.training.training_tables import CONTENT, TEMPLATE, UNKNOWN, by_gold
 
 #: Words of tag, id, class and role that tell what an element is for; the innermost element with such a word decides,
 #: but what stands in comments belongs to them.

@@ -77,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no command multiplies large matrices; threads take time to start
+    # No command multiplies large matrices, and threads take time to start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         module = import_module(options.module)
     except KeyboardInterrupt:

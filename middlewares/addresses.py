@@ -11,7 +11,7 @@ from scrapy.utils.reactor import is_reactor_installed
 
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.session.crawl_session import Component
-from scrapy_pagelets.session.outgoing import FOLLOWED, ForbiddenAddress, install, is_forbidden
+from scrapy_pagelets.session.requests import FOLLOWED, ForbiddenAddress, install, is_forbidden
 
 
 class AddressMiddleware(Component):

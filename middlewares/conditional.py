@@ -14,7 +14,7 @@ from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.recrawl.version_store import Validators
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component
-from scrapy_pagelets.session.outgoing import CONDITIONAL, FOLLOWED, UNMODIFIED
+from scrapy_pagelets.session.requests import CONDITIONAL, FOLLOWED, UNMODIFIED
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
 

@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
+from scrapy_pagelets.probing.prober import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
 from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages

@@ -15,13 +15,13 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.middlewares.archived import ARCHIVED
-from scrapy_pagelets.page.shells import is_shell
+from scrapy_pagelets.page.data_text import is_shell
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.page_load import ConnectProxy, Permit
 from scrapy_pagelets.session.config import AUTO
 from scrapy_pagelets.session.crawl_session import Component, abort_crawl
-from scrapy_pagelets.session.outgoing import addresses, is_forbidden
+from scrapy_pagelets.session.requests import addresses, is_forbidden
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse, is_html
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 

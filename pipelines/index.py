@@ -19,9 +19,8 @@ from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.feed.feed_schema import PAGE
 from scrapy_pagelets.feed.pagelet import records_of
 from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, now, page_of, shown
-from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import folder_of, open_index
-from scrapy_pagelets.index.writer import Writer
+from scrapy_pagelets.index.writer import PendingPages, Writer
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline, value_of
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext, current_places

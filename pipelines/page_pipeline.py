@@ -16,8 +16,7 @@ from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.metadata.metadata import TOLD
 from scrapy_pagelets.session.config import FIELDS
 from scrapy_pagelets.session.crawl_session import Component, session_of
-from scrapy_pagelets.session.items import follow_items
-from scrapy_pagelets.session.page_context import PageContext, current_context, current_places
+from scrapy_pagelets.session.page_context import PageContext, current_context, current_places, follow_items
 
 logger = logging.getLogger(__name__)
 #: Field -> its alternative name, for items whose spider has set the field; for other fields it is ``page_<name>``.

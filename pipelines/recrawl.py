@@ -19,8 +19,8 @@ from scrapy_pagelets.recrawl import version_store
 from scrapy_pagelets.recrawl.version_store import Change, Validators, VersionStore, VersionStoreError
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import abort_crawl
-from scrapy_pagelets.session.outgoing import links_of
 from scrapy_pagelets.session.page_context import PageContext
+from scrapy_pagelets.session.requests import links_of
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)

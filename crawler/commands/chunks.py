@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.commands.terminal import warn, write
+from scrapy_pagelets.crawler.commands.terminal import saving, warn, write
 from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.feed.feed_schema import FEED
 
@@ -62,8 +62,5 @@ def _lines(feed: Feed, *, duplicates: bool) -> Iterator[str]:
 def _save(lines: Iterator[str], name: str) -> None:
     """Write the lines to a file, which is not touched if the feed cannot be used."""
     first = list(islice(lines, 1))
-    try:
-        with open(name, "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in chain(first, lines))
-    except OSError as error:
-        raise CommandError(f"{name} cannot be written: {error.strerror or error}") from None
+    with saving(name), open(name, "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in chain(first, lines))

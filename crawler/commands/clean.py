@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.commands.terminal import STDOUT, add_output, write
+from scrapy_pagelets.crawler.commands.terminal import STDOUT, add_output, saving, write
 
 EXAMPLES: Final = (
     "pagelets clean page.html",
@@ -77,7 +77,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _print(body: bytes, options: argparse.Namespace) -> None:
-    from scrapy_pagelets.archives.sniffing import other_type
+    from scrapy_pagelets.archives.unpacking import other_type
     from scrapy_pagelets.feed.cleaning import clean
     from scrapy_pagelets.page.limits import TooLarge
 
@@ -98,11 +98,8 @@ def _print(body: bytes, options: argparse.Namespace) -> None:
     if options.out == STDOUT:
         write(text)
         return
-    try:
-        with open(options.out, "w", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-    except OSError as error:
-        raise CommandError(f"{options.out} cannot be written: {error.strerror}") from None
+    with saving(options.out), open(options.out, "w", encoding="utf-8") as file:
+        file.write(f"{text}\n")
 
 
 def _archive(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.commands.terminal import show, terminal_width, warn
+from scrapy_pagelets.crawler.commands.terminal import saving, show, terminal_width, warn
 from scrapy_pagelets.feed.feed_reader import Feed
 
 if TYPE_CHECKING:
@@ -69,12 +69,11 @@ def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
     from scrapy_pagelets.report.html_report import html_file
 
     try:
-        links = _inspected(summary, feed, Path(name)) if inspect else {}
-        Path(name).write_text(html_file(summary, feed, links=links), encoding="utf-8")
+        with saving(name):
+            links = _inspected(summary, feed, Path(name)) if inspect else {}
+            Path(name).write_text(html_file(summary, feed, links=links), encoding="utf-8")
     except ImportError:
         raise CommandError("--html needs matplotlib: pip install 'scrapy-pagelets[report]'") from None
-    except OSError as error:
-        raise CommandError(f"{name} cannot be written: {error.strerror}") from None
 
 
 def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:

@@ -21,7 +21,7 @@ from scrapy.utils.project import get_project_settings
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.addon import Addon
-from scrapy_pagelets.crawler.commands.terminal import show, tell, warn, write
+from scrapy_pagelets.crawler.commands.terminal import saving, show, tell, warn, write
 from scrapy_pagelets.feed.feed_reader import CONTENT, Feed, Line
 
 EXAMPLES: Final = (
@@ -122,11 +122,9 @@ def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
             warn(_without(one))
         elif path not in written:
             written.add(path)
-            try:
+            with saving(path):
                 folder.mkdir(parents=True, exist_ok=True)
                 path.write_text(html, encoding="utf-8")
-            except OSError as error:
-                raise CommandError(f"{path} cannot be written: {error.strerror or error}") from None
             show(f"{path}: {one.id}, {counted(one.pages, 'page')}")
     if not written:
         raise _nothing(source)

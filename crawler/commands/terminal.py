@@ -12,6 +12,7 @@ from threading import Lock, Timer
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.errors import CommandError
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -143,6 +144,15 @@ def working(about: str) -> Iterator[None]:
 def tell(about: str) -> None:
     """Say on the working line, if there is one, what is being done."""
     _line.tell(visible(about))
+
+
+@contextmanager
+def saving(name: object) -> Iterator[None]:
+    """Say in a sentence why a file cannot be written, if it cannot."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{name} cannot be written: {error.strerror or error}") from None
 
 
 def add_output(parser: argparse.ArgumentParser, default: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rendering.browser import RenderError
-    from scrapy_pagelets.training.labels import Example
+    from scrapy_pagelets.training.training_tables import Example
 
 EXAMPLES: Final = (
     "pagelets train crawl.warc.gz --out model.npz",
@@ -226,7 +226,7 @@ async def _rendered(
 
 
 def _examples(options: argparse.Namespace) -> Iterator[Example]:
-    from scrapy_pagelets.training.labels import Example, by_gold, by_sites
+    from scrapy_pagelets.training.training_tables import Example, by_gold, by_sites
 
     gold, families = _gold(options.gold), _families(options.families)
     pages: list[Page] = []

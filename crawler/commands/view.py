@@ -112,8 +112,7 @@ async def _write(options: argparse.Namespace) -> None:
     from scrapy_pagelets.inspector.inspection import source_of
     from scrapy_pagelets.papers import page_level
     from scrapy_pagelets.papers.methods import CLASSIFIER
-    from scrapy_pagelets.rules.host_rules import Rules
-    from scrapy_pagelets.rules.rules_file import read
+    from scrapy_pagelets.rules.host_rules import Rules, read
 
     config = Config.from_settings(options.settings)
     rules = read(name) if (name := options.rules or config.rules) else Rules()

@@ -19,7 +19,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
-from scrapy_pagelets.archives.sniffing import other_type
+from scrapy_pagelets.archives.unpacking import other_type
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
@@ -29,8 +29,7 @@ from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page.urls import host_of, is_page, key
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
-from scrapy_pagelets.session.outgoing import CONDITIONAL, FOLLOWED, UNMODIFIED, links_of, requested_url
-from scrapy_pagelets.session.requests import fingerprint_of
+from scrapy_pagelets.session.requests import CONDITIONAL, FOLLOWED, UNMODIFIED, fingerprint_of, links_of, requested_url
 from scrapy_pagelets.session.response_store import is_html
 from scrapy_pagelets.session.scrapy_hooks import before_scraper_closes, mark_failed
 from scrapy_pagelets.session.threads import in_waiting_thread

@@ -17,7 +17,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from twisted.python.failure import Failure
 
-from scrapy_pagelets.session.outgoing import ForbiddenAddress
+from scrapy_pagelets.session.requests import ForbiddenAddress
 
 _START: Final = "the spider site needs a start page: -a url=https://example.com/, or -a urls=FILE with one per line"
 

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote
 
 from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked_page, opened
-from scrapy_pagelets.archives.sniffing import SNIFFED, looks_like_html
+from scrapy_pagelets.archives.unpacking import SNIFFED, looks_like_html
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})

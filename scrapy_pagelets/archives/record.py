@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from scrapy_pagelets.archives.sniffing import looks_like_html, other_type
+from scrapy_pagelets.archives.unpacking import looks_like_html, other_type
 from scrapy_pagelets.base.errors import PageletsError
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from scrapy_pagelets.archives.record import (
     checked_page,
     opened,
 )
-from scrapy_pagelets.archives.sniffing import SNIFFED, looks_like_html
-from scrapy_pagelets.archives.unpacking import Bomb, LookAhead, Unpacked
+from scrapy_pagelets.archives.unpacking import SNIFFED, Bomb, LookAhead, Unpacked, looks_like_html
 
 if TYPE_CHECKING:
     from fastwarc.stream_io import WarcReader

@@ -1,17 +1,17 @@
-r"""Characters and words: what is removed from texts or escaped in them, and what a word is.
+r"""Characters, words and patterns: what is removed from texts or escaped in them, and what a word is.
 
 A page may contain any character, raw or as ``&#27;``. Some of them control terminals, are forbidden in XML, or end a
 line for one JSON Lines reader but not for another.
 
 A word is a run of letters and digits, or a single character of a script without spaces. Page texts, queries,
-near-duplicates and indexes use this definition. `scrapy_pagelets.index.terms` and
+near-duplicates and indexes use this definition. `scrapy_pagelets.index.interface` and
 `scrapy_pagelets.papers.shared_pagelets.pagelet_shingles` build a variant from the ranges of scripts, and say why.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Any, Final, Literal, cast
 from unicodedata import combining, normalize
 from urllib.parse import quote
 
@@ -134,3 +134,29 @@ def caseless(text: str) -> str:
     'strasse'
     """
     return normalised("NFKC", text).casefold()
+
+
+class _Lazy:
+    """Stands for a compiled expression, and takes over its methods when the first one is asked for."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copies ask for them
+            raise AttributeError(name)
+        compiled = re.compile(self.pattern, self._flags)
+        for method in ("search", "match", "fullmatch", "split", "findall", "finditer", "sub"):
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
+
+
+def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression that is compiled when one of its methods is first used; others take only its methods.
+
+    >>> words = lazily("[a-z]+", re.IGNORECASE)
+    >>> words.findall("Green tea"), words.fullmatch("2")
+    (['Green', 'tea'], None)
+    """
+    return cast("re.Pattern[str]", _Lazy(pattern, flags))

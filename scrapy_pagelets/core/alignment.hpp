@@ -1,4 +1,4 @@
-// The alignment of a page with a template, as `scrapy_pagelets.evidence.template_tree.align_page`.
+// The alignment of a page with a template, as `scrapy_pagelets.evidence.class_template.align_page`.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The features of the context of the leaves of a page, see `scrapy_pagelets.decision.context`.
+// The features of the context of the leaves of a page, see `scrapy_pagelets.decision.page_features`.
 #pragma once
 #include "page_features.hpp"
 

@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""The features of a page, see `scrapy_pagelets.decision.page_features`, `context` and `cut`.
+"""The features of a page, see `scrapy_pagelets.decision.page_features` and `cut`.
 
 C++ measures and writes the columns without the GIL. NumPy takes the logarithms and exponentials in between, since its
 routines and those of the C library differ in the last bit.

@@ -1,5 +1,5 @@
 // Corrections that most pages do not need: what is in doubt in lists, signs beside words, and whether there can be copies
-// or lone headings at all; as `list_items`, `half_lines`, `repeats` and `lone_headings` of `scrapy_pagelets.decision`.
+// or lone headings at all; as `half_lines` and `corrections` of `scrapy_pagelets.decision`.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include "counter.hpp"
 #include "ranks.hpp"
 
-// The numbers and tags of `scrapy_pagelets.decision.list_items`.
+// The numbers and tags of `scrapy_pagelets.decision.corrections`.
 struct OfLists {
     std::vector<std::uint8_t> is_item;  // by tag
     double least, most, no_word, threshold, few_words;

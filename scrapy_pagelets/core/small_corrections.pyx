@@ -1,7 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""Corrections that most pages do not need, see `list_items`, `half_lines`, `repeats`, `lone_headings` of
-`scrapy_pagelets.decision`."""
+"""Corrections that most pages do not need, see `half_lines` and `corrections` of `scrapy_pagelets.decision`."""
 
 from libc.stdint cimport int64_t, uint8_t
 from libcpp.vector cimport vector
@@ -81,7 +80,7 @@ def signs_with_words(table, templateness):
 
 
 def has_copies(table):
-    """Whether one block of layout may have the text of another one behind it, see `repeats`: few pages have any."""
+    """Whether one block of layout may have the text of another one behind it, see `corrections`: few pages have any."""
     global is_layout
     if is_layout.empty():
         is_layout = given["IS_LAYOUT"]

@@ -1,5 +1,5 @@
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.evidence.template_tree import TemplateTree
+from scrapy_pagelets.evidence.class_template import TemplateTree
 from scrapy_pagelets.page.nodes import NodeTable
 
 def partition(nodes: NodeTable, k: int = ..., *, strict: bool = False) -> Ints: ...

@@ -33,9 +33,8 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
-from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.host_rules import Rules, read
 from scrapy_pagelets.rules.robots import NOINDEX, OBEY, marked
-from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.sites.site_store import pack, unpack
 
 #: The first pages of a site, up to this number of bytes, stay in memory between learning and cleaning; others are

@@ -14,12 +14,10 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.metadata.forums import is_forum
 from scrapy_pagelets.metadata.headline import buttons_in_headings
-from scrapy_pagelets.metadata.posts import Thread
-from scrapy_pagelets.page import looks, placing
-from scrapy_pagelets.page.code import language_of, line_numbers
-from scrapy_pagelets.page.code_lines import TOOLTIP
+from scrapy_pagelets.metadata.posts import Thread, is_forum
+from scrapy_pagelets.page import looks
+from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
 from scrapy_pagelets.page.nodes import (
     LINE,
     TAG,
@@ -160,7 +158,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
         leaf = nodes.first_leaf.item(row)
         if any(each.start < leaf < each.stop for each in captions) or not nodes.words[nodes.leaves_of(row)].any():
             yield row
-    tabs = [row for row in rows_with(nodes, placing.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
+    tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
     labels: dict[str, set[str]] = {}
     for row, panel in zip(tabs, panels, strict=True):
@@ -173,7 +171,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
 
 def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     """Rows of the elements that are named menus and have nothing but links, on a page with text besides."""
-    rows = [row for row in rows_with(nodes, placing.LINKS) if nodes.tag.item(row) in _AROUND_LINKS]
+    rows = [row for row in rows_with(nodes, looks.LINKS) if nodes.tag.item(row) in _AROUND_LINKS]
     plain = nodes.words * ~nodes.anchor[nodes.leaves] if rows else nodes.words
     for row in nodes.outermost(rows) if rows and (plain * keep).sum() >= _ARTICLE else ():
         leaves = nodes.leaves_of(row)
@@ -222,7 +220,7 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
 
 def _code_in_lines(nodes: NodeTable) -> list[int]:
     """Rows of the elements with line breaks that are code by tag and class, as forums write it."""
-    named = [row for row in rows_with(nodes, placing.CODE) if nodes.tag.item(row) == TAG["code"]]
+    named = [row for row in rows_with(nodes, looks.CODE) if nodes.tag.item(row) == TAG["code"]]
     return [row for row in named if (nodes.tag[row : nodes.end[row]] == TAG["br"]).any()]
 
 
@@ -250,7 +248,7 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
         look = nodes.look.item(row)
         if nodes.looks[look][3] == "tab":
             return False
-        if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & placing.CONTROL:
+        if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & looks.CONTROL:
             return True
         if nodes.tag.item(row) == TAG["a"]:
             return _leads_nowhere(nodes.elements[row])

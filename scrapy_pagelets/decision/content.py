@@ -14,7 +14,7 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.corrections import corrected as corrected
 from scrapy_pagelets.core.text import permalinks as permalinks
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.product_names import BRAND_LABELS
+from scrapy_pagelets.metadata.product_values import BRAND_LABELS
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -86,7 +86,8 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
         text = nodes.strings[leaf]
         if nodes.words[leaf] > _LONGEST:
             continue
-        amount, name = _amount(text), text.casefold().strip() if leaf >= first - _BEFORE else ""
+        amount = _amount(text) if amounts else ""
+        name = text.casefold().strip() if leaf >= first - _BEFORE else ""
         mask[leaf] = amount in amounts or name in told
         amounts.discard(amount)
         told.discard(name)

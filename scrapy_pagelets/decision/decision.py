@@ -10,12 +10,10 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
 from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
+from scrapy_pagelets.decision.corrections import decided_together, link_sections_of, lone_headings_of, repeats_of
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
-from scrapy_pagelets.decision.list_items import decided_together
-from scrapy_pagelets.decision.lone_headings import lone_headings_of
 from scrapy_pagelets.decision.own_texts import own_texts
 from scrapy_pagelets.decision.page_features import declared
-from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
 from scrapy_pagelets.metadata.headline import Headline, headline_of, names_above

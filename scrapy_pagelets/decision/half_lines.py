@@ -16,9 +16,9 @@ from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import is_between
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import Post, Thread
+from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, rows_named, rows_tagged, rows_with
-from scrapy_pagelets.page.tabs import begins_with, panels_of
 
 #: Runs of text before and after the own heading that may be its byline.
 _BEFORE, _AFTER = 3, 14

@@ -1,4 +1,4 @@
-"""Features of the leaves of a page by the page alone, and of the regions around them; what a table of features is.
+"""Features of the leaves of a page: by the page alone, by its site, and by the decision about the leaves around them.
 
 A table says what a classifier is told of each leaf, region or cut, by name; the compiled core computes the columns.
 
@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import give
+from scrapy_pagelets.core.features import context_features as context_features
 from scrapy_pagelets.core.features import page_features as page_features
 from scrapy_pagelets.core.features import region_features
+from scrapy_pagelets.core.features import site_features as site_features
 from scrapy_pagelets.page.looks import LANDMARKS
-from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
 #: Number of nested regions around a leaf that give features.
@@ -199,3 +201,159 @@ give(
     "features", REGION=REGION, PAGE=PAGE, OF_NODE=len(NODE), LANDMARKS=LANDMARKS, ALL_LANDMARKS=_ALL_LANDMARKS,
     TEXT=TEXT, declared=declared,
 )  # fmt: skip
+
+
+#: The page-level classifiers, in the order of the columns of their log odds, see `evidence.CLASSIFIERS`.
+_CLASSIFIERS: Final = ("trees", "classifier")
+#: What log odds of a classifier there are: of the page itself, of the same node of other pages, of nodes of its shape.
+_ODDS: Final = {
+    "odds": "by the page itself",
+    "odds_path": "of the same node on other pages",
+    "odds_shape": "of nodes of its shape on other pages",
+}
+_AROUND: Final = {
+    "rank": "rank among the leaves",
+    "prev": "log odds of the leaf before",
+    "next": "log odds of the next leaf",
+    "near": "mean log odds of seven leaves around it",
+}
+_CONTAINER: Final = {
+    "inside": "whether it is inside of the container",
+    "above": "levels from the container up to the ancestor that both share",
+    "branch": "content minus template words, over all words, of the branch of that ancestor with the leaf",
+    "margin": "content minus template words of the container, over those of all content leaves",
+    "share": "share of the container in all words",
+}
+
+
+def _by_odds(prefix: str) -> tuple[Feature, ...]:
+    return tuple(
+        Feature(f"{prefix}{classifier}_{kind}", f"Log odds by {classifier}, {about}.")
+        for classifier in _CLASSIFIERS
+        for kind, about in _ODDS.items()
+    )
+
+
+#: Features of the leaf. Shares are of the other pages of the site, or of the page's class.
+_OF_SITE: Final = (
+    Feature("site_pages", "Other pages of the site, log."),
+    Feature("site_class_pages", "Other pages of the class, log."),
+    Feature("site_text", "Share of the pages with the text."),
+    Feature("site_placed", "Share with the text at its path."),
+    Feature("site_path", "Share with the path."),
+    Feature("site_variants", "Different texts at the path, by page."),
+    Feature("site_values", "How likely two pages differ in the text at the path, digits as they are."),
+    Feature("site_prev_values", "The same of the leaf before."),
+    Feature("site_next_values", "The same of the next leaf."),
+    Feature("site_target", "Share of the pages with a link to the target of its link."),
+    Feature("site_prev_text", "Share of the pages with the text of the leaf before; of the last one for the first."),
+    Feature("site_next_text", "Share of the pages with the text of the next leaf; of the first one for the last."),
+    Feature("site_page_text", "Mean share of the pages with a text, over the words of the page."),
+    Feature("site_class_text", "Share of the class with the text."),
+    Feature("site_class_path", "Share of the class with the path."),
+)  # fmt: skip
+#: Features of a region.
+_REGION: Final = (
+    *_by_odds(""),
+    Feature("text", "Mean share of the pages with a text, by words."),
+    Feature("path", "Share of the pages with the path."),
+    Feature("exact", "Share with all of its text."),
+    Feature("links", "Share with its set of links."),
+    Feature("linked", "Share of the pages with the node on which it is mostly links."),
+    Feature("target", "Mean share of the pages with a link to a target."),
+    Feature("class_text", "Mean share of the class with a text, by words."),
+    Feature("class_path", "Share of the class with the path."),
+    Feature("fresh", "Share of its words that are new on a page."),
+    Feature("mass", "New words of a page, log."),
+    Feature("mass_share", "Its share of the new words of the page."),
+)  # fmt: skip
+#: The features of a leaf by the other pages of its site.
+SITE: Final = FeatureTable((
+    *_OF_SITE,
+    *_by_odds("site_"),
+    *(Feature(f"site_{classifier}_{by}_{name}", f"By the log odds of {classifier}, {by}: {about}.")
+      for classifier in _CLASSIFIERS for by in ("page", "pooled") for name, about in (_AROUND | _CONTAINER).items()),
+    *(Feature(f"site_{row.name}_{level}", row.about) for level in range(LEVELS) for row in _REGION),
+))  # fmt: skip
+SITE_FEATURES: Final = SITE.names
+
+
+give("features", SITE=SITE)
+
+
+#: Numbers of leaves before and after a leaf over which log odds are averaged.
+_REACH: Final = (2, 6, 20)
+#: Regions around a leaf whose siblings, and whose repetitions on the page, are looked at.
+_LEVELS: Final = 4
+#: Probabilities of content that a run of leaves must exceed on average, see `_run`.
+_BARS: Final = (0.25, 0.5, 0.75)
+#: Shares of the words of a page at which the log odds are read off.
+_QUANTILES: Final = (0.1, 0.25, 0.5, 0.75)
+_HEADING_LEVEL: Final = np.zeros(max(TAG.values()) + 1, np.int64)
+for _level in range(1, 7):
+    _HEADING_LEVEL[TAG[f"h{_level}"]] = _level
+
+
+_RUN: Final = {
+    "in": "whether it is inside",
+    "from_start": "words from the start, log, with a sign",
+    "from_end": "words to the end, log, with a sign",
+    "share": "share of the words of the page",
+    "purity": "share of content in its words",
+    "mass": "share of the content of the page",
+}
+_SIBLING: Final = {
+    "before": "mean log odds of the sibling with text before the region",
+    "after": "mean log odds of the sibling with text after the region",
+    "words_before": "words of the sibling before, log",
+    "words_after": "words of the sibling after, log",
+    "mean": "mean log odds of the region",
+}
+_SECTION: Final = {
+    "mean": "mean log odds of the text",
+    "words": "words of the text, log",
+    "links": "share of the text in links",
+    "heading": "mean log odds of the heading",
+    "level": "level of the heading",
+    "number": "place among the sections, 0 to 1",
+    "before": "mean log odds of the section before",
+    "after": "mean log odds of the next section",
+}
+_RECORD: Final = {
+    "count": "their number, log",
+    "content": "share of content in their words",
+    "mass": "share of the content of the page",
+}
+
+
+#: The features of a leaf by its context. Content and its words are expected values.
+CONTEXT: Final = FeatureTable((
+    Feature("context_mean", "Mean probability of content, by content."),
+    Feature("context_share", "Share of content in the words of the page."),
+    Feature("context_mass", "Words of content of the page, log."),
+    Feature("context_sure", "Share of the words that are surely content."),
+    Feature("context_unsure", "Share of the words in doubt."),
+    Feature("context_best", "The best expected F1 of a cut of the page."),
+    Feature("context_prose", "Share of prose in the content."),
+    *(Feature(f"context_quantile_{share}", f"Log odds up to which {share} of the words lie.") for share in _QUANTILES),
+    Feature("context_odds", "Log odds of the leaf."),
+    Feature("context_above", "Share of the content in leaves that are likelier content."),
+    Feature("context_precision", "Share of content in these leaves and this one."),
+    Feature("context_kept", "Their share of the words of the page."),
+    Feature("context_expected", "Expected F1 if they are kept, over the best one."),
+    Feature("context_from_best", "Log odds beyond the cut of the best expected F1."),
+    *(Feature(f"run_{bar}_{name}", f"Run of leaves, bar {bar}: {about}.")
+      for bar in _BARS for name, about in _RUN.items()),
+    *(Feature(f"{side}_{reach}", f"Mean log odds of {reach} leaves {side} it, by words.")
+      for reach in _REACH for side in ("before", "after")),
+    *(Feature(f"sibling_{name}_{k}", f"Region {k}: {about}.")
+      for k in range(_LEVELS) for name, about in _SIBLING.items()),
+    *(Feature(f"region_mass_{k}", f"Share of region {k} in the content of the page.") for k in range(_LEVELS)),
+    *(Feature(f"section_{name}", f"Section: {about}.") for name, about in _SECTION.items()),
+    Feature("after_h1", "Words from the first heading of level 1, log, with a sign."),
+    *(Feature(f"record_{name}_{k}", f"Regions of the shape of region {k}: {about}.")
+      for k in range(1, _LEVELS) for name, about in _RECORD.items()),
+))  # fmt: skip
+CONTEXT_FEATURES: Final = CONTEXT.names
+
+give("features", CONTEXT=CONTEXT, HEADING_LEVEL=_HEADING_LEVEL)

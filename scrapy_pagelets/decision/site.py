@@ -13,12 +13,11 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
-from scrapy_pagelets.decision.site_features import site_features
+from scrapy_pagelets.decision.page_features import site_features
 from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
-from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of
-from scrapy_pagelets.evidence.picture_keys import pictures_of
+from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
-from scrapy_pagelets.metadata.habits import Habits, keys_asked
+from scrapy_pagelets.metadata.dates import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
 
 #: Other pages with a picture from which on it may be template.
@@ -164,27 +163,6 @@ class Site(Unsaved[Observation]):
         """(m,) the role of each leaf, see `Model.roles_of`."""
         with self.lock:
             return self.model.roles_of(page, templateness)
-
-    def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
-        """(n,) whether each row of a page is template by equal top-down mappings alone.
-
-        A row is template if enough pages of its class have it: at its path, see `Counts.mapped`, or in its place
-        relative to the key page of the class, see `ClassTemplate`, which an inserted sibling does not shift.
-        Source: Alarte et al. 2014, Definition 3.3 (``docs/algorithms/menu-templates-2014.md``).
-
-        Parameters
-        ----------
-        include_slots : include runs of text whose place the pages share while their words vary
-        """
-        with self.lock:
-            page_class = self.learnt.page_class(page)
-            if page_class is None:
-                return np.zeros(len(page.nodes), np.bool_)
-            number, pages = page_class.number, page_class.pages
-            rows = self.counts.mapped(page.nodes, keys_of(page), number, pages, include_slots=include_slots)
-            if page_class.template is not None:
-                rows |= page_class.template.rows_of(page, include_slots=include_slots)
-            return rows
 
     def pages_alike(self, page: Page) -> Ints:
         """(m,) number of other pages that have the text of each leaf at the same place, see `Counts.alike`."""

@@ -14,8 +14,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.document.blocks import Block, text_of_runs, tidy
 from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.document.tokens import Limit, Tokenizer, tokens_of
-from scrapy_pagelets.document.units import Unit, sentences, units_of, words_of
+from scrapy_pagelets.document.units import Limit, Tokenizer, Unit, sentences, tokens_of, units_of, words_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import paths_of
 
@@ -59,9 +58,7 @@ def chunk_records(
 ) -> list[dict[str, Any]]:
     """Cut the document of a page into chunks, as `chunks_of`, and write each as a record of the feed.
 
-    Parameters
-    ----------
-    templateness : (m,) of each leaf of the page, 0 to 1
+    ``templateness``: (m,) of each leaf of the page, 0 to 1.
 
     Examples
     --------
@@ -290,9 +287,7 @@ class NamedPlaces:
     elements have one name, a browser goes to the first. What is around all content is no place in it, and of empty
     elements only anchors are: others are fields of forms, or what scripts fill.
 
-    Parameters
-    ----------
-    document : the content of the page, as `document_of` returns it
+    ``document``: the content of the page, as `document_of` returns it.
     """
 
     def __init__(self, page: Page, document: Block) -> None:
@@ -334,9 +329,7 @@ def _extent(document: Block) -> tuple[int, int]:
 def _names(page: Page, first: int, last: int) -> Iterator[tuple[int, str]]:
     """Yield the rows with a name which no row before has: their ``id``, or the ``name`` of an ``a``.
 
-    Parameters
-    ----------
-    first, last : of the leaves of the content; rows around all of them are left out
+    ``first``, ``last``: of the leaves of the content; rows around all of them are left out.
     """
     nodes, seen = page.nodes, set[str]()
     tags = [look[0] for look in nodes.looks]

@@ -1,10 +1,11 @@
-"""Pictures and players of a page: which of them are content."""
+"""Pictures and players of a page: which of them are content, and the files that they show."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
@@ -12,15 +13,185 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.patterns import lazily
+from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.decision.asides import hints_of
 from scrapy_pagelets.decision.content import permalinks
-from scrapy_pagelets.document.players import PLAYERS, title_of
-from scrapy_pagelets.document.sources import PICTURES, source_of, text_of
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
+
+#: Tags of pictures.
+PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))
+#: Attributes where scripts that load pictures late find their address, to replace another one.
+_LATE: Final = (
+    "data-src data-lazy-src data-original data-lazy data-lazyload data-actualsrc data-native-src data-hi-res-src "
+    "nitro-lazy-src data-pagespeed-lazy-src data-cfsrc data-ezsrc data-lzy_src data-echo data-delayed-url"
+).split()
+#: Names of other attributes with the address of a picture that has no other.
+_NAMED_SO: Final = lazily(r"src|lazy|load|orig|image|img|url|file|srv|retina|hi-?res|full|large")
+_SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset", "nitro-lazy-srcset", "data-ezsrcset", "data-cfsrcset")
+_CANDIDATE: Final = lazily(r"\s*(\S*[^\s,])(?:\s+([\d.]+)([wx]))?\s*(?:,|$)")
+_PLACEHOLDER: Final = lazily(
+    r"(?:^|/)(?:(?:blank|spacer|placeholder|transparent|loading|lazy|1x1|pixel)[\w-]*\.(?:gif|png|svg)|"
+    r"(?:clear|trans|empty|dot|shim|gr[ae]y|nothing|1)\d*\.gif)(?:$|[?#])",
+    re.IGNORECASE,
+)
+#: Characters that no address has: others are lists, objects and templates.
+_NO_ADDRESS: Final = re.compile(r"[{}<>\"'|\[\]]")
+_OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
+_LONGEST_VALUE: Final = 20_000
+#: A width that a script sets for the window, and the widths that it chooses from.
+_WIDTH: Final = "{width}"
+_WIDTHS: Final = re.compile(r"\d{2,4}")
+_USUAL_WIDTH: Final = "1080"
+#: Elements ``source`` and ``param`` of one picture or player, and those around a picture: the parser nests them.
+_MANY: Final = 20
+
+
+def source_of(image: etree._Element) -> str:
+    """The address of a picture as written; "" if it has none, or only inline data."""
+    own = (image.get("src") or "").strip()
+    if (late := late_of(image)) or _shows(own):
+        return late or own
+    sets = (_largest(node.get(name) or "") for node in (image, *_sources(image)) for name in _SETS)
+    if found := next(filter(None, sets), "") or _other(image):
+        return found
+    copy = copy_of(image)
+    return (copy.get("src") or "").strip() if copy is not None and _shows(copy.get("src") or "") else ""
+
+
+def late_of(element: etree._Element) -> str:
+    """The address by which a script replaces that of a picture or a frame; "" if there is none."""
+    return next((value for name in _LATE if name in element.attrib and (value := _late(element, name))), "")
+
+
+def copy_of(image: etree._Element) -> etree._Element | None:
+    """The copy of a picture for browsers without scripts, which stands in or behind it; None if there is none."""
+    for near in (image.getnext(), *image.iterchildren("noscript")):
+        if near is not None and near.tag == "noscript":
+            return near.find(".//img")
+    return None
+
+
+def text_of(image: etree._Element) -> str:
+    """The alternative text of a picture, or that of its copy."""
+    alt = image.get("alt") or ""
+    return alt if alt or (copy := copy_of(image)) is None else copy.get("alt") or ""
+
+
+def _shows(url: str) -> bool:
+    """Whether an address leads to more than inline data and a picture that keeps the place of another."""
+    return not _is_inline(url) and not _PLACEHOLDER.search(url)
+
+
+def _is_inline(url: str) -> bool:
+    return url[:5].lower() in ("data:", "blob:") or not url
+
+
+def _late(image: etree._Element, name: str) -> str:
+    """The address in an attribute; "" if it has something else."""
+    value = (image.get(name) or "")[:_LONGEST_VALUE].strip()
+    if _WIDTH in value:
+        widths = _WIDTHS.findall((image.get("data-widths") or "")[:_LONGEST_VALUE])
+        value = value.replace(_WIDTH, max(widths, key=int, default=_USUAL_WIDTH))
+    is_address = ("/" in value or "." in value) and not _NO_ADDRESS.search(value)
+    return value if is_address and _shows(value) else ""
+
+
+def _other(image: etree._Element) -> str:
+    """The address of a picture in an attribute that no list has."""
+    names = (name for name in map(str, image.attrib) if name not in ("src", "alt", "title") and _NAMED_SO.search(name))
+    return next((value for name in names if (value := _late(image, name)) and _OF_PICTURE.match(value)), "")
+
+
+def _sources(image: etree._Element) -> list[etree._Element]:
+    """The elements ``source`` of a picture, in document order."""
+    found: list[etree._Element] = []
+    for above in islice(image.iterancestors(), _MANY):
+        if above.tag == "picture":
+            return [*islice(above.iterchildren("source"), _MANY), *reversed(found)]
+        if above.tag != "source":
+            break
+        found.append(above)
+    return []
+
+
+def _largest(candidates: str) -> str:
+    """The address of the largest picture of a ``srcset``."""
+    if len(candidates) > _LONGEST_VALUE:  # inline data
+        return ""
+    found = [(float(m[2] or 1), m[1]) for m in _CANDIDATE.finditer(candidates) if not _is_inline(m[1])]
+    return max(found, default=(0.0, ""), key=lambda one: one[0])[1]
+
+
+#: Tags of players, and the attributes that have their address; those of AMP and of light players have only an id.
+_ADDRESSES: Final = {
+    "iframe": ("src",),
+    "amp-iframe": ("src",),
+    "video": ("src",),
+    "amp-video": ("src",),
+    "audio": ("src",),
+    "amp-audio": ("src",),
+    "embed": ("src",),
+    "object": ("data",),
+}
+_IDS: Final = {
+    "amp-youtube": ("data-videoid", "https://www.youtube.com/watch?v="),
+    "lite-youtube": ("videoid", "https://www.youtube.com/watch?v="),
+    "amp-vimeo": ("data-videoid", "https://vimeo.com/"),
+    "lite-vimeo": ("videoid", "https://vimeo.com/"),
+    "amp-dailymotion": ("data-videoid", "https://www.dailymotion.com/video/"),
+}
+PLAYERS: Final = frozenset((*_ADDRESSES, *_IDS))
+_ID: Final = re.compile(r"[\w-]{1,40}", re.ASCII)
+#: Frames that show advertising, buttons, forms and counters.
+_OTHERS: Final = lazily(
+    r"googletagmanager|doubleclick|googlesyndication|googleads|adservice|adsystem|//ads?\.|/ads?/|captcha|addthis|sharethis|"
+    r"facebook\.com/(?:v[\d.]+/)?plugins/(?!video|post)|platform\.twitter\.com/widgets|disqus|cookie|consent|"
+    r"newsletter|subscribe|log-?in|accounts\.|/comments?\b|^(?:about|javascript|data|blob):",
+    re.IGNORECASE,
+)
+#: Addresses of players, and those of the pages with the same video.
+_PAGES: Final = (
+    (re.compile(r"(?:https?:)?//(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|v)/(?!videoseries)([\w-]{6,20}).*"),
+     r"https://www.youtube.com/watch?v=\1"),
+    (re.compile(r"(?:https?:)?//player\.vimeo\.com/video/(\d+).*"), r"https://vimeo.com/\1"),
+    (re.compile(r"(?:https?:)?//(?:www\.)?dailymotion\.com/embed/video/(\w+).*"), r"https://www.dailymotion.com/video/\1"),
+)  # fmt: skip
+_LONGEST: Final = 2000
+
+
+def address_of(player: etree._Element) -> str:
+    """The address of what is played, as written or of the page that shows the same; "" if it is no player."""
+    tag = str(player.tag)
+    if tag in _IDS:
+        name, site = _IDS[tag]
+        number = player.get(name) or ""
+        return site + number if _ID.fullmatch(number) else ""
+    address = next(filter(None, _addresses(player, _ADDRESSES[tag])), "")
+    if not address or len(address) > _LONGEST or _OTHERS.search(address):
+        return ""
+    for pattern, page in _PAGES:
+        if match := pattern.fullmatch(address):
+            return match.expand(page)
+    return address
+
+
+def title_of(player: etree._Element) -> str:
+    """What the page calls a player; "" if it does not."""
+    return next((readable(found).strip() for name in ("title", "aria-label") if (found := player.get(name))), "")
+
+
+def _addresses(player: etree._Element, names: tuple[str, ...]) -> Iterator[str]:
+    yield late_of(player)
+    for name in names:
+        yield (player.get(name) or "").strip()
+    parts = player.iterdescendants("source", "param", "embed") if player.tag != "embed" else ()
+    for part in islice(parts, _MANY):  # the parser nests them
+        if part.tag != "param" or (part.get("name") or "").lower() in ("movie", "src"):
+            yield (part.get("src") or part.get("value") or late_of(part)).strip()
+
 
 #: File names of pictures on buttons.
 _BUTTON: Final = lazily(
@@ -47,9 +218,8 @@ _AVATAR: Final = lazily(
 )
 #: Classes of pictures that are shown until a larger one is loaded.
 _PREVIEW: Final = lazily(r"thumb|placeholder|preview|blur|lqip|small|low", re.IGNORECASE)
-_LONGEST: Final = 2000
 #: Words of a heading that no other picture has by chance, and pictures that are looked at.
-_WORDS, _MOST = 2, 200
+_WORDS, _MOST_PICTURES = 2, 200
 _NEAR: Final = 4
 #: Places of a picture without alternative text from which on it is an icon.
 _OFTEN: Final = 4
@@ -83,9 +253,7 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     midst of the content. A picture whose caption is template is judged by the text around its figure. A picture that
     leads to the same page as a heading of content right behind it belongs to that, whatever stands between.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves that are content
+    ``keep``: (m,) a mask of the leaves that are content.
     """
     found = np.zeros(len(nodes), np.bool_)
     rows = picture_rows(nodes)
@@ -182,9 +350,7 @@ def declared_by(page: Page, shown: Bools) -> int | None:
     Such a picture is content wherever it stands, but for headers, menus and footers: it often is between these and the
     own heading, and its caption may be template.
 
-    Parameters
-    ----------
-    shown : (n,) the pictures that stand in the content
+    ``shown``: (n,) the pictures that stand in the content.
     """
     nodes = page.nodes
     declared = (meta.content for meta in page.metas if {meta.property, meta.name} & _DECLARING)
@@ -207,7 +373,7 @@ def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
     shown : (n,) the pictures that stand in the content
     """
     nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
-    rows = picture_rows(nodes)[:_MOST].tolist() if len(name.split()) >= _WORDS else []
+    rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
     same = [row for row in rows if name in " ".join(_text_of(nodes.elements[row]).split()).casefold()]
     around = [(row, nodes.end.item(row)) for row in rows_with(nodes, _AROUND)] if same else []
     elsewhere = (nodes.links.key != 0) & (nodes.links.key != page.key)

@@ -1,17 +1,183 @@
-"""The units of a document: what no chunk cuts, each with the headings, the pagelet and the lists that it stands in."""
+"""The units of a document: what no chunk cuts, their limit in tokens, and how longer blocks are cut."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate
+from pkgutil import resolve_name
 from typing import Final
 
 from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run
-from scrapy_pagelets.document.cutting import cut
-from scrapy_pagelets.document.tokens import Limit
+from scrapy_pagelets.document.markdown import markdown_of
+
+#: Counts the tokens of a text.
+Tokenizer = Callable[[str], int]
+#: The smallest limit: a chunk needs some tokens for the marks of lists, quotes and fences around its text.
+LEAST_TOKENS: Final = 50
+#: Bytes of a token, see `tokens_of`.
+_BYTES: Final = 3
+
+
+def tokens_of(text: str) -> int:
+    """Estimate the number of tokens of a language model: bytes in UTF-8, divided by three and rounded up.
+
+    >>> tokens_of("chunks"), tokens_of("東京")
+    (2, 2)
+    """
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES)
+
+
+@cache
+def tokenizer_of(name: str) -> Tokenizer:
+    """Import a function that counts tokens by its name, ``package.module:function``; "" is `tokens_of`.
+
+    Raises
+    ------
+    ValueError : if there is no such function, or if it does not return a whole number
+
+    Examples
+    --------
+    >>> tokenizer_of("builtins:len")("tea")
+    3
+    """
+    if not name:
+        return tokens_of
+    try:
+        function = resolve_name(name)
+        number = function("tea")
+    except Exception as error:  # a module of the user may raise anything
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+    if not isinstance(number, int):
+        raise ValueError(f"it returns {type(number).__name__}, not a whole number")
+    return function  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How long a chunk may be."""
+
+    words: int  # number of words, which a block that cannot be cut well may exceed
+    tokens: int = 0  # number of tokens, which nothing exceeds; 0 for no limit
+    tokenizer: Tokenizer = tokens_of
+
+    def size(self, block: Block, above: tuple[Block, ...], words: int) -> int:
+        """Return the number of words that a block counts for: more than its own if it has too many tokens for them.
+
+        Sizes of blocks add up to at least the size of all of them together.
+        """
+        if not self.tokens:
+            return words
+        for outer in reversed(above):
+            block = replace(outer, children=[block])
+        text = markdown_of(Block("document", children=[block])) + f"\n{'> ' * len(above)}\n"
+        return max(words, -(-self.tokenizer(text) * self.words // self.tokens))
+
+
+_SPACES: Final = ("\n", " ")
+
+
+def cut(block: Block, fits: Callable[[Block], bool]) -> Iterator[Block]:
+    r"""Yield a block in parts that fit, halved as often as needed.
+
+    Each part of a table has its head. What does not fit although it is a single word loses its link, and a single
+    picture is left out.
+
+    Examples
+    --------
+    >>> code = Block("code", text="a\nb\nc")
+    >>> [part.text for part in cut(code, lambda part: len(part.text) <= 3)]
+    ['a', 'b\nc']
+    """
+    stack = [block]
+    while stack:
+        part = stack.pop()
+        halves = None if fits(part) else _halves(part, fits)
+        if halves is None:
+            yield part
+        else:
+            stack += reversed(halves)
+
+
+def _halves(block: Block, fits: Callable[[Block], bool]) -> list[Block] | None:
+    """The parts of a block; None if it cannot be cut."""
+    if block.kind == "table":
+        return _parts_of_table(block, fits)
+    if block.kind in ("code", "math"):
+        return _halves_of_text(block)
+    if len(block.runs) > 1:
+        ends = list(accumulate(len(run.text) + len(run.source) + len(run.style.href) for run in block.runs))
+        middle = min(len(ends) - 1, max(1, bisect_right(ends, ends[-1] // 2)))
+        return _with_runs(block, block.runs[:middle], block.runs[middle:])
+    return _halves_of_run(block, block.runs[0]) if block.runs else None
+
+
+def _parts_of_table(table: Block, fits: Callable[[Block], bool]) -> list[Block]:
+    """The halves of a table; paragraphs of its lines if two of them do not fit."""
+    head, *rows = table.rows
+    if len(rows) > 1 and fits(replace(table, rows=[head, head])):
+        middle = len(rows) // 2
+        halves = rows[:middle], rows[middle:]
+        parts = [replace(table, rows=[head, *half]) for half in halves]
+        return _with_leaves(table, parts, [[run for row in half for cell in row for run in cell] for half in halves])
+    lines = [[run for cell in row for run in (*cell, Run(" "))] for row in table.rows]
+    return _with_leaves(table, [Block("paragraph", runs=line) for line in lines], lines)
+
+
+def _halves_of_text(block: Block) -> list[Block] | None:
+    """The halves of code or of a formula; the links of code come behind it."""
+    if block.runs:
+        return [replace(block, runs=[]), Block("paragraph", runs=block.runs, leaves=block.leaves[-1:])]
+    if len(block.text) < 2:
+        return None
+    at = _middle(block.text)
+    share = len(block.leaves) * at // len(block.text)  # which leaf has which line is not known
+    leaves = block.leaves[: share + 1], block.leaves[share:]
+    texts = block.text[:at].rstrip("\n"), block.text[at:]
+    return [replace(block, text=text, leaves=own) for text, own in zip(texts, leaves, strict=True)]
+
+
+def _halves_of_run(block: Block, run: Run) -> list[Block] | None:
+    if run.source:
+        return [replace(block, runs=[Run(run.text, leaf=run.leaf)])] if run.text else []
+    if len(run.style.href) > len(run.text):
+        return [replace(block, runs=[replace(run, style=run.style._replace(href="", title=""))])]
+    if len(run.text) < 2:
+        return None
+    at = _middle(run.text)
+    return _with_runs(block, [replace(run, text=run.text[:at])], [replace(run, text=run.text[at:])])
+
+
+def _middle(text: str) -> int:
+    """The index behind the white space that is nearest to the middle; line breaks come first."""
+    middle = len(text) // 2
+    for space in _SPACES:
+        before, after = text.rfind(space, 0, middle), text.find(space, middle, len(text) - 1)
+        if nearest := [1 + place for place in (before, after) if place >= 0]:
+            return min(nearest, key=lambda place: abs(place - middle))
+    return middle
+
+
+def _with_runs(block: Block, *parts: list[Run]) -> list[Block]:
+    """The parts of a paragraph or heading, which is continued as a paragraph."""
+    kinds = (block.kind, "paragraph")
+    blocks = [replace(block, kind=kind, runs=runs) for kind, runs in zip(kinds, parts, strict=True)]
+    return _with_leaves(block, blocks, parts)
+
+
+def _with_leaves(block: Block, parts: list[Block], runs: Sequence[Sequence[Run]]) -> list[Block]:
+    """Give each part the leaves of the block from its first run to its last one."""
+    for part, own in zip(parts, runs, strict=True):
+        if known := [run.leaf for run in own if run.leaf >= 0]:
+            part.leaves = block.leaves[bisect_left(block.leaves, known[0]) : bisect_right(block.leaves, known[-1])]
+        else:
+            part.leaves = block.leaves[:1]
+    return parts
+
 
 #: The end of a sentence: its mark with closing quotes, then white space and no small letter; in Chinese and Japanese,
 #: the mark alone.

@@ -15,19 +15,16 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
-from scrapy_pagelets.document import pictures, players
+from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
-from scrapy_pagelets.document.draft import Draft, End, is_left_over, number_of
-from scrapy_pagelets.document.entries import inside_entries
-from scrapy_pagelets.document.sources import PICTURES, source_of, text_of
+from scrapy_pagelets.document.draft import Draft, End, inside_entries, is_left_over, number_of
+from scrapy_pagelets.document.pictures import PICTURES, source_of, text_of
 from scrapy_pagelets.page import code, data_tables, formulas
-from scrapy_pagelets.page.code_blocks import CodeBlocks
-from scrapy_pagelets.page.code_lines import code_of, is_gutter
-from scrapy_pagelets.page.gaps import cells_of, gap_of, is_table
+from scrapy_pagelets.page.code import CodeBlocks, code_of, is_gutter
+from scrapy_pagelets.page.gaps import begins_with, cells_of, gap_of, is_table, panels_of
 from scrapy_pagelets.page.looks import AUTHOR
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TAG, TEXT, attributes_at, rows_tagged
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.tabs import begins_with, panels_of
 from scrapy_pagelets.page.text import link_of, without_invisible
 
 #: Levels of headings.
@@ -197,7 +194,7 @@ class Walk:
         """Open the element of a row, and return what ends it; None if all of its subtree is written already."""
         element = self.nodes.elements[row]
         tag = self.tags[self.nodes.look[row]]
-        if tag in players.PLAYERS and self.images[row]:
+        if tag in pictures.PLAYERS and self.images[row]:
             self.write_player(row, element)
         if self.write_whole(row, tag, element):
             return None
@@ -334,12 +331,12 @@ class Walk:
     def write_player(self, row: int, element: etree._Element) -> None:
         """Write a link to what a player plays, with its title, or else with its address."""
         within = row < self.played  # a part of one object, in another form
-        address = "" if within or not self.switches.links else players.address_of(element)
+        address = "" if within or not self.switches.links else pictures.address_of(element)
         if url := quoted(link_of(self.page.base, address)) if address else "":
             if element.tag == "object":
                 self.played = int(self.nodes.end[row])
             self.draft.space()
-            self.draft.write(players.title_of(element) or url, self.draft.style._replace(href=url))
+            self.draft.write(pictures.title_of(element) or url, self.draft.style._replace(href=url))
             self.draft.write(" ", PLAIN)
 
     def write_formula(self, row: int, element: etree._Element) -> bool:

@@ -1,5 +1,9 @@
 """The template of a class of pages, as a tree: the rows of its key page that its other pages have too.
 
+Pages are aligned with it in near-linear time, by an equal top-down mapping (Alarte, Insa, Silva, Tamarit 2014,
+Definition 3.2). It is not always the largest one, as that of ``etdm``: siblings of one signature are told apart by
+their texts.
+
 Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/menu-templates-2014.md``).
 """
 
@@ -16,11 +20,53 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.core.subtrees import align_page
 from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.siblings import same_signature
-from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
-from scrapy_pagelets.page.nodes import TEXT
+from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
+
+
+@dataclass(frozen=True, eq=False)
+class TemplateTree:
+    """Rows of a page that form a tree, in preorder. It needs no page and can be stored as arrays.
+
+    Attributes
+    ----------
+    parent : (n,) row of the parent, -1 at the root
+    end : (n,) row after the last one of the subtree
+    depth : (n,) 0 at the root
+    label : (n,) signature; ``TEXT`` for a run of text
+    text : (n,) hash of a run of text, 0 for an element
+    """
+
+    parent: Ints
+    end: Ints
+    depth: Ints
+    label: Ints
+    text: Ints
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @classmethod
+    def of(cls, nodes: NodeTable, rows: Bools | None = None) -> Self:
+        """Take the rows of a page whose ancestors are among them as well; None for all rows."""
+        kept = nodes.inherit(np.ones(len(nodes), np.bool_) if rows is None else rows.copy(), np.bitwise_and)
+        before = np.append(0, np.cumsum(kept))
+        parent = nodes.parent[kept]
+        return cls(
+            parent=np.where(parent < 0, -1, before[parent]),
+            end=before[nodes.end[kept]],
+            depth=nodes.depth[kept],
+            label=_labels(nodes)[kept],
+            text=nodes.spread(nodes.text)[kept],
+        )
+
+
+def _labels(nodes: NodeTable) -> Ints:
+    return np.where(nodes.tag == TEXT, TEXT, nodes.signature)
+
 
 #: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
 VOTE: Final = 0.6
@@ -112,9 +158,7 @@ class ClassTemplate:
     def rows_of(self, page: Page, *, include_slots: bool = False) -> Bools:
         """(n,) whether each row of a page is template: it has the place of a row that enough pages have.
 
-        Parameters
-        ----------
-        include_slots : include runs of text whose place the pages share while their words vary
+        ``include_slots``: include runs of text whose place the pages share while their words vary.
         """
         needed = max(2.0, VOTE * self.voters)
         rows, same = self._compared(page)

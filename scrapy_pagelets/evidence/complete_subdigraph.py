@@ -151,9 +151,7 @@ class Subdigraph:
 class KnownSubdigraphs:
     """Find a set of mutually linked pages for each page class; its key page is the first page of the class.
 
-    Parameters
-    ----------
-    size : n, the number of pages, beside the key page, that must link to each other
+    ``size``: n, the number of pages, beside the key page, that must link to each other.
     """
 
     def __init__(self, size: int) -> None:

@@ -1,8 +1,8 @@
 """Equal top-down mappings: the part of the DOM that the pages of one template share.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. This is the pairwise form of the paper,
-with any node equality. ``Counts.mapped`` votes by path hashes instead. For two pages, the two forms agree if the
-equality is ``same_signature`` and no two siblings are equal (``docs/algorithms/menu-templates-2014.md``).
+with any node equality. ``tests.oracles.template_by_votes`` counts path hashes instead. For two pages, the two forms
+agree if the equality is ``same_signature`` and no two siblings are equal (``docs/algorithms/menu-templates-2014.md``).
 """
 
 from __future__ import annotations
@@ -59,9 +59,7 @@ def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among:
     Of mappings of one size, those with more equal texts are preferred (for a tolerant equality: those with a larger sum
     of the equality), then those that map the k-th of several siblings to the k-th.
 
-    Parameters
-    ----------
-    among : (n,) rows of the first page that may be mapped, the template so far; None for all
+    ``among``: (n,) rows of the first page that may be mapped, the template so far; None for all.
     """
     among = np.ones(len(one), np.bool_) if among is None else among
     compare, root = equality.compare(one, other), np.zeros(1, np.int64)

@@ -14,8 +14,9 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import counter, give
 from scrapy_pagelets.core.counter import LossyCounter as LossyCounter
@@ -26,9 +27,35 @@ from scrapy_pagelets.core.counter import evidence_of as evidence_of
 from scrapy_pagelets.core.counter import link_sets as link_sets
 from scrapy_pagelets.core.counter import mostly_links as mostly_links
 from scrapy_pagelets.core.counter import pages_alike as pages_alike
-from scrapy_pagelets.evidence.class_template import VOTE
-from scrapy_pagelets.evidence.picture_keys import Pictures
-from scrapy_pagelets.page.nodes import NodeTable
+from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_tagged
+from scrapy_pagelets.page.page import Page
+
+#: Pictures of a page that count, and characters of an address: others are inline data.
+_MOST: Final = 1000
+_LONGEST: Final = 2000
+#: Distinguishes addresses of pictures from those of links.
+_SALT: Final = 0x50696374757265
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Pictures:
+    """The pictures of a page: (k,) their rows, and hashes of their addresses and places without ranks."""
+
+    rows: Ints
+    keys: Ints
+
+
+@once
+def pictures_of(page: Page) -> Pictures:
+    """Hash the pictures of a page that have an address."""
+    nodes = page.nodes
+    rows = rows_tagged(nodes, TAG["img"])[:_MOST]
+    sources = attributes_at(nodes, rows, "src") if rows else []
+    known = [(row, src) for row, src in zip(rows, sources, strict=True) if src and len(src) < _LONGEST]
+    at = np.array([row for row, _ in known], np.int64)
+    hashes = np.array([xxh3_64_intdigest(src.encode("utf-8", "replace"), _SALT) >> 1 for _, src in known], np.int64)
+    return Pictures(at, mix(nodes.shape[at] * 31 + hashes))
+
 
 Column = NDArray[Any]
 Sums = NDArray[np.float32]
@@ -187,9 +214,7 @@ class Counts:
     def add(self, fragments: Fragments, number: int) -> None:
         """Count a page.
 
-        Parameters
-        ----------
-        number : number of the page's class
+        ``number``: number of the page's class.
         """
         self.pages += 1
         count_page(self.tables, fragments, number)
@@ -199,9 +224,7 @@ class Counts:
     def showing(self, pictures: Pictures, known: bool) -> Ints:
         """(k,) number of other pages that show each of the pictures of a page at such a place.
 
-        Parameters
-        ----------
-        known : whether the page itself has been counted
+        ``known``: whether the page itself has been counted.
         """
         counted: Ints = self.tables["target"].pages(pictures.keys).astype(np.int64)
         return np.maximum(counted - known, 0)
@@ -227,32 +250,9 @@ class Counts:
 
         Of a text with digits, it is estimated from how often two pages differ there.
 
-        Parameters
-        ----------
-        known : whether the page itself has been counted
+        ``known``: whether the page itself has been counted.
         """
         return pages_alike(self.tables, nodes, keys, known)
-
-    def mapped(self, nodes: NodeTable, keys: Keys, number: int, of_class: int, *, include_slots: bool = False) -> Bools:
-        """(n,) rows of the template by votes: the share ``VOTE`` of the class, two pages at least, has the row's path.
-
-        All ancestors of a row must be template as well. Nodes with equal path hashes form a mapping that is one-to-one,
-        equal and top-down: Definition 3.2 of Alarte et al. 2014, where nodes are equal if they have the same signature
-        (``equality.same_signature``) and the same rank among siblings with it.
-        ``docs/algorithms/menu-templates-2014.md`` has the proof.
-
-        Parameters
-        ----------
-        number : number of the page's class
-        of_class : number of pages of the class
-        include_slots : include runs of text whose path the pages share while their words vary
-        """
-        needed = max(2.0, VOTE * of_class)
-        mapped: Bools = self.tables["path"][nodes.path][:, _ODDS + CLASSIFIERS + number] >= needed
-        if not include_slots:
-            texts = self.tables["text"][keys.text][:, 1 + number]
-            mapped[nodes.leaves] &= np.minimum(texts, self.tables["placed"][keys.placed][:, 0]) >= needed
-        return nodes.inherit(mapped, np.bitwise_and)
 
     def evidence(
         self,
@@ -288,9 +288,7 @@ class Counts:
         Definition 3 of Bar-Yossef & Rajagopalan 2002: the pages of a template share the same look and feel. A page
         without such others is judged by itself: `known`, 0 or 1, is returned.
 
-        Parameters
-        ----------
-        of_class, known, mixed : see `evidence`
+        ``of_class``, ``known``, ``mixed``: see `evidence`.
         """
         if of_class >= self.pages or not nodes.words.any():
             return self.pages

@@ -27,8 +27,7 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.caches import cached, once
-from scrapy_pagelets.base.characters import normalised
-from scrapy_pagelets.base.patterns import lazily
+from scrapy_pagelets.base.characters import lazily, normalised
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page

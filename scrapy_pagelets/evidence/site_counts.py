@@ -24,10 +24,9 @@ from scrapy_pagelets.evidence.class_template import (
     texts,
     to_arrays,
 )
-from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of
+from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of, pictures_of
 from scrapy_pagelets.evidence.menu_links import link_targets
-from scrapy_pagelets.evidence.picture_keys import pictures_of
-from scrapy_pagelets.metadata.habits import keys_told
+from scrapy_pagelets.metadata.dates import keys_told
 from scrapy_pagelets.page.page import Page
 
 #: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
@@ -71,7 +70,7 @@ class Observation:
     outline : see the function ``outline``
     links : keys of the pages that it links to
     fragments : its contribution to the counts; None for a copy of a page that was counted
-    told : keys of what other pages may tell alike, see `habits.keys_told`
+    told : keys of what other pages may tell alike, see `dates.keys_told`
     source : the page, if it is kept for subdigraphs
     """
 
@@ -87,9 +86,7 @@ class Observation:
     def of(cls, page: Page, odds: Floats | None) -> Self:
         """Make the observation of a page.
 
-        Parameters
-        ----------
-        odds : (n, CLASSIFIERS) log odds of the page-level classifiers; None for a copy of a page that was counted
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers; None for a copy of a page that was counted.
         """
         return cls(
             key=page.key,
@@ -147,10 +144,6 @@ class SiteCounts:
 
     Each page counts once. Pages with the same text under several URLs count once as well: duplicate pages are removed
     before fragments are counted (Bar-Yossef & Rajagopalan 2002, Section 3.2, Figure 4).
-
-    Parameters
-    ----------
-    name : name of the site
 
     Attributes
     ----------

@@ -51,9 +51,7 @@ def template_html(template: ClassTemplate, name: str) -> str:
     Heads are not compared: that of the key page keeps its links to style sheets, so that the template looks as on the
     site.
 
-    Parameters
-    ----------
-    name : of the class, for the comment at the top
+    ``name``: of the class, for the comment at the top.
     """
     page = template.source.page()
     rows = template.rows_of(page)

@@ -46,9 +46,7 @@ class FeedField:
     def is_on(self, settings: object) -> bool:
         """Return whether the field is wanted: a list of names has to name it, any other value must not be 0 or empty.
 
-        Parameters
-        ----------
-        settings : with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``
+        ``settings``: with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``.
 
         Examples
         --------
@@ -131,7 +129,7 @@ TEMPLATES: Final = (
     FeedField("text", "the texts of the template in document order, with blank lines between blocks"),
     FeedField("links", "its hyperlinks in document order, see below", "object", listed=True, parts=TEMPLATE_LINK),
 )
-#: Made by `product.product_of`.
+#: Made by `product_markup.product_of`.
 PRODUCT: Final = (
     FeedField("name", "what it is called", nullable=True),
     FeedField(

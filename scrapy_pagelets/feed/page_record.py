@@ -116,7 +116,7 @@ class PageRecord:
     def chunks(self) -> list[dict[str, Any]]:
         """Pieces of the content for retrieval."""
         from scrapy_pagelets.document.chunking import chunk_records
-        from scrapy_pagelets.document.tokens import tokenizer_of
+        from scrapy_pagelets.document.units import tokenizer_of
 
         number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
         for post, told in enumerate(self.decision.metadata.thread.posts):  # author and date stay with what they wrote

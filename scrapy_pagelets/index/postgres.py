@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from scrapy_pagelets.index import interface
-from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.index.interface import terms
 
 if TYPE_CHECKING:
     import psycopg

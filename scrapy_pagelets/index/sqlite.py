@@ -16,7 +16,7 @@ from typing import Final
 
 from scrapy_pagelets.base.transactions import write_ahead, writing
 from scrapy_pagelets.index import interface
-from scrapy_pagelets.index.terms import is_plain, terms
+from scrapy_pagelets.index.interface import is_plain, terms
 
 #: Temporary errors: another process is writing, or the disk is full or unavailable.
 _PASSING: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM", "SQLITE_PROTOCOL")

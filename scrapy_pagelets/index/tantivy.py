@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.index import interface
-from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.index.interface import terms
 
 if TYPE_CHECKING:
     import tantivy

@@ -28,7 +28,7 @@ from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.page import Page, decode
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.methods import FUSED
-from scrapy_pagelets.recrawl.text_diff import common_ends
+from scrapy_pagelets.recrawl.version_store import common_ends
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 

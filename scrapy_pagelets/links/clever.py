@@ -114,9 +114,7 @@ def local_templates(tables: Tables, base: Bools) -> Bools:
     Source: Section 3.2, Figure 4, which Section 5 runs on the base set. Pages are copies if all their pagelets have the
     same words in the same order; the first one counts. The pagelets of a copy are template as those of the first.
 
-    Parameters
-    ----------
-    base : (n,) whether each page is in the base set
+    ``base``: (n,) whether each page is in the base set.
     """
     owned: dict[int, list[int]] = {}
     for page, shingle in zip(tables.page.tolist(), tables.shingle.tolist(), strict=True):

@@ -22,9 +22,7 @@ def pagerank(tables: Tables, *, templates: bool = False) -> Floats:
     one page to another count once. From a page without links that count, the surfer jumps to any page. Return (n,)
     scores that sum to 1; 0 for pages that were not crawled.
 
-    Parameters
-    ----------
-    templates : count links of templates
+    ``templates``: count links of templates.
 
     Examples
     --------

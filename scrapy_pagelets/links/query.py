@@ -28,9 +28,7 @@ class Query:
 
     Raises QueryError if it has no word.
 
-    Parameters
-    ----------
-    text : the query as the user typed it
+    ``text``: the query as the user typed it.
 
     Examples
     --------
@@ -49,9 +47,7 @@ class Query:
         The window of a link is its anchor text and 50 characters on either side (Chakrabarti et al. 1998). Anchors are
         located in order. An empty anchor, or one that is not in the text, is placed at the end of the previous one.
 
-        Parameters
-        ----------
-        anchors : texts of the links, in document order
+        ``anchors``: texts of the links, in document order.
 
         Examples
         --------

@@ -83,9 +83,7 @@ def host_weights(edges: Votes, voter: Ints) -> tuple[Floats, Floats]:
     authorities, 1/k for k edges from one host to one page, and (e,) weights for hubs, 1/l for l edges from one hub to
     one host.
 
-    Parameters
-    ----------
-    voter : (n,) number of the voter of each page, see `voters`
+    ``voter``: (n,) number of the voter of each page, see `voters`.
     """
     authority = _sizes(voter[edges.page], edges.target)
     hub = _sizes(edges.hub, voter[edges.target])
@@ -128,32 +126,13 @@ def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Int
     >>> cocitations(tables, tables.find("http://gibson.com")).tolist()
     [0, 2, 0, 0]
     """
-    edges = _citing(votes(tables, within=within), page)
+    edges = citing(votes(tables, within=within), page)
     pairs = np.unique(np.stack([edges.page, edges.target]), axis=1)
     counts: Ints = np.bincount(pairs[1], minlength=len(tables.urls))
     return counts
 
 
-def weighted_cocitations(tables: Tables, page: int, *, pagelet: float = 2.0, within: bool | None = None) -> Floats:
-    """Score each page by those that cite it together with a given one: 1 for each page, more within one pagelet.
-
-    Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 3, number 1, the alternative: "co-citation within a pagelet
-    can be weighted more heavily". How much more is not printed. Citations from templates are ignored (number 2). Return
-    (n,) scores; 0 for the page itself.
-
-    Parameters
-    ----------
-    page : number of the page
-    pagelet : for a page that cites both in one pagelet, instead of 1
-    within : count links within a site, see `votes`
-    """
-    inner = cocitations(tables, page, within=within)
-    edges = _citing(votes(tables, pagelets=False, within=within), page)
-    scores: Floats = np.bincount(edges.target, minlength=len(tables.urls)) + (pagelet - 1) * inner
-    return scores
-
-
-def _citing(edges: Votes, page: int) -> Votes:
+def citing(edges: Votes, page: int) -> Votes:
     """The edges to other pages from the hubs that link to a page."""
     return edges.where(np.isin(edges.hub, edges.hub[edges.target == page]) & (edges.target != page))
 
@@ -185,7 +164,7 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     """
     edges = votes(tables, within=within)
     count = np.bincount(edges.hub, minlength=len(tables.page))
-    edges = _citing(edges.where(count[edges.hub] <= most), page)
+    edges = citing(edges.where(count[edges.hub] <= most), page)
     weights: Floats = 1.0 / (count[edges.hub] - 1)
     one = best(weights, voters(tables, within)[edges.page], edges.target)
     scores = np.zeros(len(tables.urls))

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.metadata import dates
-from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, LANDMARKS, RELATED
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, attributes_at, leaves_beginning, rows_named, rows_with
@@ -106,12 +106,6 @@ class Byline:
     """The byline of a page; without a heading of its own, only what the page says of its last change.
 
     It is read only as far as somebody asks, because most pages tell the same in their head.
-
-    Parameters
-    ----------
-    page : the page
-    headline : its own heading
-    habits : what the pages of its site tell alike
     """
 
     def __init__(self, page: Page, headline: Headline | None, habits: Habits) -> None:

@@ -14,15 +14,16 @@ from urllib.parse import urlsplit
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.base.characters import quoted, readable
+from scrapy_pagelets.base.characters import lazily, quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
-from scrapy_pagelets.metadata.byline import Byline, is_name
-from scrapy_pagelets.metadata.entry import Entry
-from scrapy_pagelets.metadata.habits import NOTHING_KNOWN, PICTURES, Habits
+from scrapy_pagelets.metadata.byline import Byline, dates_told, is_name, machine_date, name_in
+from scrapy_pagelets.metadata.dates import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
-from scrapy_pagelets.metadata.product import product_of
+from scrapy_pagelets.metadata.product_markup import product_of
 from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.looks import COMMENT, COMMENTS, ENTRY, RELATED
+from scrapy_pagelets.page.nodes import rows_named, rows_with
 from scrapy_pagelets.page.page import Meta, Page
 from scrapy_pagelets.page.structured_data import (
     Object,
@@ -34,6 +35,81 @@ from scrapy_pagelets.page.structured_data import (
     value_of,
     values_of,
 )
+
+
+def _class(names: str) -> re.Pattern[str]:
+    return lazily(rf"(?:^|\s)(?:{names})(?:$|\s)", re.IGNORECASE)
+
+
+_PUBLISHED_CLASS: Final = _class("published|dt-published")
+_UPDATED_CLASS: Final = _class("updated|dt-updated")
+_AUTHOR_CLASS: Final = _class("(?:(?:entry|post)-)?author|p-author")
+_NAME_CLASS: Final = _class("fn|p-name")
+#: Runs of text of a mark, and marks that are looked at.
+_LEAVES: Final = 5
+_MARKS: Final = 20
+
+
+class Entry:
+    """What the entry with the heading of a page tells, or its one entry; nothing in a list of entries."""
+
+    def __init__(self, page: Page, headline: Headline | None, habits: Habits) -> None:
+        self._page = page
+        self._habits = habits
+        self._headline = headline
+
+    @cached_property
+    def author(self) -> str | None:
+        """The one name that it tells."""
+        names = {self._name(row) for row in self._rows(_AUTHOR_CLASS)} - {None}
+        return names.pop() if len(names) == 1 else None
+
+    @cached_property
+    def published(self) -> str | None:
+        """The first date of publication; hAtom demands a date of change, even of what was never changed."""
+        return self._date(_PUBLISHED_CLASS) or self._date(_UPDATED_CLASS)
+
+    @property
+    def modified(self) -> str | None:
+        """The first date of a change, if it has one of publication."""
+        return self._date(_UPDATED_CLASS) if self._date(_PUBLISHED_CLASS) else None
+
+    @cached_property
+    def _span(self) -> tuple[int, int] | None:
+        """The first row of the entry, and the one behind it."""
+        nodes = self._page.nodes
+        rows = rows_with(nodes, ENTRY)
+        spans = [(row, nodes.end.item(row)) for row in rows[: 2 * _MARKS]]
+        if self._headline is not None:  # the one entry of a tag, say, stands below the heading of the page
+            spans = [(row, end) for row, end in spans if row < self._headline.row < end]
+        return spans[0] if len(spans) == 1 else None
+
+    def _rows(self, names: re.Pattern[str]) -> list[int]:
+        """The rows of its marks of some names, without those of comments and of related posts."""
+        if self._span is None:
+            return []
+        nodes, (first, end) = self._page.nodes, self._span
+        found = [row for row in rows_named(nodes, names) if first < row < end]
+        others = [(row, nodes.end.item(row)) for row in rows_with(nodes, COMMENTS | COMMENT | RELATED) if row > first]
+        return [row for row in found if not any(start <= row < stop for start, stop in others[:_MARKS])][:_MARKS]
+
+    def _date(self, names: re.Pattern[str]) -> str | None:
+        """The first date of its marks of some names."""
+        for row in self._rows(names):
+            leaves = self._page.nodes.leaves_of(row)
+            near = range(leaves.start, min(leaves.stop, leaves.start + _LEAVES))
+            told = (date for leaf in near for date in dates_told(self._page, leaf, self._habits))
+            if date := machine_date(self._page, row) or next(told, None):
+                return date[0]
+        return None
+
+    def _name(self, row: int) -> str | None:
+        """The name in a mark: of hCard, or all that it has."""
+        nodes = self._page.nodes
+        inner = next((each for each in rows_named(nodes, _NAME_CLASS) if row <= each < nodes.end.item(row)), row)
+        leaves = nodes.leaves_of(inner)
+        return name_in(" ".join(nodes.strings[leaves])) if leaves.stop - leaves.start <= _LEAVES else None
+
 
 #: The names of the fields.
 TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "product")

@@ -1,4 +1,4 @@
-"""Read the posts of a thread and the comments of readers: who wrote each of them, and when."""
+"""Read the posts of a thread and the comments of readers: who wrote each of them, and when; tell forums."""
 
 from __future__ import annotations
 
@@ -13,14 +13,70 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.patterns import lazily
+from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
-from scrapy_pagelets.metadata.forums import is_discussion
-from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import POST
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.structured_data import types_of
+
+# Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
+_FORUM: Final = re.compile(
+    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
+    re.IGNORECASE,
+)
+_COMMENTS_ALONE: Final = re.compile(r"/comments(?:/|$)", re.IGNORECASE)
+#: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
+_WEAK_SIGNS: Final = 2
+#: Elements of menus, which lead to the forum of a site from everywhere.
+_OF_MENUS: Final = ("a", "li", "ul", "nav", "span")
+#: Types of schema.org of what people discuss.
+_DISCUSSIONS: Final = frozenset(("DiscussionForumPosting", "QAPage", "Question"))
+
+
+def is_forum(page: Page, near: Bools | None = None) -> bool:
+    """Return True if the address of a page, the look of its body or elements name a forum, or what forums have.
+
+    Of things that other pages have as well, as threads and topics, elements must name two.
+
+    Parameters
+    ----------
+    near : (n,) the rows of the page that stand with its content; all if None. Any page may show the latest topics of a
+        forum beside its text
+
+    Examples
+    --------
+    >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
+    True
+    >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
+    [True, False]
+    """
+    address = page.url.partition("#")[0]
+    if _FORUM.search(address) or _COMMENTS_ALONE.search(address):
+        return True
+    nodes = page.nodes
+    top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())
+    looks = range(len(nodes.looks)) if near is None else sorted(top | set(nodes.look[near].tolist()))
+    weak: set[str] = set()
+    for number in looks:
+        tag, name, classes, _ = nodes.looks[number]
+        for found in _FORUM.finditer(f"{name} {classes}" if tag not in _OF_MENUS else ""):
+            if number in top or found[1] is None:
+                return True
+            weak.add(found[1].lower())
+    return len(weak) >= _WEAK_SIGNS
+
+
+@once
+def is_discussion(page: Page) -> bool:
+    """Return True for a page of a forum, and for one that declares that people discuss something on it."""
+    kinds = {kind for each in page.objects for kind in types_of(each)}
+    kinds |= {(each.get("itemtype") or "").rpartition("/")[2] for each in page.microdata}
+    return not _DISCUSSIONS.isdisjoint(kinds) or is_forum(page)
+
 
 #: Types of schema.org of posts and comments.
 _TYPES: Final = frozenset("Comment UserComments Review Answer Question DiscussionForumPosting".split())
@@ -102,9 +158,7 @@ class Thread:
     def opening(self, headline: int) -> Post | None:
         """The post that began the thread; None without a thread, or if the page may have others before it.
 
-        Parameters
-        ----------
-        headline : the leaf with the page's own heading, -1 without one: a reply with it is none
+        ``headline``: the leaf with the page's own heading, -1 without one: a reply with it is none.
         """
         first = self.posts[0] if self.is_thread else Post(is_reply=True)
         return None if first.is_reply and headline not in first.leaves else first
@@ -119,9 +173,7 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     A post counts if it tells its author or its date. Dates in words that are in no order are those of something else,
     such as when the authors joined, and are left out.
 
-    Parameters
-    ----------
-    habits : what the pages of the site tell alike
+    ``habits``: what the pages of the site tell alike.
 
     Examples
     --------

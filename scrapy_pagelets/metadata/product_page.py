@@ -12,9 +12,9 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.patterns import lazily
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.product_names import (
+from scrapy_pagelets.metadata.product_values import (
     BRAND,
     BRAND_LABELS,
     CART,
@@ -29,11 +29,16 @@ from scrapy_pagelets.metadata.product_names import (
     PRICE,
     REGULAR,
     RELATED,
+    amounts_in,
+    currency_of,
+    gtin_of,
+    has_currency,
     is_buying,
     kinds_of,
+    number_of,
     stock_of,
+    text_of,
 )
-from scrapy_pagelets.metadata.product_values import amounts_in, currency_of, gtin_of, has_currency, number_of, text_of
 from scrapy_pagelets.page.nodes import TAG, TEXT, rows_tagged
 from scrapy_pagelets.page.page import Page
 
@@ -86,11 +91,7 @@ class _Price(NamedTuple):
 class ShownProduct:
     """The product that a page shows; each value is None if the page does not show it for sure.
 
-    Parameters
-    ----------
-    page : the page
-    headline : its own heading
-    name : what it is called, by which its place is found if it has no heading
+    ``name``: what it is called, by which its place is found if it has no heading.
     """
 
     def __init__(self, page: Page, headline: Headline | None, name: str | None = None) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.patterns import lazily
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.page.looks import Look
 from scrapy_pagelets.page.nodes import GLUED, SPACE, NodeTable, elements_at, rows_tagged, tags_of
 

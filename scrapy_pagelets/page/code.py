@@ -1,10 +1,11 @@
-"""Code blocks: their language, and the numbers of their lines."""
+"""Code blocks, also those that are no ``pre``: their language, and their lines as a browser shows them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
@@ -12,8 +13,22 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.page.nodes import TAG, NodeTable, leaves_beginning, rows_with
-from scrapy_pagelets.page.placing import NUMBERS
+from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.page.gaps import gap_of
+from scrapy_pagelets.page.looks import CODE, CODE_CELL, CODE_LINE, NUMBERS, placing
+from scrapy_pagelets.page.nodes import (
+    CELL,
+    GAPS,
+    GLUED,
+    LINE,
+    TAG,
+    TEXT,
+    NodeTable,
+    leaves_beginning,
+    rows_with,
+    tags_of,
+)
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
@@ -83,7 +98,7 @@ def _is_beside_text(nodes: NodeTable, row: int) -> bool:
 
 
 def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
-    """The node table without the blank that parts code from numbers of its lines, see `code_lines.code_of`.
+    """The node table without the blank that parts code from numbers of its lines, see `code_of`.
 
     Parameters
     ----------
@@ -135,3 +150,285 @@ def _label(element: etree._Element) -> str:
         name = "".join(label.itertext()).strip().lower()
         return name if name in _LANGUAGES else ""
     return ""
+
+
+#: Class of what Doxygen shows beside the pointer.
+TOOLTIP: Final = "ttc"
+_NOT_CODE: Final = frozenset("script style template noscript button".split())
+#: Elements that are a line, and those between which white space is no text.
+_ROWS: Final = ("li", "tr")
+_GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
+#: White space with a line break, which outside of ``pre`` says no more than a space.
+_FORMATTING: Final = re.compile(r"[ \t]*\n[ \t\n]*")
+#: Stands for the number of a line; no parsed text has it.
+_NUMBER: Final = "\0"
+
+
+@cached
+def _signs(classes: str) -> int:
+    return placing(classes, "")
+
+
+def _names_gutter(element: etree._Element) -> bool:
+    """Whether the class of an element says that it has the numbers of lines; it may have others, too."""
+    return bool((classes := element.get("class")) and _signs(classes) & NUMBERS)
+
+
+def is_gutter(element: etree._Element) -> bool:
+    """Whether an element shows the numbers of lines: code stands in none, whatever its class says of them.
+
+    >>> one, other = etree.fromstring('<div><p class="line-numbers">1 2</p><pre class="line-numbers">a = 1</pre></div>')
+    >>> is_gutter(one), is_gutter(other)
+    (True, False)
+    """
+    named = _names_gutter(element)
+    return named and not any(any(map(str.isalpha, text)) for text in element.itertext())
+
+
+def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
+    r"""The text of a block of code, as written: white space is kept, line numbers are left out.
+
+    Parameters
+    ----------
+    verbatim : whether line breaks in the text are lines, as in ``pre``
+
+    Examples
+    --------
+    >>> code_of(etree.fromstring("<pre><ol><li>a = 1</li><li>  b</li></ol></pre>"))
+    'a = 1\n  b'
+    """
+    lines = _Lines(verbatim=verbatim)
+    walk = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
+    for event, node in walk:
+        if event == "start" and (node.tag in _NOT_CODE or node.get("class") == TOOLTIP):
+            walk.skip_subtree()
+        elif event == "start":
+            if node is not element:
+                lines.begin(node)
+            lines.add(node.text, node)
+        elif node is not element:
+            if event == "end" and node.tag not in _NOT_CODE and node.get("class") != TOOLTIP:
+                lines.end(node)
+            lines.add(node.tail, node.getparent())
+    return lines.text()
+
+
+class _Lines:
+    """The lines of a block of code that is being read.
+
+    Attributes
+    ----------
+    pieces, last : the text so far, and its last character
+    made : whether an element has ended the line: a line break behind it does not count again
+    filled : whether the innermost row has text
+    numbers : what these were before each open element that may have the numbers of lines
+    letters : whether each of them has letters, which numbers have not
+    """
+
+    def __init__(self, *, verbatim: bool) -> None:
+        self.verbatim = verbatim
+        self.pieces: list[str] = []
+        self.last, self.made, self.filled = "\n", False, False
+        self.numbers: list[tuple[int, str, bool]] = []
+        self.letters = [False]
+
+    def begin(self, node: etree._Element) -> None:
+        """Begin an element."""
+        if _names_gutter(node):
+            self.numbers.append((len(self.pieces), self.last, self.filled))
+            self.letters.append(False)
+        if node.tag == "br":
+            if not self.made:
+                self.write("\n")
+        elif ends_line(node):
+            self.end_line()
+            self.filled = self.filled and not is_row(node)
+        elif GAPS.get(str(node.tag)) == CELL and self.last not in "\n\t":
+            self.write("\t")
+        self.made = False
+
+    def end(self, node: etree._Element) -> None:
+        """End an element; a row without text is an empty line."""
+        if node.tag != "br" and ends_line(node):
+            self.end_line()
+            if is_row(node) and not self.filled:
+                self.write("\n")
+            self.made = True
+        if _names_gutter(node):
+            before, letters = self.numbers.pop(), self.letters.pop()
+            self.letters[-1] |= letters
+            if not letters:
+                start, self.last, self.filled = before
+                self.pieces[start:] = [_NUMBER]
+
+    def add(self, text: str | None, within: etree._Element | None) -> None:
+        """Add a run of text."""
+        if not text or (within is not None and text.isspace() and within.tag in _GROUPS):
+            return
+        text = readable(text).replace("\r\n", "\n")
+        if not self.verbatim:
+            text = _FORMATTING.sub(" ", _FORMATTING.sub("", text, 1) if self.last == "\n" else text)
+        elif self.made:
+            text = text.removeprefix("\n")
+        self.made = False
+        if self.numbers and any(map(str.isalpha, text)):
+            self.letters[-1] = True
+        self.write(text.replace("\N{NO-BREAK SPACE}", " "))
+
+    def write(self, text: str) -> None:
+        """Write text as it is."""
+        if text:
+            self.pieces.append(text)
+            self.last, self.made, self.filled = text[-1], False, True
+
+    def end_line(self) -> None:
+        """End the line, if it has begun."""
+        if self.last != "\n":
+            self.write("\n")
+
+    def text(self) -> str:
+        """The lines, without white space at their ends and empty ones around them."""
+        lines = "".join(self.pieces).split("\n")
+        behind = [line.rpartition(_NUMBER)[2] for line in lines if _NUMBER in line]
+        indents = [len(line) - len(line.lstrip()) for line in behind if line.strip()]
+        # Code is indented by two, four or eight: the odd blank parts it from the numbers.
+        odd = min(indents, default=0) % 2
+        parted = (before + line[odd:] if number else line for before, number, line in map(_at_number, lines))
+        return "\n".join(line.rstrip() for line in parted).strip("\n")
+
+
+def _at_number(line: str) -> tuple[str, str, str]:
+    before, number, behind = line.rpartition(_NUMBER)
+    return before.replace(_NUMBER, ""), number, behind
+
+
+def is_row(node: etree._Element) -> bool:
+    """Whether an element of a block of code is a line of it by its tag or class, even if it is empty."""
+    return node.tag in _ROWS or bool((classes := node.get("class")) and _signs(classes) & CODE_LINE)
+
+
+def ends_line(node: etree._Element) -> bool:
+    """Whether an element of a block of code stands in lines of its own; its class may say so, and code beside code."""
+    if GAPS.get(str(node.tag), GLUED) >= LINE or is_row(node):
+        return True
+    before, above = (node.getprevious(), node.getparent()) if node.tag == "code" else (None, None)
+    if before is None or above is None:
+        return False
+    return above.tag == "pre" and before.tag == "code" and not before.tail
+
+
+_MONOSPACED: Final = re.compile(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
+#: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
+_FRAGMENT: Final = re.compile(r"(?:^|\s)fragment(?:$|\s)")
+_VERBATIM: Final = re.compile(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
+_CODE: Final = frozenset(tags_of("code samp tt").tolist())
+_STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
+#: What never stands in code, and what stands there only if a class names a highlighter.
+_PROSE: Final = "pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea"
+_PARAGRAPHS: Final = "p ul ol table"
+
+
+class CodeBlocks:
+    """The blocks of code of a page, apart from ``pre``."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self.nodes = nodes
+        self.signs: list[int] = nodes.signs.tolist()
+        self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
+
+    def has(self, row: int) -> bool:
+        """Whether an element is a block of code.
+
+        >>> from scrapy_pagelets import Page
+        >>> nodes = Page.parse(b"<p><code>a<br>b</code> or <code>c</code>", "http://a/").nodes
+        >>> [CodeBlocks(nodes).has(row) for row in np.flatnonzero(nodes.tag == TAG["code"])]
+        [True, False]
+        """
+        nodes, tag = self.nodes, self.nodes.tag.item(row)
+        if self.fragments[nodes.look.item(row)]:
+            return bool(self.breaks[row + 1 : row + 2].any())
+        if self.is_named(row):
+            return self._counts(row, self.lines) and not self._counts(row, self.prose)
+        if tag == TAG["table"]:
+            return self._is_listing(row)
+        style = nodes.styles.get(row, "") if tag in _STYLED else ""
+        if not style and tag not in _CODE:
+            return False
+        return self._is_set(row, tag, style) and not self._counts(row, self.prose | self.paragraphs)
+
+    def is_named(self, row: int) -> bool:
+        """Whether the class of an element says that it is code."""
+        return self.signs[self.nodes.look.item(row)] & CODE > 0
+
+    def is_verbatim(self, row: int) -> bool:
+        """Whether a style keeps the white space of an element."""
+        return self.fragments[self.nodes.look.item(row)] or _VERBATIM.search(self.nodes.styles.get(row, "")) is not None
+
+    def in_table(self, row: int) -> bool:
+        """Whether a table holds a block of code, which no cell of data does."""
+        return self._counts(row, self.blocks) and any(
+            self.has(block) for block in (np.flatnonzero(self.blocks[row : self.nodes.end[row]]) + row).tolist()
+        )
+
+    def _is_set(self, row: int, tag: int, style: str) -> bool:
+        """Whether an element is set as code in lines: by its tag or font and line breaks, or by its white space."""
+        is_code = tag in _CODE or _MONOSPACED.search(style) is not None
+        if is_code and (self._counts(row, self.breaks) or gap_of(self.signs[self.nodes.look.item(row)], style) >= LINE):
+            return True
+        space = _VERBATIM.search(style)
+        if space is None or not (is_code or space[1]):
+            return False
+        return "\n" in "".join(map(str, self.nodes.elements[row].itertext())).strip()
+
+    def _is_listing(self, table: int) -> bool:
+        """Whether each line of a table has a number of a line, and cells of code."""
+        if self._counts(table, self.prose):
+            return False
+        nodes, lines, numbered, code = self.nodes, set[int](), set[int](), False
+        for row in (np.flatnonzero(nodes.tag[table : nodes.end[table]] == TAG["td"]) + table).tolist():
+            signs, line = self.signs[nodes.look.item(row)], nodes.parent.item(row)
+            lines.add(line)
+            if signs & NUMBERS:
+                numbered.add(line)
+            code |= signs & CODE_CELL > 0
+        return code and lines == numbered
+
+    def _counts(self, row: int, column: Bools) -> bool:
+        """Whether an element has others of a column in it."""
+        return bool(column[row + 1 : self.nodes.end[row]].any())
+
+    @cached_property
+    def may_be(self) -> list[bool]:
+        """(looks,) whether an element with a look may be a block of code even without a style."""
+        tags = "code samp tt table" if (self.nodes.signs & NUMBERS).any() else "code samp tt"
+        found = [look[0] in tags.split() for look in self.nodes.looks]
+        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0) | self.fragments).tolist())
+
+    @cached_property
+    def prose(self) -> Bools:
+        """(n,) the elements that never stand in code."""
+        return np.isin(self.nodes.tag, tags_of(_PROSE))
+
+    @cached_property
+    def paragraphs(self) -> Bools:
+        """(n,) the elements that stand in code of highlighters."""
+        return np.isin(self.nodes.tag, tags_of(_PARAGRAPHS))
+
+    @cached_property
+    def breaks(self) -> Bools:
+        """(n,) line breaks, and elements whose class says that they are a line of code."""
+        is_line = (self.nodes.signs & CODE_LINE > 0)[self.nodes.look]
+        found: Bools = is_line & (self.nodes.tag != TEXT) | (self.nodes.tag == TAG["br"])
+        return found
+
+    @cached_property
+    def lines(self) -> Bools:
+        """(n,) elements that end a line."""
+        return self.breaks | np.isin(self.nodes.tag, tags_of("div p li tr"))
+
+    @cached_property
+    def blocks(self) -> Bools:
+        """(n,) elements whose class says that they are a block of code."""
+        is_block = (self.nodes.signs & CODE > 0)[self.nodes.look]
+        found: Bools = is_block & (self.nodes.tag != TEXT)
+        return found

@@ -13,7 +13,7 @@ from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.data_tables import is_data as is_data
-from scrapy_pagelets.page.code_blocks import CodeBlocks
+from scrapy_pagelets.page.code import CodeBlocks
 from scrapy_pagelets.page.gaps import HEADS
 from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, rows_tagged
 

@@ -1,4 +1,4 @@
-"""The text of pages that have it only in their data, from which scripts would make the page."""
+"""Shells: pages as they are received, to which scripts add their text, and the text in the data of such pages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from html import unescape
+from itertools import chain, islice
 from typing import Any, Final
 
 from lxml import etree
@@ -16,8 +17,52 @@ from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page.flattening import build, fold, text_key
 from scrapy_pagelets.page.limits import Limits, TooLarge
 from scrapy_pagelets.page.page import Page, is_bare, parse
-from scrapy_pagelets.page.shells import is_shell
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
+
+#: The elements that frameworks fill: by their ids, or with a name of their own.
+_ROOTS: Final = etree.XPath(
+    "descendant::*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby' or @id='react-root' or "
+    "@id='app-root' or @id='svelte' or @id='q-app' or @ng-app or @data-reactroot] | body/*[contains(name(), '-')]"
+)
+_EMPTY: Final = etree.XPath("boolean(body/*[self::div or self::main or self::section][not(node())])")
+_NOSCRIPT: Final = etree.XPath("descendant::noscript")
+_LINKS: Final = etree.XPath("boolean(descendant::a[@href])")
+#: Fewer words than this may tell that a page is being loaded.
+_LOADING: Final = 10
+#: Elements with such a name, and runs of text in one of them, that are looked at.
+_MOST_ELEMENTS: Final = 100
+
+
+def is_shell(page: Page) -> bool:
+    """Return True for a page with hardly any text that has scripts, and a place for what they add or a request to run.
+
+    >>> is_shell(Page.parse(b"<div id=app></div><script src=app.js></script>", "http://a/"))
+    True
+    >>> is_shell(Page.parse(b"<h1>Closed</h1><p>We open in May.<script src=count.js></script>", "http://a/"))
+    False
+    """
+    page = page.source or page
+    if not is_bare(page.nodes) or not any(map(_acts, page.declared["script"])):
+        return False
+    return (
+        any(_is_unfilled(element) for element in _ROOTS(page.root)[:_MOST_ELEMENTS])
+        or (page.nodes.words.sum() < _LOADING and _EMPTY(page.root))
+        or any("javascript" in _text(element).lower() for element in _NOSCRIPT(page.root)[:_MOST_ELEMENTS])
+    )
+
+
+def _acts(script: etree._Element) -> bool:
+    """True for code, and for the data of code; False for what is said to search engines."""
+    return "ld+json" not in (script.get("type") or "") and bool(script.get("src") or (script.text or "").strip())
+
+
+def _is_unfilled(element: etree._Element) -> bool:
+    return len(_text(element).split()) < _LOADING and not _LINKS(element)
+
+
+def _text(element: etree._Element) -> str:
+    return " ".join(map(str, islice(element.itertext("*"), _MOST_ELEMENTS)))
+
 
 #: Characters of data that are read, characters of text that are taken from it, and values that are looked at.
 _LONGEST: Final = 4_000_000
@@ -25,6 +70,8 @@ _MOST_TEXT: Final = 500_000
 _MOST: Final = 200_000
 #: Words of a text; words that data must have beyond those of the page.
 _PROSE: Final = 20
+#: Characters of attributes, and of strings in data, that may be data themselves, as in Discourse and Inertia.
+_LONG: Final = 300
 _LIMITS: Final = Limits()
 _MARKUP: Final = re.compile(r"</?(?:p|div|h[1-6]|ul|ol|li|br|blockquote|table|section|article)\b[^<>]*>", re.IGNORECASE)
 _LINES: Final = re.compile(r"\s*\n\s*")
@@ -34,7 +81,7 @@ _DECODER: Final = json.JSONDecoder(strict=False)
 _TITLES: Final = ("headline", "title", "name")
 _LONGEST_TITLE: Final = 300
 #: Names of texts, and of what no reader sees at once.
-_TEXTS: Final = re.compile(r"body|content|text|html|markdown|rendered|paragraph|article", re.IGNORECASE)
+_TEXTS: Final = re.compile(r"body|content|text|html|markdown|rendered|cooked|paragraph|article", re.IGNORECASE)
 _NO_TEXTS: Final = re.compile(r"i18n|locale|translation|message|consent|cookie|privacy|config", re.IGNORECASE)
 
 
@@ -42,7 +89,7 @@ def with_data(page: Page) -> Page:
     """Return the page with the text that only its data have, below what it shows; the page itself if there is none.
 
     The text is the ``articleBody`` of JSON-LD; or, if the page is a shell, what most words of its JSON have as their
-    place (``__NEXT_DATA__``, ``__NUXT_DATA__``, ``window.__STATE__ = {...}``).
+    place, in scripts (``__NEXT_DATA__``, ``window.__STATE__ = {...}``) or attributes (``data-page``).
 
     >>> data = '{"@type": "Article", "articleBody": "Tea needs time, and water that has boiled. %s"}' % ("word " * 20)
     >>> page = Page.parse(f"<div></div><script type=application/ld+json>{data}</script>".encode(), "http://a/")
@@ -88,7 +135,7 @@ class _Place:
 
 def _best(page: Page) -> tuple[str, list[str]] | None:
     """The strings of the place that has most words of prose; if it is only one, with its title."""
-    places = [place for data in _data(page.declared["script"]) for place in _places(data)]
+    places = [place for data in _data(page) for place in _places(data)]
     best = max(places, key=lambda place: (bool(_TEXTS.search(place.name)), place.words), default=None)
     if best is None:
         return None
@@ -115,6 +162,8 @@ def _places(data: Any) -> list[_Place]:
                     numbers[at, name] = len(places)
                     places.append(_Place(name, _title(value)))
             stack.extend((numbers[at, name], each) for name, each in reversed(named))
+        elif isinstance(value, str) and len(value) >= _LONG and (inner := _object(value)) is not None:
+            stack.append((at, inner))
         elif isinstance(value, str) and value.strip() and len(value) <= left:
             left -= len(value)
             places[at].texts.append(value)
@@ -122,19 +171,38 @@ def _places(data: Any) -> list[_Place]:
     return [place for place in places if place.words]
 
 
-def _data(scripts: Iterable[etree._Element]) -> Iterator[Any]:
-    """The JSON of scripts: whole ones, and objects that they set variables to."""
+def _data(page: Page) -> Iterator[Any]:
+    """The JSON of scripts: whole ones, and objects that they set variables to; and that of long attributes."""
     left = _LONGEST
-    for script in scripts:
-        text, kind = script.text or "", (script.get("type") or "").lower()
-        start = 0 if kind == "application/json" else match.end() if (match := _ASSIGNED.match(text)) else -1
-        if start < 0 or len(text) > left:
-            continue
+    for text in chain(_in_scripts(page), _in_attributes(page)):
         left -= len(text)
-        try:
-            yield _DECODER.raw_decode(text, start or len(text) - len(text.lstrip()))[0]
-        except (ValueError, RecursionError):
-            continue
+        if left < 0:
+            return
+        if (value := _object(text)) is not None:
+            yield value
+
+
+def _in_scripts(page: Page) -> Iterator[str]:
+    for script in page.declared["script"]:
+        text, kind = script.text or "", (script.get("type") or "").lower()
+        match = _ASSIGNED.match(text)
+        if match or kind == "application/json":
+            yield text[match.end() if match else 0 :].lstrip()
+
+
+def _in_attributes(page: Page) -> Iterator[str]:
+    values = (value for element in page.root.iter(etree.Element) for value in element.attrib.values())
+    yield from (value for value in values if len(value) >= _LONG)
+
+
+def _object(text: str) -> Any:
+    """The object or list that a text begins with; None if it begins with none."""
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        return _DECODER.raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _elements(texts: Iterable[str]) -> Iterator[etree._Element]:

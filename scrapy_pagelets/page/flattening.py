@@ -1,16 +1,20 @@
-"""Flatten a tree of lxml into a node table: one walk over its elements and texts."""
+"""Flatten a tree of lxml into a node table: with readings of ruby in brackets, and encoded addresses decoded."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from base64 import b64decode
+from codecs import decode
+from collections.abc import Iterable, Iterator
+from html import unescape
+from typing import Any, Final
 
 import numpy as np
 from lxml import etree
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import MOST_BYTES
-from scrapy_pagelets.base.characters import BY_CHARACTER, WORD, readable
+from scrapy_pagelets.base.characters import BY_CHARACTER, WORD, lazily, readable
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.table import declarations as declarations
 from scrapy_pagelets.core.table import flatten as flatten
@@ -18,9 +22,150 @@ from scrapy_pagelets.page.adjoining import part_words
 from scrapy_pagelets.page.gaps import gaps_of
 from scrapy_pagelets.page.looks import ENCODED, READING, Look, class_signature, signature, signs
 from scrapy_pagelets.page.nodes import GAPS, GLUED, TAG, Links, NodeTable
-from scrapy_pagelets.page.obfuscation import decode_addresses, hides_address
-from scrapy_pagelets.page.ruby import bracket_readings
 from scrapy_pagelets.page.urls import targets_of
+
+#: The path of links by which Cloudflare replaces those to e-mail addresses.
+_CLOUDFLARE: Final = "/cdn-cgi/l/email-protection"
+#: A script of Joomla sets an address together: ``addy1 = 'in' + 'fo';``, and ``addy_text1`` if another text is shown.
+_PARTS: Final = re.compile(r"\baddy(_text)?[0-9a-f]*\s*=((?:[\s+]*(?:addy\w*|'[^'\\]*'))+)")
+_PART: Final = re.compile(r"'([^'\\]*)'")
+_LONGEST: Final = 10_000
+_ADDRESS: Final = re.compile(r"[^\s@<>]{1,64}@[^\s@<>]{1,255}")
+_TAGS: Final = ("a", "span", "joomla-hidden-mail")
+
+
+def hides_address(hrefs: Iterable[str]) -> bool:
+    """Whether one of the links of a page leads to an encoded address."""
+    return _CLOUDFLARE in "\n".join(hrefs)
+
+
+def decode_addresses(root: etree._Element) -> None:
+    """Decode what Cloudflare, Joomla, SpamSpan and plug-ins of WordPress have encoded, as their scripts do.
+
+    Only texts and attributes are changed, so that the paths of all nodes stay. What cannot be decoded stays as well.
+    """
+    for element in root.iter(*_TAGS):
+        if text := readable(_decoded(element)):
+            element.text = text
+            if _CLOUDFLARE in element.get("href", ""):  # the script leaves no link
+                del element.attrib["href"]
+        elif (hidden := element.get("href", "").partition(f"{_CLOUDFLARE}#")[2]) and (
+            address := readable(_xored(hidden))
+        ):
+            element.set("href", f"mailto:{address}")
+        elif "spamspan" in element.get("class", "").split():
+            _join_parts(element)
+
+
+def _decoded(element: etree._Element) -> str:
+    """The text of an element that has an encoded one; "" if it has none."""
+    if len(element):
+        return ""
+    if hidden := element.get("data-cfemail"):
+        return _xored(hidden)
+    if hidden := element.get("data-enc-email"):
+        address = decode(hidden.replace("[at]", "@"), "rot13")
+        return address if _ADDRESS.fullmatch(address) and "@" not in (element.text or "") else ""
+    if element.tag == "joomla-hidden-mail":
+        return _plain(element.get("text") or "")
+    return _from_script(element) if element.get("id", "").startswith("cloak") else ""
+
+
+def _xored(hidden: str) -> str:
+    """What Cloudflare has encoded: bytes, each with all bits changed that are set in the first one.
+
+    >>> _xored("422302206c21")
+    'a@b.c'
+    """
+    try:
+        key, *rest = bytes.fromhex(hidden)
+        return bytes(byte ^ key for byte in rest).decode()
+    except ValueError:
+        return ""
+
+
+def _plain(encoded: str) -> str:
+    try:
+        return b64decode(encoded, validate=True).decode()
+    except ValueError:
+        return ""
+
+
+def _from_script(element: etree._Element) -> str:
+    """The text that the script behind an element writes into it."""
+    script = element.getnext()
+    if script is None or script.tag != "script":
+        return ""
+    found = {"": "", "_text": ""}
+    for match in _PARTS.finditer((script.text or "")[:_LONGEST]):
+        found[match[1] or ""] += "".join(_PART.findall(match[2]))
+    address, text = unescape(found[""]), unescape(found["_text"])
+    return (text if text and "<" not in text else address) if _ADDRESS.fullmatch(address) else ""
+
+
+def _join_parts(element: etree._Element) -> None:
+    """Write an address in the form "user [at] example [dot] com" as it is meant."""
+    parts = {part.get("class"): part for part in element.iterchildren("span")}
+    if (user := parts.get("u")) is not None and (domain := parts.get("d")) is not None:
+        user.tail = "@"
+        for part in (user, domain):
+            part.text = re.sub(r"\s*\[dot\]\s*", ".", (part.text or "")[:_LONGEST]).strip()
+
+
+_BRACKETS: Final = "([（［【〔〈《「"
+#: Characters that are as wide as they are high: brackets around them are as wide.
+_WIDE: Final = lazily(r"[\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
+_TEXTS: Final = etree.XPath("descendant::text()[normalize-space()]")
+
+
+def bracket_readings(root: etree._Element) -> None:
+    """Put brackets around the readings of a page that has none for browsers without ruby (``rp``).
+
+    Only texts are changed, so that the paths of all nodes stay. The readings of the parts of a word, one after the
+    other, share their brackets.
+    """
+    for readings in _readings(root):
+        texts = [text for reading in readings for text in _texts(reading)]
+        if not texts or texts[0].lstrip()[0] in _BRACKETS:
+            continue
+        before, behind = ("（", "）") if _WIDE.search(texts[0]) else (" (", ")")
+        for text, value in zip(texts, _with_brackets(texts, before, behind), strict=True):
+            setattr(text.getparent(), "text" if text.is_text else "tail", value)
+
+
+def _readings(root: etree._Element) -> Iterator[list[etree._Element]]:
+    """Yield the readings that have no brackets, those that follow each other at once."""
+    found: list[etree._Element] = []
+    context = etree.iterwalk(root, events=("start",), tag=("rt", "rtc"))
+    for _, reading in context:
+        if reading.tag == "rtc" and reading.find("rt") is not None:
+            continue
+        context.skip_subtree()  # a reading in it is part of it
+        if _has_brackets(reading):
+            continue
+        if found and (reading.getprevious() is not found[-1] or (found[-1].tail or "").strip()):
+            yield found
+            found = []
+        found.append(reading)
+    yield found
+
+
+def _has_brackets(reading: etree._Element) -> bool:
+    """Whether the page has brackets for a reading; where the end tag of ``rp`` is missing, the reading is inside."""
+    around = (reading.getprevious(), reading.getnext(), reading.getparent())
+    return any(one is not None and one.tag == "rp" and (one.text or "").strip() for one in around)
+
+
+def _texts(reading: etree._Element) -> list[Any]:
+    found = _TEXTS(reading)
+    assert isinstance(found, list)
+    return found
+
+
+def _with_brackets(texts: list[Any], before: str, behind: str) -> list[str]:
+    texts = [before + texts[0].lstrip(), *texts[1:]]
+    return [*texts[:-1], texts[-1].rstrip() + behind]
+
 
 # Tags whose text a reader never sees. Frames, players and canvases show something other than their fallback content.
 # `title` occurs in `head` and, as a tooltip, in `svg`.
@@ -44,7 +189,7 @@ DECLARING: Final = ("base", "link", "meta", "script", "title")
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
-_LONGEST: Final = 10_000
+_LONGEST_VALUE: Final = 10_000
 #: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
 #: look is searched for what it says.
 ROOM_OF_LOOKS: Final = 2_000_000
@@ -107,7 +252,7 @@ def fold(text: str) -> str:
 def _bounded(look: Look) -> Look:
     """Cut off what is too long to be compared and kept."""
     tag, name, classes, role = look
-    return tag, name[:_LONGEST], classes[:_LONGEST], role[:_LONGEST]
+    return tag, name[:_LONGEST_VALUE], classes[:_LONGEST_VALUE], role[:_LONGEST_VALUE]
 
 
 def _kind(look: Look, number: int) -> _Kind:

@@ -14,7 +14,7 @@ from typing import Final
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.base.patterns import lazily
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.page.looks import FORMULA, FORMULA_NAMED
 from scrapy_pagelets.page.nodes import GLUED, NodeTable, rows_with
 

@@ -1,17 +1,18 @@
-"""Gaps that roles, classes and inline styles make between elements that their tags leave in one line."""
+"""Gaps that roles, classes and inline styles make between elements that their tags leave in one line; tabs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice, pairwise
 from typing import Any, Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.page.looks import Look
-from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, SPACE, TAG, TEXT, NodeTable
-from scrapy_pagelets.page.placing import AS_CELL, AS_LINE, AS_SPACE, BLOCKS, CODE_LINE
+from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.page.looks import AS_CELL, AS_LINE, AS_SPACE, BLOCKS, CODE_LINE, TABS, Look
+from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, SPACE, TAG, TEXT, NodeTable, attributes_at, tags_of
 
 #: Roles of the cells that head a column or a line.
 HEADS: Final = ("columnheader", "rowheader")
@@ -24,7 +25,7 @@ _PRE: Final = TAG["pre"]
 
 
 def gap_of(signs: int, style: str) -> int:
-    """The gap that the signs of a look, see `placing`, and an inline style make before and after an element.
+    """The gap that the signs of a look, see `looks`, and an inline style make before and after an element.
 
     >>> gap_of(AS_CELL, "") == CELL, gap_of(0, "display: block") == LINE
     (True, True)
@@ -95,3 +96,97 @@ def _gaps_in_code(columns: Mapping[str, Any], gap: Ints) -> Ints:
             own, ended = slice(first[row] + 1, last[row]), last[row]
             gap[own] = np.minimum(gap[own], LINE)
     return gap
+
+
+_LISTS: Final = ("ul", "ol")
+_LABELS: Final = tags_of("label button")
+#: Attributes of a tab, or of the link in it, that name the panel.
+_TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "href")
+
+
+@once
+def panels_of(nodes: NodeTable) -> dict[int, int]:
+    """Find the label of each panel: by row of the panel, the row of the tab.
+
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<p role=tab>A<p role=tab>B<div role=tabpanel>a</div><div role=tabpanel>b</div>"
+    >>> nodes = Page.parse(html, "http://a/").nodes
+    >>> {nodes.xpath(panel): nodes.xpath(tab) for panel, tab in panels_of(nodes).items()}
+    {'/html/body/div[1]': '/html/body/p[1]', '/html/body/div[2]': '/html/body/p[2]'}
+    """
+    if not (nodes.signs & TABS).any():
+        return {}
+    kinds = [
+        _kind(look[0], look[3]) if signs & TABS else "" for look, signs in zip(nodes.looks, nodes.signs, strict=True)
+    ]
+    by_kind: dict[str, list[int]] = {"tab": [], "tabpanel": [], "links": [], "labels": []}
+    named = np.array([bool(kind) for kind in kinds])[nodes.look] & (nodes.tag != TEXT)
+    for row in np.flatnonzero(named).tolist():
+        by_kind[kinds[nodes.look.item(row)]].append(row)
+    tabs = by_kind["tab"] or [link for row in nodes.outermost(by_kind["links"]) for link in _links_in(nodes, row)]
+    found = _by_names(nodes, tabs) if tabs else {}
+    for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *_labelled(nodes, by_kind["labels"])):
+        if len(panels) == len(labels) > 1 and found.keys().isdisjoint(panels):
+            found |= dict(zip(panels, labels, strict=True))
+    return found
+
+
+def begins_with(nodes: NodeTable, panel: int, tab: int) -> bool:
+    """Whether a panel begins with the label of its tab, as a heading."""
+    own, label = nodes.leaves_of(panel), nodes.leaves_of(tab)
+    return nodes.strings[own][: label.stop - label.start] == nodes.strings[label]
+
+
+def _kind(tag: str, role: str) -> str:
+    """What an element may be: a tab, a panel, a list of links that are tabs, or what is around labels and panels."""
+    if role in ("tab", "tabpanel"):
+        return role
+    return "links" if tag in _LISTS else "labels" if tag == "div" else ""
+
+
+def _links_in(nodes: NodeTable, row: int) -> Iterator[int]:
+    at = np.searchsorted(nodes.links.row, (row, nodes.end[row])).tolist()
+    yield from nodes.links.row[slice(*at)].tolist()
+
+
+def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
+    """The tabs whose attributes, or those of the link in them, name the panel."""
+    first = dict(zip(*(column.tolist() for column in np.unique(nodes.look, return_index=True)), strict=True))
+    named = {look[1]: first[number] for number, look in enumerate(nodes.looks) if look[1] and number in first}
+    within = sorted({(row, tab) for tab in tabs for row in (tab, *islice(_links_in(nodes, tab), 1))})
+    found: dict[int, list[int]] = {}
+    for name in _TARGETS:
+        for (_, tab), value in zip(within, attributes_at(nodes, [row for row, _ in within], name), strict=True):
+            panel = named.get(value.strip().removeprefix("#"), -1)
+            if panel >= nodes.end[tab]:
+                found.setdefault(panel, []).append(tab)
+    # Several choose from what is in one, unless they are one label for each width of the screen.
+    return {panel: own[0] for panel, own in found.items() if len({_text(nodes, tab) for tab in own}) == 1}
+
+
+def _text(nodes: NodeTable, tab: int) -> str:
+    return " ".join(nodes.strings[nodes.leaves_of(tab)])
+
+
+def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the tabs of a list, and the panels that follow before the next one."""
+    kinds = {**dict.fromkeys(tabs, True), **dict.fromkeys(nodes.outermost(panels), False)}
+    groups = [(is_tab, list(rows)) for is_tab, rows in groupby(sorted(kinds), kinds.__getitem__)]
+    yield from ((labels, rows) for (is_tab, labels), (_, rows) in pairwise(groups) if is_tab)
+
+
+def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the labels or buttons in an element, and as many elements in the one that follows it, or that follow it."""
+    for row in rows:
+        labels = [child for child in _children(nodes, row) if nodes.tag.item(child) != TAG["input"]]
+        if len(labels) < 2 or not np.isin(nodes.tag[labels], _LABELS).all():
+            continue
+        siblings = [child for child in _children(nodes, nodes.parent.item(row)) if child > row]
+        inside = _children(nodes, siblings[0]) if siblings else []
+        yield labels, inside if len(inside) == len(labels) else siblings[: len(labels)]
+
+
+def _children(nodes: NodeTable, row: int) -> list[int]:
+    """The elements right below a row."""
+    below = slice(row, nodes.end[row])
+    return [int(row + i) for i in np.flatnonzero((nodes.parent[below] == row) & (nodes.tag[below] != TEXT))]

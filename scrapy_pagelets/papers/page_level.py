@@ -29,8 +29,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.core.isotonic import minimise as minimise
 from scrapy_pagelets.decision.classifiers import Classifier, sigmoid, size_class
-from scrapy_pagelets.decision.lexicon import Lexicon
-from scrapy_pagelets.decision.model import ModelError, described, lexicon_of
+from scrapy_pagelets.decision.model import Lexicon, ModelError, described, lexicon_of
 from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features, page_features
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import NodeTable

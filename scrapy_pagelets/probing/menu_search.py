@@ -18,7 +18,7 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import ETDM
 from scrapy_pagelets.probing.prober import Loaded, Prober, Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.session.outgoing import Obstacle, requested_url
+from scrapy_pagelets.session.requests import Obstacle, requested_url
 from scrapy_pagelets.session.threads import in_thread
 
 #: Maximal number of pages loaded for one template.

@@ -17,8 +17,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import WORD
-from scrapy_pagelets.index.interface import TITLE, UNSEARCHED
-from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, terms
 
 #: A function from the texts of a page's pagelets to the texts of its segments.
 Cut = Callable[[Sequence[str]], Sequence[str]]

@@ -13,8 +13,7 @@ import numpy as np
 
 from scrapy_pagelets.base.characters import WORD, without_controls
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.index.interface import QUERY_TERMS
-from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.index.interface import QUERY_TERMS, terms
 from scrapy_pagelets.retrieval.collection import (
     Collection,
     StoredCollection,

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.document.blocks import Switches
-from scrapy_pagelets.document.tokens import LEAST_TOKENS
+from scrapy_pagelets.document.units import LEAST_TOKENS
 from scrapy_pagelets.duplicates.sketch import LEAST, Threshold
 from scrapy_pagelets.feed.feed_schema import FEED, HEAVY
 from scrapy_pagelets.page.limits import Limits

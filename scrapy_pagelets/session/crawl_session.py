@@ -6,9 +6,11 @@ import asyncio
 import logging
 import re
 import sys
+import time
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -25,28 +27,95 @@ from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.model import load
-from scrapy_pagelets.page.data_text import with_data
+from scrapy_pagelets.page.data_text import is_shell, with_data
 from scrapy_pagelets.page.limits import TooLarge, memory_shortage
 from scrapy_pagelets.page.page import MAX_DEPTH, Page, decode, parse
-from scrapy_pagelets.page.shells import is_shell
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weights
 from scrapy_pagelets.papers.methods import CLASSIFIER
 from scrapy_pagelets.recrawl.version_store import VersionStore
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.host_rules import read as read_rules
 from scrapy_pagelets.rules.robots import OBEY, marked
-from scrapy_pagelets.rules.rules_file import read as read_rules
 from scrapy_pagelets.session.config import Config, unknown
-from scrapy_pagelets.session.outgoing import Sent
-from scrapy_pagelets.session.progress import Progress
-from scrapy_pagelets.session.requests import AnsweredRequests, key_of
+from scrapy_pagelets.session.requests import AnsweredRequests, Sent, key_of
 from scrapy_pagelets.session.response_store import CutBodies, RenderedResponse, ResponseStore
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
 from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore, meaning
+
+#: Seconds over which the rate is taken.
+_WINDOW: Final = 60.0
+#: Subdigraphs, and sites with pages that were loaded, that are remembered.
+_REMEMBERED: Final = 1000
+#: Part of a step that must be done before the time left is told.
+_TELLING: Final = 0.02
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a crawl, such as a pass over an archive."""
+
+    name: str  # what is done: ``reading``, ``learning`` or ``cleaning`` an archive
+    started: float  # when it began, by the clock of `Progress`
+    pages: int  # number of pages that are done
+    share: float | None  # the part of it that is done, 0 to 1; None if that cannot be known
+
+
+@dataclass
+class Progress:
+    """What the components of a crawl tell of their work, for the log and the terminal."""
+
+    #: by the reason, a function that counts the pages that wait for it
+    waiting: dict[str, Callable[[], int]] = field(default_factory=dict)
+    step: Step | None = None  # the running step, if the crawl goes by steps
+    #: paths or URIs of the feeds that are written, with the number of their items
+    feeds: dict[str, int] = field(default_factory=dict)
+    #: the site and the URLs of each complete subdigraph that was found, at most 1,000
+    subdigraphs: list[tuple[str, list[str]]] = field(default_factory=list)
+    #: number of pages that were loaded for templates, by site, of at most 1,000 sites
+    loaded: Counter[str] = field(default_factory=Counter)
+    warnings: dict[str, str] = field(default_factory=dict)  # by the name of their stat, the first warning of each kind
+    clock: Callable[[], float] = time.monotonic
+    _seen: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def advance(self, name: str, pages: int, share: float | None) -> None:
+        """Tell how much of a step is done; a new name begins a step."""
+        started = self.step.started if self.step is not None and self.step.name == name else self.clock()
+        self.step = Step(name, started, pages, None if share is None else min(1.0, share))
+
+    def seconds_left(self) -> float | None:
+        """Seconds until the running step ends, at its pace so far; None while that cannot be known."""
+        if self.step is None or self.step.share is None or self.step.share < _TELLING:
+            return None
+        return (self.clock() - self.step.started) * (1 - self.step.share) / self.step.share
+
+    def rate(self, done: int) -> float:
+        """Number of pages a second over the last minute, by the number of those that are done now."""
+        now = self.clock()
+        self._seen.append((now, done))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= _WINDOW:
+            self._seen.popleft()
+        first, before = self._seen[0]
+        return (done - before) / (now - first) if now > first else 0.0
+
+    def held(self) -> dict[str, int]:
+        """By the reason, the number of pages that wait now."""
+        return {why: number for why, count in self.waiting.items() if (number := count())}
+
+    def found(self, site: str, urls: list[str]) -> None:
+        """Remember a complete subdigraph."""
+        if len(self.subdigraphs) < _REMEMBERED:
+            self.subdigraphs.append((site, urls))
+
+    def has_loaded(self, site: str) -> None:
+        """Count a page that was loaded for a template."""
+        if site in self.loaded or len(self.loaded) < _REMEMBERED:
+            self.loaded[site] += 1
+
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Headers, HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
 
-from scrapy_pagelets.archives.sniffing import other_type
+from scrapy_pagelets.archives.unpacking import other_type
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.rendering.snapshot import Frame
 from scrapy_pagelets.shared.server import RedisProblem, Server
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 #: Keys of request meta that are stored with a response.
 _META: Final = ("download_latency", "download_slot")
-#: Number of hexadecimal digits of a token of `identity.token_of` behind the fingerprint of the request.
+#: Number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request.
 _REST: Final = 32
 #: Bytes at the end of a gzip body, with the length of what is packed, modulo the number of such lengths (RFC 1952).
 _LENGTH: Final = 4
@@ -142,7 +142,7 @@ class ResponseStore:
 
 
 def page_of_token(token: str) -> str:
-    """Return the fingerprint of the request in a token of `identity.token_of`."""
+    """Return the fingerprint of the request in a token of `prober.token_of`."""
     return token[:-_REST]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from scrapy_pagelets.base.characters import without_controls
 from scrapy_pagelets.base.display import shortened
-from scrapy_pagelets.document.tokens import tokenizer_of
+from scrapy_pagelets.document.units import tokenizer_of
 from scrapy_pagelets.index.interface import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 

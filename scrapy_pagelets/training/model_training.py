@@ -19,9 +19,19 @@ from scrapy_pagelets.decision.page_features import PROSE, page_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.papers.page_level import smoothed
-from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.training.synthetic_sites import evidence
-from scrapy_pagelets.training.training_tables import Leaves, Nodes, fit_rating, lexicon, own_tokens
+from scrapy_pagelets.training.training_tables import (
+    CONTENT,
+    FOLDS,
+    UNKNOWN,
+    Example,
+    Leaves,
+    Nodes,
+    fit_rating,
+    lexicon,
+    own_tokens,
+    template_share,
+)
 
 #: Maximum number of examples of one site, so that large sites do not dominate.
 _PAGES_PER_SITE: Final = 16

@@ -15,7 +15,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import Trees, size_class
-from scrapy_pagelets.decision.lexicon import Lexicon
+from scrapy_pagelets.decision.model import Lexicon
 from scrapy_pagelets.decision.page_features import node_features, page_features
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
@@ -25,8 +25,18 @@ from scrapy_pagelets.papers.graph_cuts.segment_features import consecutive
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn_metric
 from scrapy_pagelets.papers.methods import LEARNT
 from scrapy_pagelets.papers.page_level import PageLevel, visual_features
-from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, by_sites, template_share
-from scrapy_pagelets.training.training_tables import Nodes, by_site, lexicon, read
+from scrapy_pagelets.training.training_tables import (
+    CONTENT,
+    FOLDS,
+    UNKNOWN,
+    Example,
+    Nodes,
+    by_site,
+    by_sites,
+    lexicon,
+    read,
+    template_share,
+)
 
 #: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
 _PAGES_PER_SITE: Final = 16

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
-from scrapy_pagelets.decision.site_features import site_features
+from scrapy_pagelets.decision.page_features import site_features
 from scrapy_pagelets.evidence.evidence import Counts, Fragments, keys_of, link_sets
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example
+from scrapy_pagelets.training.training_tables import TEMPLATE, UNKNOWN, Example
 
 #: Maximum number of words of a run of content that may recur on another page, and of a heading above a changing list.
 _SHORT: Final = 3

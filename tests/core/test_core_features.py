@@ -12,12 +12,20 @@ from hypothesis import strategies as st
 from scrapy_pagelets import Page
 from scrapy_pagelets.core.features import region_features
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, chosen, node_odds, summed
-from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features
-from scrapy_pagelets.decision.lexicon import look_tokens
-from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.page_features import PAGE_FEATURES, REGION, Feature, FeatureTable, page_features
-from scrapy_pagelets.decision.site_features import SITE_FEATURES, site_features
+from scrapy_pagelets.decision.model import LABELLED, load, look_tokens
+from scrapy_pagelets.decision.page_features import (
+    CONTEXT,
+    CONTEXT_FEATURES,
+    PAGE_FEATURES,
+    REGION,
+    SITE_FEATURES,
+    Feature,
+    FeatureTable,
+    context_features,
+    page_features,
+    site_features,
+)
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.page.page import decode, parse
 from tests.oracles.context_features import context_features as expected_context

@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_pagelets.decision.corrections import decided_together, has_copies, has_lone_heading
 from scrapy_pagelets.decision.half_lines import signs_with_words
-from scrapy_pagelets.decision.list_items import decided_together
-from scrapy_pagelets.decision.lone_headings import has_lone_heading
-from scrapy_pagelets.decision.repeats import has_copies
 from tests.oracles import small_corrections as expected
 from tests.trees import page, soups
 

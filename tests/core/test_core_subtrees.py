@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scrapy_pagelets.core.subtrees import align_page
+from scrapy_pagelets.evidence.class_template import TemplateTree
 from scrapy_pagelets.evidence.partition import partition, partition_of_rows
-from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
 from scrapy_pagelets.feed.pagelet import divided
 from scrapy_pagelets.page.page import Page
 from tests.oracles import alignment, pagelets

@@ -21,7 +21,7 @@ from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.document.blocks import Block, text_of_runs
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunk_records, chunks_of
-from scrapy_pagelets.document.tokens import tokens_of
+from scrapy_pagelets.document.units import tokens_of
 from scrapy_pagelets.feed.feed_schema import CHUNK
 from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.metadata.headline import headline_of

@@ -7,8 +7,7 @@ from scrapy_pagelets import Page, Site
 from scrapy_pagelets.decision.asides import comments_of, signatures_of
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
-from scrapy_pagelets.rules.host_rules import Rules
-from scrapy_pagelets.rules.rules_file import read
+from scrapy_pagelets.rules.host_rules import Rules, read
 from tests.crawling import crawl, words
 
 ARTICLE = f"<h1>Of tea</h1><p>{words('article', 40)}</p>"

@@ -19,8 +19,7 @@ import scrapy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.crawler.columns import MAX_FIELDS, feed_types
-from scrapy_pagelets.crawler.exporters import ParquetItemExporter
+from scrapy_pagelets.crawler.exporters import MAX_FIELDS, ParquetItemExporter, feed_types
 from tests import crawling
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -161,7 +161,7 @@ def test_a_spider_may_wait_for_its_items_when_it_is_idle(tmp_path):
 def test_an_item_does_not_wait_longer_than_the_limit(tmp_path):
     """The second page comes only after the item of the first one, which therefore must not wait for it."""
     spider = (
-        "from scrapy_pagelets.session import items\nitems.LIMIT = 0\n"
+        "from scrapy_pagelets.session import page_context\npage_context.LIMIT = 0\n"
         + FOLLOWING
         + """
     @classmethod

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Site
+from scrapy_pagelets.decision.corrections import link_sections_of
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.repeats import link_sections_of
 from tests.crawling import words
 from tests.trees import page
 

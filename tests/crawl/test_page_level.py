@@ -14,10 +14,10 @@ from scrapy_pagelets.decision.page_features import NODE_FEATURES
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.papers.methods import PAGE_LEVEL, labels_of
 from scrapy_pagelets.papers.page_level import VISUAL_FEATURES, load, scores, smoothed, templateness, visual_features
-from scrapy_pagelets.training.labels import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.model_training import node_f1
 from scrapy_pagelets.training.paper_training import as_rendered, labelled
 from scrapy_pagelets.training.paper_training import train_page_level as train
+from scrapy_pagelets.training.training_tables import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, by_gold
 from tests.crawling import scrapy
 
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{name}>{name}</a>" for name in "plums pears figs".split()) + "</ul>"

@@ -19,8 +19,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_pagelets.crawler.commands import view
 from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.crawler.progress_log import closing_lines, duration
-from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.progress import Progress
+from scrapy_pagelets.session.crawl_session import Progress, session_of
 from tests.crawling import ROOT, SITE, crawl, menu_site, options, scrapy, words
 from tests.server import SiteServer
 

@@ -35,8 +35,16 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.recrawl import version_store
-from scrapy_pagelets.recrawl.text_diff import changes
-from scrapy_pagelets.recrawl.version_store import COLUMNS, FILE, NEEDED, Change, PageVersion, VersionStore, change
+from scrapy_pagelets.recrawl.version_store import (
+    COLUMNS,
+    FILE,
+    NEEDED,
+    Change,
+    PageVersion,
+    VersionStore,
+    change,
+    changes,
+)
 from tests.crawling import (
     SITE,
     answer,

@@ -15,8 +15,7 @@ from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import DETECTIONS
-from scrapy_pagelets.rules.host_rules import HostPattern, Rule, Rules, Selector
-from scrapy_pagelets.rules.rules_file import read
+from scrapy_pagelets.rules.host_rules import HostPattern, Rule, Rules, Selector, read
 from tests.crawling import ROOT, answer, crawl, menu_site, page, pages_asked_for, run_spider, scrapy, words
 from tests.server import SiteServer
 

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, mix
+from scrapy_pagelets.evidence.class_template import TemplateTree, _labels
 from scrapy_pagelets.evidence.siblings import in_order, runs
-from scrapy_pagelets.evidence.template_tree import TemplateTree, _labels
 from scrapy_pagelets.page.nodes import TEXT, NodeTable, levels_of
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import sigmoid
-from scrapy_pagelets.decision.context import (
+from scrapy_pagelets.decision.page_features import (
     _BARS,
     _HEADING_LEVEL,
     _LEVELS,
@@ -20,8 +20,9 @@ from scrapy_pagelets.decision.context import (
     _RUN,
     _SECTION,
     _SIBLING,
+    PROSE,
+    headings,
 )
-from scrapy_pagelets.decision.page_features import PROSE, headings
 from scrapy_pagelets.page.nodes import NodeTable
 from tests.oracles.columns import Column, Columns, in_order
 from tests.oracles.page_features import regions

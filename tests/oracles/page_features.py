@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.decision.lexicon import Lexicon, heading_odds, look_odds, own_tokens_of
+from scrapy_pagelets.decision.model import Lexicon, heading_odds, look_odds, own_tokens_of
 from scrapy_pagelets.decision.page_features import (
     _KINDS,
     LEVELS,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
-from scrapy_pagelets.decision.page_features import LEVELS, REACH
-from scrapy_pagelets.decision.site_features import _AROUND, _CLASSIFIERS, _CONTAINER, _ODDS
+from scrapy_pagelets.decision.page_features import _AROUND, _CLASSIFIERS, _CONTAINER, _ODDS, LEVELS, REACH
 from scrapy_pagelets.evidence.evidence import SiteEvidence
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page

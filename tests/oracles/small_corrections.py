@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, mix, up_to
-from scrapy_pagelets.decision.list_items import _DOUBT, _IS_ITEM, _NO_WORD, _SHORT
-from scrapy_pagelets.decision.repeats import _IS_LAYOUT, _RUNS, _WORDS
+from scrapy_pagelets.decision.corrections import _DOUBT, _IS_ITEM, _IS_LAYOUT, _NO_WORD, _RUNS, _SHORT, _WORDS
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import LINE, NodeTable, below, rows_with
 from scrapy_pagelets.page.roles import THRESHOLD

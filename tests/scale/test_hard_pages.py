@@ -7,8 +7,8 @@ import pytest
 from lxml import etree
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.training.labels import Example, by_gold
 from scrapy_pagelets.training.model_training import train
+from scrapy_pagelets.training.training_tables import Example, by_gold
 from tests.crawling import scrapy
 
 MENU = (

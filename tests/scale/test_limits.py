@@ -17,7 +17,7 @@ from lxml import etree
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
-from scrapy_pagelets.decision.lexicon import heading_tokens, look_tokens
+from scrapy_pagelets.decision.model import heading_tokens, look_tokens
 from scrapy_pagelets.evidence.menu_links import labels_action
 from scrapy_pagelets.page.flattening import ROOM_OF_LOOKS, flatten
 from scrapy_pagelets.page.limits import MAX_ATTRIBUTES, Limits, TooLarge, may_have_long_tag

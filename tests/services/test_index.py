@@ -17,12 +17,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.feed.pagelet import segment
-from scrapy_pagelets.index.interface import IndexAway, IndexUnusable, key_of, line_of, now, page_of, shown, storable
+from scrapy_pagelets.index.interface import (
+    IndexAway,
+    IndexUnusable,
+    is_plain,
+    key_of,
+    line_of,
+    now,
+    page_of,
+    phrases,
+    shown,
+    storable,
+    terms,
+)
 from scrapy_pagelets.index.postgres import PostgresIndex
 from scrapy_pagelets.index.sqlite import _TOKENIZER, SQLiteIndex
 from scrapy_pagelets.index.tantivy import TantivyIndex
 from scrapy_pagelets.index.targets import kind_of, open_index
-from scrapy_pagelets.index.terms import is_plain, phrases, terms
 from scrapy_pagelets.page.page import Page
 from tests.crawling import ROOT, SITE
 from tests.indexing import at, indexed, line

@@ -13,10 +13,9 @@ import psycopg
 import pytest
 
 from scrapy_pagelets.index.interface import line_of
-from scrapy_pagelets.index.pending_pages import BATCH_PAGES, PendingPages
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.targets import open_index
-from scrapy_pagelets.index.writer import Writer
+from scrapy_pagelets.index.writer import BATCH_PAGES, PendingPages, Writer
 from tests.crawling import ROOT
 from tests.indexing import at, indexed
 
@@ -232,7 +231,7 @@ def test_damaged_lines_are_counted_and_skipped(tmp_path):
 FULL = """
 import resource, sys
 from pathlib import Path
-from scrapy_pagelets.index.pending_pages import PendingPages
+from scrapy_pagelets.index.writer import PendingPages
 from tests.indexing import indexed
 pending = PendingPages(Path(sys.argv[1]), "index")
 pending.append([indexed("http://example.com/1", "text")])

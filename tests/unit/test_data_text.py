@@ -1,12 +1,12 @@
 """Pages whose text is only in their data, and shells that need a browser."""
 
 import json
+from html import escape
 
 import pytest
 
-from scrapy_pagelets.page.data_text import with_data
+from scrapy_pagelets.page.data_text import is_shell, with_data
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.shells import is_shell
 
 STORY = "The boat left at six, and nobody on the pier had slept. It came back with two baskets of herring, and a seal."
 SECOND = "On the third day the wind turned, so that the crew stayed at home and mended what the rocks had torn."
@@ -58,6 +58,17 @@ def test_the_data_of_a_shell_have_its_text(data, texts):
 def test_scripts_set_variables_to_data(name):
     assert added(ROOT, script(f"{name} = {json.dumps({'post': POST})};run()")) == ["Herring", STORY]
     assert added(ROOT, script(f"{name} = (function(a){{return {{body: a}}}}('{STORY}'))")) == []
+
+
+def test_attributes_have_data_and_data_have_strings_with_data():
+    posts = [{"username": "ana", "cooked": f"<p>{text}</p>"} for text in (STORY, SECOND)]
+    categories = {"categories": [{"description_text": SECOND[::-1] + " All about boats and their crews, at any time."}]}
+    preloaded = {"site": json.dumps(categories), "topic_7": json.dumps({"post_stream": {"posts": posts}})}
+    data = escape(json.dumps(preloaded))
+    discourse = f'<div class="hidden" id="data-preloaded" data-preloaded="{data}"></div><section id="main"></section>'
+    assert added(discourse, "<script src=/start.js></script>") == [STORY, SECOND]
+    inertia = escape(json.dumps({"component": "Post", "props": {"post": POST}, "version": "7" * 300}))
+    assert added(f'<div id="app" data-page="{inertia}"></div><script src=/app.js></script>') == ["Herring", STORY]
 
 
 def test_json_ld_has_the_text_of_a_bare_page():

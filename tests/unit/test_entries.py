@@ -6,7 +6,7 @@ import pytest
 from scrapy_pagelets.document.blocks import text_of_runs
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunk_records
-from scrapy_pagelets.document.entries import inside_entries
+from scrapy_pagelets.document.draft import inside_entries
 from scrapy_pagelets.metadata.headline import headline_of
 from tests.trees import every, page
 

@@ -9,7 +9,7 @@ from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.own_texts import own_texts
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline, headline_of
 from scrapy_pagelets.metadata.metadata import metadata_of
 from scrapy_pagelets.metadata.posts import thread_of

@@ -8,7 +8,7 @@ from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
-from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
 from scrapy_pagelets.page.page import Page

@@ -15,9 +15,18 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.decision.model import LABELLED, ModelError, load
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.roles import ROLES, role_of
-from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN, Example, by_gold, by_sites
 from scrapy_pagelets.training.model_training import train
-from scrapy_pagelets.training.training_tables import Leaves, fit_classes, lexicon
+from scrapy_pagelets.training.training_tables import (
+    CONTENT,
+    TEMPLATE,
+    UNKNOWN,
+    Example,
+    Leaves,
+    by_gold,
+    by_sites,
+    fit_classes,
+    lexicon,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = {path.stem: path for path in sorted((ROOT / "scrapy_pagelets").rglob("*.npz"))}

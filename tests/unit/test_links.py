@@ -19,8 +19,9 @@ from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever
 from scrapy_pagelets.links.link_tables import TableError, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.query import Query
-from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, related, votes, weighted_cocitations
+from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, related, votes
 from tests.oracles import shared_templates
+from tests.oracles.cocitation import weighted_cocitations
 
 
 def pagelet(text, *urls, role="content", number=0):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.decision.list_items import decided_together
+from scrapy_pagelets.decision.corrections import decided_together
 from tests.trees import page, soups
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scrapy_pagelets.decision.lone_headings import lone_headings_of
+from scrapy_pagelets.decision.corrections import lone_headings_of
 from tests.trees import page
 
 

@@ -21,6 +21,7 @@ from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from tests.oracles.greedy_mapping import greedy, greedy_template
+from tests.oracles.template_by_votes import mapped, template_nodes
 from tests.trees import URL, page
 
 EQUALITIES = [same_signature, same_signature_and_text, weighted]
@@ -58,7 +59,7 @@ class Votes(Counts):
         self.add(Fragments.of(nodes, keys(nodes), np.zeros((len(nodes), CLASSIFIERS))), 0)
 
     def template(self, nodes, *, include_slots=False):
-        return self.mapped(nodes, keys(nodes), 0, self.pages, include_slots=include_slots)
+        return mapped(self, nodes, keys(nodes), 0, self.pages, include_slots=include_slots)
 
     def seen(self, nodes):
         return self.evidence(nodes, keys(nodes), np.zeros((len(nodes), CLASSIFIERS)), 0, self.pages, known=False)
@@ -502,7 +503,7 @@ def test_the_template_of_a_class_is_that_of_its_pages():
         site.learn(page(f"<center><table class=list><tr><td>Row {text}</td></tr></table></center>", f"{URL}/l{number}"))
     one = page("<header class=top>Menu</header><main class=text><p>Of f only</p></main>", f"{URL}f")
     assert len(site.classes) == 2
-    assert texts(one.nodes, site.template_nodes(one)) == ["Menu"]
-    assert texts(one.nodes, site.template_nodes(one, include_slots=True)) == ["Menu", "Of f only"]
+    assert texts(one.nodes, template_nodes(site, one)) == ["Menu"]
+    assert texts(one.nodes, template_nodes(site, one, include_slots=True)) == ["Menu", "Of f only"]
     stranger = page("<article><h2>Menu</h2></article>", f"{URL}s")
-    assert texts(stranger.nodes, site.template_nodes(stranger, include_slots=True)) == []
+    assert texts(stranger.nodes, template_nodes(site, stranger, include_slots=True)) == []

@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
-from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
-from scrapy_pagelets.decision.lexicon import look_tokens
-from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.page_features import OWN_TOKENS, PAGE_FEATURES, declared, page_features
-from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, Example
-from scrapy_pagelets.training.training_tables import own_tokens
+from scrapy_pagelets.decision.model import LABELLED, load, look_tokens
+from scrapy_pagelets.decision.page_features import (
+    CONTEXT_FEATURES,
+    OWN_TOKENS,
+    PAGE_FEATURES,
+    context_features,
+    declared,
+    page_features,
+)
+from scrapy_pagelets.training.training_tables import CONTENT, TEMPLATE, Example, own_tokens
 
 ODDS = st.lists(st.tuples(st.floats(-9, 9), st.integers(1, 30)), min_size=1, max_size=12)
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from scrapy_pagelets.base.patterns import lazily
+from scrapy_pagelets.base.characters import lazily
 from tests.crawling import ROOT
 
 SOURCES = sorted((ROOT / "scrapy_pagelets").rglob("*.py"))

@@ -5,7 +5,7 @@ import pytest
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
-from scrapy_pagelets.metadata.habits import Habits
+from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.posts import thread_of
 from scrapy_pagelets.page.page import Page
 

@@ -9,7 +9,7 @@ import pytest
 from scrapy_pagelets.feed.feed_schema import PRODUCT
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.metadata.metadata import metadata_of
-from scrapy_pagelets.metadata.product import FIELDS
+from scrapy_pagelets.metadata.product_markup import FIELDS
 from scrapy_pagelets.page.page import Page
 
 URL = "http://shop.example/tea/green-471101.html"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 
 from scrapy_pagelets import Site
+from scrapy_pagelets.decision.corrections import repeats_of
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.repeats import repeats_of
 from tests.trees import page, soups
 
 CARD = "<h3>Green tea</h3><p>Green tea of the hills is picked by hand,</p><p>and dried in the same week, or is lost"

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.index.interface import now, page_of
+from scrapy_pagelets.index.interface import now, page_of, terms
 from scrapy_pagelets.index.sqlite import SQLiteIndex
-from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import MemoryCollection, Size, cut_blocks, cut_pagelets, cut_whole
 from scrapy_pagelets.retrieval.feedback import Feedback, best_segments, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Bm2500, expanded, rank, relevance_weight

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.role_labels import by_facts, by_roles
 from scrapy_pagelets import Page
-from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN
+from scrapy_pagelets.training.training_tables import CONTENT, TEMPLATE, UNKNOWN
 
 BODY = "<ul class=menu><li><a href=/>Home</a><li><a href=/plums>Plums</a></ul><p>{}</p><div>Home</div>"
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from scrapy_pagelets.archives.sniffing import looks_like_html, other_type
+from scrapy_pagelets.archives.unpacking import looks_like_html, other_type
 
 FEED = "<channel><title>News</title><item><title>One</title></item></channel></rss>"
 

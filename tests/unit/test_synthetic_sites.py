@@ -7,12 +7,11 @@ import pytest
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURES
-from scrapy_pagelets.decision.site_features import SITE_FEATURES
+from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURES, SITE_FEATURES
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS
-from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, Example
 from scrapy_pagelets.training.model_training import Material
 from scrapy_pagelets.training.synthetic_sites import evidence
+from scrapy_pagelets.training.training_tables import CONTENT, TEMPLATE, Example
 
 MENU = "".join(f"<li><a href=/{name}>{name.title()}</a>" for name in "home plums pears quinces cherries".split())
 PROSE = "".join(

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from scrapy_pagelets.core.subtrees import align_page
+from scrapy_pagelets.evidence.class_template import TemplateTree
 from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.siblings import same_signature, same_signature_and_text
-from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
 from tests.trees import URL, page, soups

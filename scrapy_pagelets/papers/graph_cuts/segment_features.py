@@ -11,8 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints, mix
-from scrapy_pagelets.decision.lexicon import look_odds
-from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.decision.model import LABELLED, load, look_odds
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, ranks, tags_of
 from scrapy_pagelets.page.page import Page

@@ -1,4 +1,4 @@
-"""What a page says twice: blocks that it has once for each width of the screen, and quotations of what stands above."""
+"""Correct the decision by other texts of the page: what it says twice, items of one list, headings without content."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, mix, up_to
 from scrapy_pagelets.core import give
+from scrapy_pagelets.core.small_corrections import decided_together as decided_together
 from scrapy_pagelets.core.small_corrections import has_copies as has_copies
+from scrapy_pagelets.core.small_corrections import has_lone_heading as has_lone_heading
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, TAGS, TEXT, NodeTable, below, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import THRESHOLD
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
@@ -157,3 +160,78 @@ def _repeated(nodes: NodeTable, often: Bools) -> Iterator[tuple[int, int, int]]:
 
 
 give("small_corrections", IS_LAYOUT=_IS_LAYOUT, RUNS=_RUNS, WORDS=_WORDS)
+
+
+#: Elements of text. Those of layout stand beside each other and have nothing in common: a text, and what is beside it.
+_NAMES: Final = "li tr td th dt dd a span b i em strong code label small option time".split()
+_IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _NAMES if name in TAG])
+#: Words of such an element, on average; longer ones have something to say of their own.
+_SHORT: Final = 20
+#: What a text without words weighs, such as a bullet.
+_NO_WORD: Final = 0.01
+#: Templateness between which a text is in doubt. What is lost weighs more than what is kept.
+_DOUBT: Final = (0.3, 0.9)
+
+give("small_corrections", IS_ITEM=_IS_ITEM, SHORT=_SHORT, NO_WORD=_NO_WORD, DOUBT=_DOUBT, THRESHOLD=THRESHOLD)
+
+
+_LEVEL: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
+_MEDIA: Final = [TAG[name] for name in ("img", "picture", "svg", "video", "audio", "iframe", "object")]
+#: Share of the other pages that have the heading of a section of the template at its place.
+_SAME_HEADING: Final = 0.2
+
+
+def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints, pages: int) -> Bools:
+    """(m,) leaves of headings that are content while all of their section is template.
+
+    They are those that many other pages have at the same place, or anywhere if they are no links, as titles of posts
+    are. For the last one of the page, one other page with it at its place is enough, unless it is a link or a picture
+    follows. Headings of sections without text stay.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+    alike, anywhere : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`, and
+        anywhere, see `Site.pages_with_text`
+    pages : number of other pages of the site that are known
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> page = Page.parse(b"<h1>Tea</h1><p>Of tea.<h2>Share</h2><a href=/x>Us</a>", "http://a/")
+    >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.array([0, 0, 1, 9]), np.arange(4), 9).tolist()
+    [False, False, True, False]
+    """
+    found = np.zeros(len(keep), np.bool_)
+    if not has_lone_heading(nodes, keep):
+        return found
+    rows = np.array(rows_with(nodes, HEADING), np.int64)
+    rows = rows[nodes.first_leaf[rows] < nodes.last_leaf[rows]]
+    first, last = nodes.first_leaf[rows], nodes.last_leaf[rows]
+    kept = np.append(np.flatnonzero(keep), len(keep))
+    following = kept[np.searchsorted(kept, last)]  # the next leaf of content
+    levels = {leaf: _LEVEL[tag] for leaf, tag in zip(first.tolist(), nodes.tag[rows].tolist(), strict=True)}
+    behind: dict[int, int] = {}  # the next leaf of content behind a heading that is none
+    for row, start, end, next_one in zip(
+        *(each.tolist()[::-1] for each in (rows, first, last, following)), strict=True
+    ):
+        next_one = behind.get(next_one, next_one)
+        below = levels.get(next_one, 9 if next_one < len(keep) else 0) > levels[start]
+        if below or next_one == end or not keep[start:end].all():
+            continue
+        same_place = alike[start:end].min()
+        linked = nodes.anchor[nodes.leaves[start:end]].any()
+        is_last = not (behind or linked) and next_one == len(keep) and not _shows(nodes, row, end)
+        others = same_place if linked else max(same_place, anywhere[start:end].min())
+        if (is_last and same_place > 0) or others > max(1, _SAME_HEADING * pages):
+            found[start:end] = True
+            behind[start] = next_one
+    return found
+
+
+def _shows(nodes: NodeTable, row: int, leaf: int) -> bool:
+    """Whether a picture or the like stands between a heading and a leaf below it."""
+    return bool(np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())
+
+
+give("small_corrections", HEADING=HEADING, TEXT=TEXT)
