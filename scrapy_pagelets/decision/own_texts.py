@@ -66,7 +66,9 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
     for label, leaves in _values(nodes):
         is_label = alike[label] >= _OFTEN * others and not linked[label]
-        mask[leaves] |= is_label and bool(near[leaves].any() and (alike[leaves] < _OFTEN * others).any())
+        own = alike[leaves] < _OFTEN * others
+        if is_label and near[leaves].any() and own.any():
+            mask[leaves] |= own | ~linked[leaves]  # a link that many pages have there is a control
     found: Bools = mask & ~keep
     return found
 

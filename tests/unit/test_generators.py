@@ -262,3 +262,12 @@ def test_reviews_of_a_product_without_markup_are_comments():
         site.learn(each)
     content = decided(pages[2], site).content
     assert "It held for 3 years." not in np.array(pages[2].nodes.strings)[content]
+
+
+def test_a_control_in_a_value_and_an_avatar_in_its_frame_are_no_content():
+    read = page("<h1>Tea</h1><p>Green<dl><dt>Kind<dd>Leaf of hill 3 <a href=#all>show all</a></dl>")
+    found = own_texts(read, Headline(2, "Tea"), np.array([0, 0, 0.9, 0.8, 0.8]), np.array([0, 0, 8, 0, 8]), 8)
+    assert found.tolist() == [False, False, False, True, False]
+    assert ".jpg" not in markdown(
+        f"<p>{PROSE}</p><div class=gravatar-wrapper-32><img src=/ana.jpg alt=Ana></div><p>Tea"
+    )
