@@ -72,8 +72,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)
-        is_product = kinds["product"] or told.fields["product"] is not None
-        comments = comments_of(page, kept, is_product=is_product, is_discussion=kinds["discussion"])
+        comments = comments_of(page, kept, is_product=kinds["product"], is_discussion=kinds["discussion"])
         sections, trails = link_sections_of(page, alike, others), rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from scrapy_pagelets import Page, Site
+from scrapy_pagelets import Page
 from scrapy_pagelets.decision.asides import asides_of
-from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.own_texts import own_texts
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
@@ -248,20 +247,6 @@ def test_the_picture_that_the_heading_names_is_content(picture, is_shown):
     keep = np.array([text not in ("Share", "Print") for text in read.nodes.strings])
     text = markdown_of(document_of(read, keep, headline_of(read)))
     assert ("tea.test/a." in text) == is_shown
-
-
-def test_reviews_of_a_product_without_markup_are_comments():
-    html = (
-        "<title>Hoe {0}</title><h1>Hoe {0}</h1><span class=price>$2{0}.50</span>"
-        "<button class=add-to-cart>Add to cart</button>"
-        "<p>{1}</p><div id=customerReviews><div class=review>It held for {0} years.</div></div>"
-    )
-    site = Site("hoe.test")
-    pages = [Page.parse(html.format(n, f"{PROSE} {n}").encode(), f"http://hoe.test/{n}") for n in range(1, 7)]
-    for each in pages:
-        site.learn(each)
-    content = decided(pages[2], site).content
-    assert "It held for 3 years." not in np.array(pages[2].nodes.strings)[content]
 
 
 def test_a_control_in_a_value_and_an_avatar_in_its_frame_are_no_content():
