@@ -1,8 +1,8 @@
 """The five papers by themselves: each one's own measure, of its strict form and of ours, beside what it reports.
 
-Templates (2014, 2002, 2007) are scored on sites that the shipped model has not learnt from: eight pages of each, means
-over pages, then over sites. The labels are those of `by_gold`: a run of text is template if its words are not
-in the gold content. Ours is the default, ``fused``, with all pages of a site known.
+Templates (2014, 2002, 2007) are scored on eight pages of each site, means over pages, then over sites. The labels are
+those of `by_gold`: a run of text is template if its words are not in the gold content. Ours is the default, ``fused``,
+with all pages of a site known, by models of ``--models`` that have not learnt from the site.
 
 - 2014: precision, recall and F1 of template runs of text. Each page is a key page; its set is searched for as printed,
   with four pages beside it and eight loads at most. The runs are those of the ETDM, whatever they say, and then those
@@ -10,7 +10,8 @@ in the gold content. Ours is the default, ``fused``, with all pages of a site kn
 - 2002: the same measure of pagelets (*k* = 3) that two pages of the site have, by exact shingles. The paper's own
   measure is the precision of ranked pages, judged by people, for which this data has no queries; ``links.py`` prints
   what can be counted instead.
-- 2007: F1 of template nodes, which are template if all of their words are; see ``smoothing.py``.
+- 2007: F1 of template nodes, which are template if all of their words are, and the number of sections of a page, the
+  connected sets of nodes of one score; see ``smoothing.py``.
 - 2008: adjusted Rand index and NMI of the inner blocks; see ``segments.py``.
 - 2003: mean average precision of queries with many answers, names of pages that list others, on all text cut by VIPS
   without a browser; see ``retrieval.py``.
@@ -20,9 +21,13 @@ for the largest mapping and for that of Algorithm 2 as printed (``tests/oracles/
 equality of Figure 1; *weighted* weighs class, attributes, number of children and position, as Section 4.2 says of the
 authors' own.
 
+Then each mode of a paper over the 42 sites, crawled and as archives (``modes.py``). Feeds and logs stay in ``--out``;
+what is there already is not run again.
+
     python -m benchmarks papers
-    python -m benchmarks papers --sites 12     # the same on fewer sites
+    python -m benchmarks papers --sites 12     # the measures on fewer sites
     python -m benchmarks papers --mappings
+    python -m benchmarks papers --modes --only jdo,hexo,typer
 """
 
 from __future__ import annotations
@@ -39,17 +44,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import retrieval, segments
+from benchmarks import modes, retrieval, segments
 from benchmarks.ablation import repeated
-from benchmarks.smoothing import Judged, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
+from benchmarks.smoothing import Judged, Smoothing, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
 from benchmarks.subdigraphs import Folder, search
 from benchmarks.tools import option_parser, referee, sites_below, table
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_signature_and_text, weighted
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.papers.page_level import scores
+from scrapy_pagelets.papers.page_level import scores, sections, smoothed
 from scrapy_pagelets.retrieval.search import printed
 from scrapy_pagelets.training.paper_training import train_page_level as train
 from scrapy_pagelets.training.training_tables import TEMPLATE, UNKNOWN, Example, by_gold
@@ -82,8 +87,15 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--sites", type=int, metavar="N", help="no more than so many sites, spread over the list")
-    parser.add_argument("--mappings", action="store_true", help="only compare the node equalities of 2014")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--mappings", action="store_true", help="only compare the node equalities of 2014")
+    part.add_argument("--modes", action="store_true", help="only crawl and clean the 42 sites with each mode")
+    parser.add_argument("--only", default="", help="comma-separated names of sites for the modes; default: all")
+    parser.add_argument("--out", type=Path, default=Path("out/papers"), help="folder of the crawls")
     args = parser.parse_args(argv)
+    if args.modes:
+        modes.compare(args)
+        return
     score = referee(args.referee)
     folders = spread(folders_of(args.data), args.sites)
     if args.mappings:
@@ -93,6 +105,7 @@ def main(argv: Sequence[str]) -> None:
     print()
     table(["paper: measure", "strict form", "ours", "the paper reports"], found)
     print(DATA)
+    modes.compare(args)
 
 
 def spread(items: list[Any], count: int | None) -> list[Any]:
@@ -212,6 +225,18 @@ def of_nodes(learnt: Sequence[Example], judged: Sequence[Sequence[Judged]]) -> I
     tables = [list(rows("", judged, before)) for before in (strict, ours)]
     for number, name in ((0, "without smoothing"), (-1, "with smoothing")):
         yield [f"2007: F1 of nodes, {name}", *(found[number][2] for found in tables), "-"]
+    for name, smoothing in (("without smoothing", lambda _, x: x), ("with smoothing", smoothed)):
+        counts = [
+            np.mean([count_of_sections(page, smoothing, x) for page, x in zip(*site, strict=True)])
+            for site in zip(judged, strict, strict=True)
+        ]
+        yield [f"2007: sections of a page, {name}", f"{np.mean(counts):.1f}", None, "-"]
+
+
+def count_of_sections(page: Judged, smoothing: Smoothing, x: Floats) -> int:
+    """Number of the connected sets of nodes of one score."""
+    nodes = page.gold.page.nodes
+    return int(sections(nodes.parent, smoothing(nodes, x)).max()) + 1
 
 
 # Segments: 2008
@@ -243,9 +268,9 @@ PRINTED = {"none": "0.166", "pages": "0.191 (+15.4%)", "blocks": "0.197 (+18.9%)
 def feedback(args: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows of the paper on feedback."""
     about = [path.name for path in sorted(sites_below(args.data).iterdir()) if path.is_dir()]
-    args.only, args.topics = ",".join(spread(about, args.sites)), True
-    args.feeds, args.cache = args.data / "feeds", Path("out/trafilatura")
-    sites = retrieval.load(args)
+    chosen = argparse.Namespace(**vars(args) | {"only": ",".join(spread(about, args.sites)), "topics": True})
+    chosen.feeds, chosen.cache = args.data / "feeds", Path("out/trafilatura")
+    sites = retrieval.load(chosen)
     topics, listing = retrieval.categories(sites)
     searched = retrieval.Searched(sites, "vips", [], listing)
     base: list[float] = []

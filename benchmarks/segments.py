@@ -9,6 +9,7 @@ were learnt without the split ``test``.
     python -m benchmarks segments --rendered out/vips # the same on pages rendered by Chromium, cached in out/vips
     python -m benchmarks segments --curve curve.svg   # adjusted Rand index against lambda
     python -m benchmarks segments --times             # milliseconds at 300 to 10,000 nodes
+    python -m benchmarks segments --printed p.svg     # the paper's forms, see `printed_segments`; draws them by page
     python -m benchmarks segments --worst gcuts       # the pages of the other splits on which a method is worst
     python -m benchmarks segments --families          # each family of pages by weights that were learnt from the others
 
@@ -37,6 +38,7 @@ from typing import Any
 import numpy as np
 from lxml import html
 
+from benchmarks.charts import Axis, chart
 from benchmarks.tools import names, need, option_parser, referee, table
 from benchmarks.vips import pages as shown
 from benchmarks.vips import render
@@ -61,7 +63,6 @@ LONG = 90
 CELLS = np.array([TAG["td"], TAG["th"]])
 SYSTEMS = rb"wordpress|joomla|blogger|drupal|plone|cms|xt:commerce|synkron|cosmos|personal wizard"
 BY_SYSTEM = re.compile(rb"(?i)generator[^>]*(%b)|(%b)[^>]*generator|wp-content/" % (SYSTEMS, SYSTEMS))
-COLOURS = ("#4363d8", "#e6194b", "#3cb44b", "#f58231", "#911eb4")
 
 Cut = Callable[[Page], list[list[str]]]
 #: A function from the name of a family to the cut of its pages.
@@ -118,6 +119,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages, and keep them here")
     parser.add_argument("--methods", default=",".join(METHODS), help="comma-separated (default: all)")
     parser.add_argument("--curve", metavar="FILE", help="write an SVG picture of the accuracy against lambda")
+    parser.add_argument("--printed", metavar="FILE", help="the forms of the paper, and an SVG picture by page")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--worst", metavar="METHOD")
     parser.add_argument("--families", action="store_true", help="judge each family by weights learnt from the others")
@@ -131,6 +133,11 @@ def main(argv: Sequence[str]) -> None:
         by_penalty(judged(args, splits), Path(args.curve))
     elif args.families:
         by_families(args)
+    elif args.printed:
+        from benchmarks import printed_segments
+
+        pages, learning = judged(args, splits), judged(args, LEARNING)
+        printed_segments.compare(pages, learning, Path(args.printed), rendered=args.rendered is not None)
     else:
         compare(judged(args, splits), [name for name in METHODS if name in names(args.methods)])
 
@@ -275,34 +282,10 @@ def by_penalty(pages: list[Judged], path: Path) -> None:
             found.append(float(np.mean([figure[INNER][0] for figure in figures if INNER in figure])))
         lines[name] = found
     table(["lambda", *lines], [[f"{p:.3g}", *values] for p, *values in zip(PENALTIES, *lines.values(), strict=True)])
-    path.write_text(drawing(lines), encoding="utf-8")
-
-
-def drawing(lines: dict[str, list[float]]) -> str:
-    """The curves as SVG."""
-
-    def x(penalty: float) -> float:
-        return 60 + 65 * float(np.log2(penalty) + 4)
-
-    def y(value: float) -> float:
-        return 320 - 360 * value
-
-    parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" width="760" height="380" font-family="sans-serif" font-size="13">',
-        '<rect width="760" height="380" fill="white"/>',
-        '<text x="300" y="370">λ, what a cut costs</text><text x="8" y="20">adjusted Rand index, inner level</text>',
-    ]
-    for value in (0, 0.2, 0.4, 0.6, 0.8):
-        parts.append(
-            f'<path d="M60 {y(value):.0f}H580" stroke="#ddd"/><text x="28" y="{y(value) + 4:.0f}">{value}</text>'
-        )
-    for power in range(-4, 5, 2):
-        parts.append(f'<text x="{x(2.0**power) - 8:.0f}" y="345">{2.0**power:g}</text>')
-    for number, (name, values) in enumerate(lines.items()):
-        points = " ".join(f"{x(p):.0f},{y(v):.0f}" for p, v in zip(PENALTIES, values, strict=True))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[number]}" stroke-width="2"/>')
-        parts.append(f'<text x="600" y="{60 + 22 * number}" fill="{COLOURS[number]}">{name}</text>')
-    return "\n".join([*parts, "</svg>\n"])
+    marks = {float(n): f"{2.0**n:g}" for n in range(-4, 5, 2)}
+    points = {name: list(zip(np.log2(PENALTIES).tolist(), values, strict=True)) for name, values in lines.items()}
+    up = Axis("adjusted Rand index, inner level", {n / 10: f"{n / 10:g}" for n in range(0, 9, 2)})
+    path.write_text(chart(points, Axis("λ, what a cut costs", marks), up), encoding="utf-8")
 
 
 def times() -> None:

@@ -84,10 +84,10 @@ def log_odds(templateness: Floats) -> Floats:
     return np.log(within / (1 - within))
 
 
-def referee(folder: Path) -> ModuleType:
-    """Load the referee's ``score.py``."""
-    path = need(folder / "score.py", "name the folder of the referee (score.py and crawl_sites.py) with --referee")
-    spec = importlib.util.spec_from_file_location("score", path)
+def referee(folder: Path, name: str = "score") -> ModuleType:
+    """Load the referee's ``score.py``, or another program of its folder."""
+    path = need(folder / f"{name}.py", "name the folder of the referee (score.py and crawl_sites.py) with --referee")
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -135,7 +135,9 @@ def _has_fact(nodes: NodeTable, leaf: int, fact: str) -> bool:
 
 
 def _is_brand(nodes: NodeTable, leaf: int) -> bool:
-    return leaf > 0 and BRAND_LABELS.fullmatch(nodes.strings[leaf - 1].strip()) is not None
+    """Whether a label with a colon says that a leaf is a brand; menus of filters have headings without one."""
+    label = nodes.strings[leaf - 1].strip() if leaf else ""
+    return label.endswith(_COLONS) and BRAND_LABELS.fullmatch(label) is not None
 
 
 def _is_number(fact: str) -> bool:

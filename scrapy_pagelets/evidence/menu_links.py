@@ -206,9 +206,10 @@ def _folded(text: str) -> str:
 
 @cache
 def _actions(where: str) -> frozenset[str]:
-    """Words of actions by where they count: anywhere, unless the address is that of a file, or inside of words."""
-    text = files("scrapy_pagelets.evidence").joinpath("actions.toml").read_text(encoding="utf-8")
-    return frozenset(_folded(" ".join(tomllib.loads(text)[where].values())).split())
+    """Words of actions by where they count: ``anywhere``, ``unless_a_file`` or ``inside`` of words."""
+    lists = tomllib.loads(files("scrapy_pagelets.evidence").joinpath("actions.toml").read_text(encoding="utf-8"))
+    words = " ".join(lists[where].values())
+    return frozenset((_folded(words) if where == "anywhere" else words).split())
 
 
 @cache

@@ -276,7 +276,7 @@ def test_each_page_of_a_job_has_one_line_after_ten_kills(tmp_path):
     command = ["crawl", "archive", "-o", str(feed), "-o", str(other), *options({"JOBDIR": str(job)}, {"path": path})]
     chosen = random.Random(3)
     for kill in range(10):
-        end_after(chosen.randrange(5), command)
+        end_after(chosen.randrange(3), command)  # a busy machine scrapes some more before it is killed
         if kill == 5:  # of a long line, a killed process may have written a part
             feed.write_text(feed.read_text(encoding="utf-8") + '{"url": "http://apple.com/bl', encoding="utf-8")
     assert 0 < len(urls_in(other)) < len(urls)

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from scrapy_pagelets.papers.methods import CLASSIFIER, DETECTIONS
-from tests.crawling import SITE, answer, crawl, everything_is_template, menu_site, page, pages_asked_for
+from tests.crawling import (
+    SITE,
+    answer,
+    crawl,
+    everything_is_template,
+    menu_site,
+    not_found,
+    page,
+    pages_asked_for,
+    run_spider,
+)
 from tests.server import SiteServer, html, redirect
 
 NAMES = ["home", *"abcdef"]
@@ -128,3 +138,62 @@ def test_copies_in_an_archive_are_no_template(tmp_path):
     found = crawl(tmp_path, "archive", path=folder, base="http://copies.example/", settings=settings)
     assert len(found.lines) == 5
     assert all("The same few words" in line["text"] for line in found.lines)
+
+
+def of_two_versions(name: str, paths: list[str], version: str) -> str:
+    """A page of the menu site whose footer has the name of a version."""
+    return page(name, paths, more=f"<p class=edition>Edition {version}</p>").replace("All rights reserved", version)
+
+
+def test_of_two_versions_of_a_template_what_both_say_is_stripped(tmp_path):
+    """Half of the pages of a set have the old footer, half the new one."""
+    paths = ["/", *(f"/{name}" for name in NAMES[1:])]
+    versions = dict(zip(NAMES, ["Formerly", "Lately"] * len(NAMES), strict=False))
+    routes = {
+        path: answer(of_two_versions(name, paths, versions[name])) for path, name in zip(paths, NAMES, strict=True)
+    }
+    with SiteServer(routes=routes) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_DETECTION": "etdm"})
+    assert (found.warnings, found.errors) == ([], [])
+    assert len(found.lines) == len(NAMES)
+    for line in found.lines:
+        name = line["title"].split()[-1]
+        assert "slogan" not in line["text"]
+        assert "Menu entry" not in line["text"]
+        assert f"{name}word0" in line["text"]
+        assert f"{versions[name]} by the house" in line["text"]
+
+
+ASKED_TWICE = """
+class Spider(scrapy.Spider):
+    name = "stranger"
+    def __init__(self, base="", **kwargs):
+        super().__init__(**kwargs)
+        self.base = base
+        self.start_urls = [base]
+    def parse(self, response):
+        yield {"url": response.url}
+        if response.url == self.base:
+            for name in "abcdef":
+                yield Request(self.base + name, self.second)
+    def second(self, response):
+        yield {"url": response.url}
+        yield Request(response.url, self.parse, dont_filter=True)
+"""
+
+
+def test_members_that_are_gone_on_the_second_visit_leave_the_template(tmp_path):
+    routes = menu_site(*NAMES)
+
+    def once(path):
+        return not_found(path) if server.hits.count(path) > 1 else menu[path](path)
+
+    menu = dict(routes)
+    routes |= {f"/{name}": once for name in NAMES[1:]}
+    with SiteServer(routes=routes) as server:
+        found = run_spider(tmp_path, ASKED_TWICE, base=server.url(""), settings={"PAGELETS_DETECTION": "etdm"})
+        assert all(server.hits.count(f"/{name}") == 2 for name in NAMES[1:])
+    assert found.errors == []
+    assert sorted(found.urls) == sorted(server.url(name) for name in ["", *NAMES[1:]])
+    assert found.stat("templates/subdigraph/4") == 1
+    assert all("slogan" not in line["text"] for line in found.lines)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -187,6 +190,25 @@ def test_files(examples, tmp_path):
     for name in ("bad.npz", "none.npz"):
         with pytest.raises(ModelError, match=name):
             load(str(tmp_path / name))
+
+
+def of_another_version(path: Path) -> Path:
+    """Write the shipped file as if its features had been others."""
+    with files("scrapy_pagelets.papers").joinpath("page_level.npz").open("rb") as file, np.load(file) as data:
+        columns = {name: data[name] for name in data.files}
+    about = json.loads(columns["about"].tobytes())
+    columns["about"] = np.frombuffer(json.dumps(about | {"features": about["features"][1:]}).encode(), np.uint8)
+    np.savez(path, **columns)
+    return path
+
+
+def test_files_of_another_version_or_kind_are_refused(tmp_path):
+    older = of_another_version(tmp_path / "older.npz")
+    weights = files("scrapy_pagelets.papers.graph_cuts").joinpath("gcuts-inner.npz")
+    model = files("scrapy_pagelets.decision").joinpath("labelled.npz")
+    for path in (older, weights, model):
+        with pytest.raises(ModelError, match=r"is not a page-level model of this version: train it with `pagelets"):
+            load(str(path))
 
 
 def test_one_fold_is_not_enough(examples):

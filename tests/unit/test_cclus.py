@@ -1,4 +1,4 @@
-"""Correlation clustering: compared with brute force, and never worse than the trivial clusterings."""
+"""Correlation clustering, ours and as printed: compared with brute force and the trivial clusterings."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.papers.graph_cuts.gcuts import cluster, cost, joining
+from tests.oracles.printed_cuts import pivots
 
 
 def random_probabilities(seed, count):
@@ -67,3 +68,36 @@ def test_no_penalty_separates_all_items_and_a_huge_one_none(seed):
     together = 0.05 + 0.9 * random_probabilities(seed, 8)
     assert cluster(together, 0.0).max() == 7
     assert cluster(together, 1e6).max() == 0
+
+
+def runs(together, penalty):
+    """The clusterings of all runs: of a leaf with those that belong to it rather than not, then of what is left."""
+
+    def of(rest, labels):
+        if not rest:
+            yield tuple(labels)
+        for pivot in rest:
+            taken = [q for q in rest if q == pivot or penalty * together[pivot, q] >= 1 - together[pivot, q]]
+            found = [pivot if q in taken else label for q, label in enumerate(labels)]
+            yield from of([q for q in rest if q not in taken], found)
+
+    return set(of([*range(len(together))], [-1] * len(together)))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.sampled_from([0.3, 1.0, 2.0]))
+def test_the_printed_form_is_one_of_its_runs(seed, count, penalty):
+    together = random_probabilities(seed, count)
+    labels = pivots(together, penalty)
+    named = [min(np.flatnonzero(labels == label).tolist()) for label in labels]
+    every = [[min(i for i, name in enumerate(run) if name == own) for own in run] for run in runs(together, penalty)]
+    assert named in every
+    least = min(cost_by_definition(together, penalty, run) for run in every)
+    assert cost_by_definition(together, penalty, named) >= least - 1e-9
+
+
+def test_moves_gain_on_average():
+    costs = np.zeros(2)
+    for seed in range(30):
+        together = random_probabilities(seed, 8)
+        costs += [cost(joining(together, 1.0), form(together, 1.0)) for form in (cluster, pivots)]
+    assert costs[0] < costs[1]

@@ -24,6 +24,7 @@ from scrapy_pagelets.papers.graph_cuts.energy import (
 )
 from scrapy_pagelets.papers.graph_cuts.tree import compact
 from tests.oracles.constraints import feasible
+from tests.oracles.printed_cuts import expanded_from_one_label
 from tests.trees import page, soups
 
 shapes = st.recursive(st.just(()), lambda below: st.lists(below, min_size=2, max_size=3), max_leaves=5)
@@ -158,10 +159,52 @@ def test_the_star_on_which_the_start_of_the_paper_fails():
     hidden[0] = 1.5
     none = np.zeros(0, np.int64)
     energy = Energy(tree, data, hidden, np.zeros(children + 1), none, none, np.zeros(0))
-    constant = np.zeros(children + 1, np.int64)
-    assert energy.of(constant) == 8
-    assert energy.of(expand(energy, constant)) == 8
+    assert energy.of(np.zeros(children + 1, np.int64)) == 8
+    assert energy.of(expanded_from_one_label(energy)) == 8
     assert energy.of(minimise(energy)) == 1.5
+
+
+@pytest.mark.parametrize("children", [4, 8])
+def test_the_star_whose_labels_are_its_inner_nodes(children):
+    """The second example of the document: all costs are distances, and being invisible costs nothing."""
+    tree = tree_of([((), ())] * children)
+    inner = np.flatnonzero(tree.inner)
+    place = np.zeros((len(tree), children))
+    for axis, child in enumerate(inner[1:]):
+        place[child : tree.end[child], axis] = 1 / 3
+    data = np.linalg.norm(place[:, None] - place[inner], axis=2)
+    edge = np.where(tree.inner, 1.5 / children, 1.0)
+    none = np.zeros(0, np.int64)
+    energy = Energy(tree, data, np.zeros(len(tree)), edge, none, none, np.zeros(0))
+    assert energy.of(expanded_from_one_label(energy)) == pytest.approx(children)
+    assert energy.of(minimise(energy)) <= 1.5 + 1e-9
+
+
+@given(shapes, seeds)
+def test_expansions_from_one_label_end_where_none_helps(shape, seed):
+    energy = quantised(energy_of(tree_of(shape), seed, chain=True))
+    result = expanded_from_one_label(replace(energy, **{
+        name: getattr(energy, name) / 10_000 for name in ("data", "hidden", "edge", "weight")
+    }))  # fmt: skip
+    assert feasible(energy.tree, result)
+    assert energy.of(minimise(energy)) <= energy.of(result) <= energy.of(np.zeros(len(energy.tree), np.int64))
+    for label in range(3):
+        choices = [{int(own), label, INVISIBLE} for own in result]
+        assert energy.of(result) == min(map(energy.of, labellings(energy.tree, 3, choices)))
+
+
+def test_the_graph_of_figure_1_charges_a_split_below_an_invisible_parent():
+    """The table of the document: minimum cuts for a parent with two leaves, V = 1 each, by the sides of the leaves."""
+    cost = 2  # the sum of V over the children: the weight of each edge
+
+    def cut(*takes):
+        # s -> u(s), u(s) -> q, q -> u(t), u(t) -> t; a vertex that takes the label is on the side of t.
+        return min(
+            cost * (one + sum(not one and q for q in takes) + sum(not q and other for q in takes) + (not other))
+            for one, other in product((False, True), repeat=2)
+        )
+
+    assert [cut(False, False), cut(False, True), cut(True, True)] == [2, 4, 2]
 
 
 class ScipyGraph:

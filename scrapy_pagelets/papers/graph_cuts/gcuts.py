@@ -147,13 +147,18 @@ def cut_by_energy(described: Described, weights: Weights) -> Cut:
     costs = energy_of(described, weights)
 
     def cut(penalty: float) -> Ints:
-        energy = replace(costs, edge=penalty * costs.edge, weight=penalty * costs.weight)
+        energy = weighed(costs, penalty)
         labels = minimise(energy)
         if described.page.layout is not None:
             labels = expand(energy, labels)
-        return _components(energy, labels[described.tree.leaves])
+        return connected(energy, labels[described.tree.leaves])
 
     return cut
+
+
+def weighed(energy: Energy, penalty: float) -> Energy:
+    """The energy with its costs of pairs multiplied by the penalty, the paper's lambda."""
+    return replace(energy, edge=penalty * energy.edge, weight=penalty * energy.weight)
 
 
 def energy_of(described: Described, weights: Weights) -> Energy:
@@ -209,8 +214,8 @@ def _prototypes(tree: Tree, space: Floats) -> Ints:
     return np.array(chosen)
 
 
-def _components(energy: Energy, labels: Ints) -> Ints:
-    """(m,) Number of the component of each leaf: connected leaves of one label."""
+def connected(energy: Energy, labels: Ints) -> Ints:
+    """(m,) Number of the segment of each leaf: connected leaves of one label."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -222,7 +227,7 @@ def _components(energy: Energy, labels: Ints) -> Ints:
 
 def cut_by_clusters(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page: a function from the penalty to the number of the cluster of each leaf of the tree."""
-    nodes = _items(described.tree)
+    nodes = items(described.tree)
     together = probabilities(described, nodes, weights.pairs)
     part = np.repeat(np.arange(len(nodes)), described.tree.size[nodes])
     return lambda penalty: cluster(together, penalty)[part]
@@ -289,7 +294,7 @@ def _moved(joined: Floats, labels: Ints) -> Ints:
     return labels
 
 
-def _items(tree: Tree) -> Ints:
+def items(tree: Tree) -> Ints:
     """The smallest nodes that contain each leaf once and are at most ``_MAX_ITEMS``."""
     size = 1
     while True:
