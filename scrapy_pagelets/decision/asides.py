@@ -11,17 +11,20 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 import numpy as np
+from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.metadata.headline import buttons_in_headings
 from scrapy_pagelets.metadata.posts import Thread, is_forum
 from scrapy_pagelets.page import looks
-from scrapy_pagelets.page.code import line_numbers
+from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
 from scrapy_pagelets.page.nodes import (
     LINE,
     TAG,
     NodeTable,
     attributes_at,
     elements_at,
+    rows_named,
     rows_tagged,
     rows_with,
     tags_of,
@@ -54,6 +57,11 @@ _SHARE_OF_LINKS: Final = 5
 #: Runs of text beside a block of code that may be buttons, and the levels of their elements.
 _CONTROLS: Final = 6
 _LEVELS: Final = 4
+_TOOLTIP: Final = re.compile(rf"^{TOOLTIP}$")
+#: How the address of a link begins that runs a script.
+_RUN: Final = "javascript:"
+#: Elements of the label of a block of code.
+_LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())
 #: Digits of the number of a line.
 _DIGITS: Final = 9
 #: Words of a form to log in, or of links to further pages.
@@ -88,7 +96,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
-    buttons = (*_buttons(nodes), *_switches(nodes))
+    buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
     found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes), *buttons))
     found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
@@ -143,16 +151,22 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
 
 
 def _switches(nodes: NodeTable) -> Iterator[int]:
-    """Rows of what changes a view: links of captions that run a script, and tabs that all have the same panel."""
+    """Rows of what changes a view: links of captions or without words that run a script, tabs of the same panel."""
     captions = [nodes.leaves_of(row) for row in rows_tagged(nodes, TAG["caption"])]
-    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if captions else ():
+    scripts = (row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href[:11] == _RUN)
+    for row in scripts:
         leaf = nodes.first_leaf.item(row)
-        if href.startswith("javascript:") and any(each.start < leaf < each.stop for each in captions):
+        if any(each.start < leaf < each.stop for each in captions) or not nodes.words[nodes.leaves_of(row)].any():
             yield row
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
-    count = Counter(panels)
-    yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and count[panel] > 1)
+    labels: dict[str, set[str]] = {}
+    for row, panel in zip(tabs, panels, strict=True):
+        label, known = " ".join(nodes.strings[nodes.leaves_of(row)]), labels.setdefault(panel, set())
+        if panel and label in known:  # one for each width of the screen
+            yield row
+        known.add(label)
+    yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and len(labels[panel]) > 1)
 
 
 def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
@@ -189,22 +203,44 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     >>> controls_of_code(Page.parse(html, "http://a/").nodes)
     [1, 3]
     """
-    blocks, buttons = rows_tagged(nodes, TAG["pre"]), rows_tagged(nodes, TAG["button"])
-    if not (blocks or nodes.spaces) or (not buttons and not (nodes.signs & looks.CONTROL).any()):
-        return []
+    buttons = rows_tagged(nodes, TAG["button"])
+    blocks = nodes.outermost([*rows_tagged(nodes, TAG["pre"]), *_code_in_lines(nodes)])
     found: list[int] = []
-    for row in nodes.outermost(blocks):
+    for row in blocks:
         leaves = nodes.leaves_of(row)
+        found += _language_beside(nodes, row)
         before = range(leaves.start - 1, max(-1, leaves.start - _CONTROLS - 1), -1)
         after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
         for beside in (before, after):
             found += takewhile(partial(_is_control, nodes), beside)
+    found += np.flatnonzero(nodes.leaves_below(rows_named(nodes, _TOOLTIP))).tolist()
     in_code = [row for row in buttons if nodes.first_leaf.item(row) in nodes.spaces]
     return sorted({*found, *np.flatnonzero(nodes.leaves_below(in_code)).tolist()})
 
 
+def _code_in_lines(nodes: NodeTable) -> list[int]:
+    """Rows of the elements with line breaks that are code by tag and class, as forums write it."""
+    named = [row for row in rows_with(nodes, looks.CODE) if nodes.tag.item(row) == TAG["code"]]
+    return [row for row in named if (nodes.tag[row : nodes.end[row]] == TAG["br"]).any()]
+
+
+def _language_beside(nodes: NodeTable, row: int) -> list[int]:
+    """The leaves that only repeat the language of a block of code, in an element of their own in its frame."""
+    leaves, frame = nodes.leaves_of(row), nodes.parent.item(row)
+    found = list[int]()
+    for leaf in (leaves.start - 1, leaves.stop):
+        if not 0 <= leaf < len(nodes.leaves) or nodes.words.item(leaf) != 1 or nodes.first_leaf[row] == leaf:
+            continue
+        label = nodes.parent.item(nodes.leaves.item(leaf))
+        is_in_frame = nodes.parent.item(label) == frame and nodes.last_leaf[frame] - nodes.first_leaf[frame] > 1
+        if is_in_frame and nodes.tag.item(label) in _LABELS_OF_CODE:
+            language = language_of(nodes.elements[row])
+            found += [leaf] * (nodes.strings[leaf].strip().lower() == language)
+    return found
+
+
 def _is_control(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a leaf is in a button, or in a few words that are named so; the labels of tabs are no buttons."""
+    """Whether a leaf is in a button, a link that leads nowhere, or a few words named so; labels of tabs are none."""
     row = nodes.parent.item(nodes.leaves.item(leaf))
     for _ in range(_LEVELS):
         if row < 0 or nodes.words[nodes.leaves_of(row)].sum() > _LABELS:
@@ -214,8 +250,16 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
             return False
         if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & looks.CONTROL:
             return True
+        if nodes.tag.item(row) == TAG["a"]:
+            return _leads_nowhere(nodes.elements[row])
         row = nodes.parent.item(row)
     return False
+
+
+def _leads_nowhere(link: etree._Element) -> bool:
+    """Whether a link runs a script, and leads neither to a page nor to a place that has a name."""
+    href = (link.get("href") or "").strip()
+    return (href in ("", "#") and not (link.get("name") or link.get("id"))) or href.startswith("javascript:")
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:

@@ -12,6 +12,7 @@ from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_o
 from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.corrections import decided_together, link_sections_of, lone_headings_of, repeats_of
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
+from scrapy_pagelets.decision.own_texts import own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
@@ -65,7 +66,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     told = metadata_of(page, headline, site.habits(page))
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
-        found = corrected(page.nodes, decided_together(page.nodes, site.templateness(page)), headline)
+        seen = site.templateness(page)
+        seen = np.where(own_texts(page, headline, seen, alike, others), 0, seen)
+        found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)
@@ -82,7 +85,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[profiles] = 1
         found[lines] = 0
         of_page = () if told.thread.is_thread else told.names  # each post of a thread has its author in its line
-        found[said_of_itself(page, headline, of_page, told.prices)] = 0
+        found[said_of_itself(page, headline, of_page, told.prices) & ~(trails | told.trail)] = 0
         found[facts_of(page, headline, told.facts, ~is_template(found))] = 0
         found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail)] = 0
         alone = left_alone(told.thread, page.nodes.words, ~is_template(found))
@@ -90,7 +93,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         named[alone] = ROLES.index(COMMENTS)
         names = (told.fields["author"] or "").split(", ")
         found[torn_bylines(page.nodes, headline, told.thread, names, ~is_template(found))] = 0
-        found = np.where(permalinks(page.nodes), found, signs_with_words(page.nodes, found))
+        found = np.where(permalinks(page.nodes) | stripped, found, signs_with_words(page.nodes, found))
         own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
         found[lone_headings_of(page.nodes, ~is_template(found), alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)

@@ -28,6 +28,8 @@ _LONG, _LABEL = 9, 3
 _REACH: Final = 4
 #: Words of the value of a label, but in tables and lists of terms.
 _VALUE: Final = 30
+#: Share of the words of a quotation that are content, so that its source is, too.
+_QUOTED: Final = 0.7
 #: Elements around a caption that may be those of the text.
 _AROUND: Final = 4
 #: Classes of captions that are in no element of their own kind.
@@ -112,14 +114,27 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     captions = sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
     for row in reversed(captions):  # of several in a row, the last one decides
         leaves = nodes.leaves_of(row)
-        found[leaves] |= not nodes.anchor[nodes.leaves[leaves]].any() and _is_amid(nodes, row, keep | found)
+        linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
+        found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
+    for row in _quotations(nodes):
+        leaves = nodes.leaves_of(row)
+        own = nodes.words[leaves]
+        found[leaves] |= nodes.words[leaves][keep[leaves]].sum() >= _QUOTED * own.sum() > 0
     return found & ~keep
+
+
+def _quotations(nodes: NodeTable) -> Iterator[int]:
+    """The quotations, each with what stands with it in a figure: its source."""
+    for row in rows_tagged(nodes, TAG["blockquote"]):
+        above = nodes.parent.item(row)
+        yield above if above >= 0 and nodes.tag.item(above) == TAG["figure"] else row
 
 
 def _is_amid(nodes: NodeTable, row: int, keep: Bools) -> bool:
     """Whether content follows a caption, at once or in an element around it that has content before it, too."""
     leaves = nodes.leaves_of(row)
-    if keep[leaves.stop : leaves.stop + 1].any():
+    behind = leaves.stop + int(nodes.words[leaves.stop : leaves.stop + 1].sum() == 0)  # a quotation mark
+    if keep[leaves.stop : behind + 1].any():
         return True
     for _ in range(_AROUND):
         row = nodes.parent.item(row)

@@ -30,7 +30,8 @@ class Style(NamedTuple):
             return self
         href, title = (self.href, self.title) if (self.href, self.title) == (other.href, other.title) else ("", "")
         strong, emphasised = self.strong and other.strong, self.emphasised and other.emphasised
-        return Style(href, title, strong=strong, emphasised=emphasised, struck=self.struck and other.struck)
+        code = self.code if self.code == other.code else 0  # a part of it may be emphasised
+        return Style(href, title, strong=strong, emphasised=emphasised, code=code, struck=self.struck and other.struck)
 
 
 PLAIN: Final = Style()

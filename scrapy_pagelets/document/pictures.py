@@ -16,6 +16,7 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.decision.asides import hints_of
 from scrapy_pagelets.decision.content import permalinks
+from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
@@ -217,6 +218,8 @@ _AVATAR: Final = lazily(
 )
 #: Classes of pictures that are shown until a larger one is loaded.
 _PREVIEW: Final = lazily(r"thumb|placeholder|preview|blur|lqip|small|low", re.IGNORECASE)
+#: Words of a heading that no other picture has by chance, and pictures that are looked at.
+_WORDS, _MOST_PICTURES = 2, 200
 _NEAR: Final = 4
 #: Places of a picture without alternative text from which on it is an icon.
 _OFTEN: Final = 4
@@ -333,12 +336,18 @@ def _is_no_content(element: etree._Element) -> bool:
     """Whether a picture is one of a button or of a person, or a small copy of the next one."""
     image = image_of(element)
     source = source_of(image)
-    if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{image.get('class', '')} {source[:_LONGEST]}"):
+    if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{_classes(image)} {source[:_LONGEST]}"):
         return True
     return bool(_PREVIEW.search(image.get("class", ""))) and any(
         behind.tag in PICTURES and name_of(source_of(behind)) == name_of(source)
         for behind in islice(image.itersiblings(), _NEAR)
     )
+
+
+def _classes(image: etree._Element) -> str:
+    """The classes of a picture, and of the element right around it."""
+    above = image.getparent()
+    return f"{image.get('class', '')} {above.get('class', '') if above is not None else ''}"
 
 
 def declared_by(page: Page, shown: Bools) -> int | None:
@@ -358,6 +367,34 @@ def declared_by(page: Page, shown: Bools) -> int | None:
         return None
     around = [(row, nodes.end.item(row)) for row in rows_with(nodes, _AROUND)]
     return next((row for row in same if not any(start < row < end for start, end in around)), None)
+
+
+def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
+    """The first picture, and the first player, whose alternative text or title has the words of the own heading.
+
+    They are content as those of `declared_by`, unless one is shown, and unless they lead to another page.
+
+    Parameters
+    ----------
+    shown : (n,) the pictures that stand in the content
+    """
+    nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
+    rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
+    same = [row for row in rows if name in " ".join(_text_of(nodes.elements[row]).split()).casefold()]
+    around = [(row, nodes.end.item(row)) for row in rows_with(nodes, _AROUND)] if same else []
+    elsewhere = (nodes.links.key != 0) & (nodes.links.key != page.key)
+    around += [(row, nodes.end.item(row)) for row in nodes.links.row[elsewhere].tolist()] if same else []
+    found = list[int]()
+    for kind in (PICTURES, PLAYERS):
+        of_kind = [row for row in same if nodes.elements[row].tag in kind]
+        if of_kind and not shown[of_kind].any():
+            found += [row for row in of_kind if not any(start < row < end for start, end in around)][:1]
+    return found
+
+
+def _text_of(element: etree._Element) -> str:
+    """What a picture or a player is called."""
+    return title_of(element) if element.tag in PLAYERS else text_of(image_of(element))
 
 
 def name_of(url: str) -> str:

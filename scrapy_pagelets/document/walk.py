@@ -23,7 +23,7 @@ from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.code import CodeBlocks, code_of, is_gutter
 from scrapy_pagelets.page.gaps import begins_with, cells_of, gap_of, is_table, panels_of
 from scrapy_pagelets.page.looks import AUTHOR
-from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TEXT
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TAG, TEXT, attributes_at, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of, without_invisible
 
@@ -40,9 +40,10 @@ _ICONS: Final = 10
 _LONGEST_NAME: Final = 60
 #: Elements that may be a box to check.
 _BOXES: Final = frozenset("input span div i button label".split())
+_WRAPPERS: Final = 3  # elements around it
 #: Classes of lists of tasks, as wikis name them, and of items that are done.
 _TASKS: Final = re.compile(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.IGNORECASE)
-_DONE: Final = frozenset("checked is-checked done completed".split())
+_DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox-checked".split())
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _BULLET: Final = "\N{BULLET} "
 #: A definition list with these in it is not a list of short entries.
@@ -75,7 +76,18 @@ class Walk:
         self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
+        self.around_boxes = {*self._around_boxes()}
         self._begin_draft(Draft())
+
+    def _around_boxes(self) -> Iterator[int]:
+        """The elements without text that have a box to check in them."""
+        nodes, inputs = self.nodes, rows_tagged(self.nodes, TAG["input"])
+        for row, kind in zip(inputs, attributes_at(nodes, inputs, "type"), strict=True):
+            for _ in range(_WRAPPERS if kind == "checkbox" else 0):
+                row = nodes.parent.item(row)
+                if row < 0 or self.shown[row]:
+                    break
+                yield row
 
     def _begin_draft(self, draft: Draft) -> None:
         self.draft = draft
@@ -106,7 +118,7 @@ class Walk:
         """Whether an element is written where it stands; labels of tabs are not, as they head their panels."""
         if row in self.tabs:
             self.write_label(row)
-        return (self.shown[row] and row not in self.elsewhere) or self.parts_texts(row)
+        return (self.shown[row] and row not in self.elsewhere) or row in self.around_boxes or self.parts_texts(row)
 
     def write_label(self, panel: int) -> None:
         """Write the label of a panel, unless the panel begins with it."""
@@ -457,7 +469,9 @@ def _state_of(item: etree._Element) -> bool | None:
     above = item.getparent()
     if above is None or not _TASKS.search(above.get("class", "")) or item.find(".//input") is not None:
         return None
-    return not _DONE.isdisjoint(item.get("class", "").lower().split())
+    drawn = (child for child in item[:1] if not child.text and not len(child))  # a box without text, as Notion has it
+    classes = " ".join(each.get("class", "") for each in (item, *drawn))
+    return not _DONE.isdisjoint(classes.lower().split())
 
 
 def _list_of(element: etree._Element) -> Block:

@@ -21,9 +21,9 @@ _ITEMS: Final = [TAG["li"], TAG["a"]]
 #: Parts of a page that have a trail, whatever their class says.
 _PAGE: Final = [TAG[name] for name in "html body main article".split()]
 #: Marks between two names. Some sites write them into the name.
-_MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶❯⟩∕::,"
+_MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶►❯⟩∕::,"
 #: The marks that lead from one name to the next; others stand between the links of menus, too.
-_ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶❯⟩]|/(?!\w))\s*")
+_ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶►❯⟩]|/(?!\w))\s*")
 #: Characters of icon fonts.
 _ICONS: Final = re.compile("[\ue000-\uf8ff]")
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)

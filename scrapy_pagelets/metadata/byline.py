@@ -13,7 +13,7 @@ import numpy as np
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, RELATED
+from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, LANDMARKS, RELATED
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, attributes_at, leaves_beginning, rows_named, rows_with
 from scrapy_pagelets.page.page import Page
 
@@ -47,7 +47,8 @@ _SAYS: Final = re.compile(
 _BY_CLASS, _BY_WORDS = 1, 2
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
-    "at am pm on the um uhr à le el il de date posted published publish written created released submitted last update "
+    "at am pm a p m on the um uhr à le el il de "
+    "date posted published publish written created released submitted last update "
     "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
     "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
     "first originally initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert "
@@ -59,6 +60,8 @@ _AROUND_DATE: Final = frozenset(
     "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
+#: What stands between the names of two authors.
+_AND: Final = re.compile(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
 #: What software writes that knows no author.
 _NOBODY: Final = frozenset(
     "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody".split(",")
@@ -185,11 +188,12 @@ def _near(page: Page, heading: slice) -> list[int]:
 
 
 def _end_of_subtitle(nodes: NodeTable, stop: int) -> int:
-    """Where a heading ends that stands right behind the own one, leads nowhere and is the only one of its level."""
+    """Where a subtitle ends: a heading right behind the own one, no link, alone of its level or in a header."""
     row = next((row for row in rows_with(nodes, HEADING) if nodes.first_leaf[row] == stop), -1)
     if row < 0 or nodes.anchor[nodes.leaves[stop]] or _BY_NAME.fullmatch(nodes.strings[stop][:_LONGEST]):
         return stop
-    if np.count_nonzero(nodes.tag == nodes.tag[row]) > 1:
+    in_header = nodes.signs[nodes.look[nodes.parent[row]]] & LANDMARKS["header"] > 0
+    if not in_header and np.count_nonzero(nodes.tag == nodes.tag[row]) > 1:
         return stop
     return nodes.last_leaf.item(row)
 
@@ -343,11 +347,29 @@ def _changes_of(words: list[str]) -> list[bool]:
 def _author(page: Page, near: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
     called = called_author(page.nodes) if near else set()
-    for rows in (called, set()):  # of several, the one behind "by"
-        names = {name for leaf in near if (name := _named(page, leaf, near, rows))}
-        if len(names) == 1:
-            return names.pop()
+    related = called.intersection(page.nodes.relations)
+    for rows in (called, related, set()):  # of several, the link to an author, or the one behind "by"
+        told = {name: leaf for leaf in reversed(near) if (name := _named(page, leaf, near, rows))}
+        if len(told) == 1:
+            [(name, leaf)] = told.items()
+            return ", ".join((name, *_also_named(page, leaf, near)))
     return None
+
+
+def _also_named(page: Page, leaf: int, near: list[int]) -> Iterator[str]:
+    """The names behind a name in the same line, each with "and" or a mark before it, and a link as that is."""
+    nodes = page.nodes
+    linked = nodes.anchor[nodes.leaves]
+    while (
+        linked[leaf]
+        and leaf + 2 in near
+        and linked[leaf + 2]
+        and nodes.gap[leaf + 1 : leaf + 3].max() < LINE
+        and _AND.fullmatch(nodes.strings[leaf + 1])
+        and (name := _name(nodes.strings[leaf + 2]))
+    ):
+        leaf += 2
+        yield name
 
 
 def called_author(nodes: NodeTable) -> set[int]:
@@ -474,6 +496,9 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
             rest = text[match.end() :]
             if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
                 rest = strings[leaf + 1][:_LONGEST]
+                if machine := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf + 1))):
+                    yield machine[0]
+                    continue
             rest = _SHORT_YEAR.sub("19", rest)
             told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -15,7 +16,7 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
 from scrapy_pagelets.page.looks import HEADING, HEADLINE
-from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_with
+from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
@@ -42,6 +43,8 @@ _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 _PARTS: Final = re.compile(
     r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|:\s"
 )
+#: The number of a section before its title.
+_NUMBER: Final = re.compile(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
 #: What begins a byline in a heading: "by Ana Bo".
 _BY: Final = re.compile(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
 #: Weight of a heading that is in no heading element.
@@ -233,15 +236,63 @@ class _Candidate(NamedTuple):
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        if (short := _unsigned(page.nodes, row, titles)) is not None:
+        if (short := _without_buttons(page.nodes, row) or _unsigned(page.nodes, row, titles)) is not None:
             text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
         if own := _own_words(page.nodes, row, alike, pages):
             likeness = max(likeness, _greatest_likeness(own, titles))
+        if not likeness and (number := _NUMBER.match(text)):
+            likeness = _greatest_likeness(_words(text[number.end() :]), titles)
+        if not likeness and weight == _NO_ELEMENT and (inner := _linked_title(page.nodes, row, titles)) is not None:
+            row, text = inner
+            words = _words(text)
+            likeness = _greatest_likeness(words, titles)
         is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
         if not likeness and not is_first_level:
             return None
         return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
+
+
+def _linked_title(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> tuple[int, str] | None:
+    """The link that an element begins with, and its text, if it is all of a part of a title; None without one."""
+    leaf = nodes.first_leaf.item(row)
+    above, text = nodes.parent.item(nodes.leaves.item(leaf)), " ".join(nodes.strings[leaf].split())
+    words = _words(text)
+    if nodes.tag[above] != TAG["a"] or nodes.leaves_of(above) != slice(leaf, leaf + 1) or len(words) < _SHORT:
+        return None
+    is_title = any(title[: len(words)] == words or title[-len(words) :] == words for title, _ in titles)
+    return (above, text) if is_title else None
+
+
+def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the buttons in headings that have other words: to copy a name, to change units.
+
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<h1>Tea<button>Copy</button></h1><h2><button>How hot?</button></h2>"
+    >>> [*buttons_in_headings(Page.parse(html, "http://a/").nodes)]
+    [4]
+    """
+    buttons = rows_tagged(nodes, TAG["button"])
+    for row in rows_with(nodes, HEADING) if buttons else ():
+        yield from _buttons_in(nodes, row, buttons)
+
+
+def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
+    """Those of some buttons that a heading has beside other words."""
+    within = buttons[bisect_left(buttons, row) : bisect_left(buttons, nodes.end.item(row))]
+    words = sum(int(nodes.words[nodes.leaves_of(button)].sum()) for button in within)
+    return within if nodes.words[nodes.leaves_of(row)].sum() > words else []
+
+
+def _without_buttons(nodes: NodeTable, row: int) -> str | None:
+    """The text of a heading without that of the buttons in it; None if it has none beside other words."""
+    buttons = _buttons_in(nodes, row, rows_tagged(nodes, TAG["button"]))
+    if not buttons:
+        return None
+    leaves, pressed = nodes.leaves_of(row), nodes.leaves_below(buttons)
+    kept = [leaf for leaf in range(leaves.start, leaves.stop) if not pressed[leaf]]
+    parts = (part for leaf in kept for part in (" " if nodes.gap[leaf] else "", nodes.strings[leaf]))
+    return " ".join("".join(parts).strip(_MARKS).split())
 
 
 def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:

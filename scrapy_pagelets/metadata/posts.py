@@ -19,7 +19,7 @@ from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import POST
-from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of
 
@@ -107,6 +107,13 @@ _NO_POST: Final = lazily(
     r"dołączył|зарегистр|регистрац|注册|登録",
     re.IGNORECASE,
 )
+#: Classes of elements that tell in words how long ago a post was written, and in their title exactly when.
+_TIME: Final = lazily(r"(?:^|[\s_-])(?:age|date|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE)
+_MOMENT: Final = re.compile(
+    r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+)
+#: Labels of the date of a post, which then may stand beside what is told of its author.
+_OF_POST: Final = re.compile(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
 #: Posts of a page, and levels of replies.
 _MOST: Final = 2000
 _DEEPEST: Final = 20
@@ -315,12 +322,17 @@ class _Reader:
         for row in (*rows_tagged(nodes, TAG["time"]), *rows_tagged(nodes, TAG["abbr"])):
             if (told := machine_date(self._page, row)) and not told[1]:
                 yield nodes.first_leaf.item(row), told[0]
+        rows = [row for row in rows_named(nodes, _TIME) if nodes.leaves_of(row).start < nodes.leaves_of(row).stop]
+        for row, title in zip(rows, attributes_at(nodes, rows, "title"), strict=True):
+            if (match := _MOMENT.match(title)) and (moment := dates.iso(match[0])):
+                yield nodes.first_leaf.item(row), moment
 
     def _is_of_author(self, leaf: int) -> bool:
         """Whether a date is that of something else, as the label before it or its place says."""
         nodes = self._page.nodes
         label = nodes.strings[leaf - 1] if leaf and nodes.words.item(leaf - 1) <= _LABEL else ""
-        return bool(self._in_profile[leaf]) or bool(_NO_POST.search(label))
+        in_profile = self._in_profile[leaf] and not _OF_POST.match(label)
+        return bool(in_profile or _NO_POST.search(label))
 
     def _says(self, leaf: int, author: str) -> bool:
         return not self._in_profile[leaf] and author in self._page.nodes.strings[leaf]

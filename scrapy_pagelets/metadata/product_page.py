@@ -71,6 +71,9 @@ _IN_ADDRESS: Final = lazily(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )
 _MOST_IN_ADDRESS: Final = 3
+#: Elements around a price that may be a card, and whether one has a heading that is a link.
+_CARD: Final = 2
+_LEADING: Final = etree.XPath("boolean((h2|h3|h4|h5|*/h2|*/h3|*/h4|*/h5)//a[@href and not(starts-with(@href,'#'))])")
 _HAS_NUMBER: Final = etree.XPath(
     "boolean(descendant::*[@value=$it or @data-product-id=$it or @data-productid=$it or @data-id=$it or @data-sku=$it"
     " or @data-item-id=$it or @data-asin=$it or @data-product=$it or @data-product_id=$it or @data-pid=$it])"
@@ -107,11 +110,21 @@ class ShownProduct:
     def is_alone(self) -> bool:
         """Whether it shows a price, right beside the heading or with a control to buy, and few others of its kind."""
         price, nodes = self._price, self._page.nodes
-        if price is None or price.row < 0 or not (price.beside or self._is_sold):
+        if price is None or not (price.beside or self._is_sold):
             return False
-        near = (nodes.first_leaf >= self._heading.start) & (nodes.first_leaf < nodes.first_leaf[price.row] + _KIN)
-        kin = near & (nodes.signature == nodes.signature[price.row]) & (nodes.tag != TEXT)
+        row = price.row if price.row >= 0 else self._element(price)
+        if row < 0:
+            return False
+        near = (nodes.first_leaf >= self._heading.start) & (nodes.first_leaf < nodes.first_leaf[row] + _KIN)
+        kin = near & (nodes.signature == nodes.signature[row]) & (nodes.tag != TEXT)
         return bool(np.count_nonzero(kin & (self._around & RELATED == 0)) < _LISTED)
+
+    def _element(self, price: _Price) -> int:
+        """The row of the element of a price that no name tells, near behind the heading; -1 without one."""
+        nodes, start = self._page.nodes, self._heading.stop
+        near = (leaf for leaf in range(start, min(len(nodes.leaves), start + _BEFORE)) if start)
+        leaf = next((leaf for leaf in near if nodes.strings[leaf] == price.text), -1)
+        return nodes.parent.item(nodes.leaves.item(leaf)) if leaf >= 0 else -1
 
     @property
     def names_a_price(self) -> bool:
@@ -181,7 +194,7 @@ class ShownProduct:
         nodes = self._page.nodes
         for row in [*self._rows(PRICE, _BEFORE, _AFTER)][:_MOST_READ]:
             few = nodes.last_leaf.item(row) - nodes.first_leaf.item(row) <= 2 * _MOST_LEAVES
-            if few and not nodes.anchor.item(row) and not self._is_listed(row):
+            if few and not nodes.anchor.item(row) and not self._is_listed(row) and not self._is_on_card(row):
                 leaves = self._current_leaves(row)
                 if 0 < len(leaves) <= _MOST_LEAVES:
                     yield leaves, row
@@ -204,6 +217,7 @@ class ShownProduct:
                 read += 1
                 spoilt = self._around.item(row) & (FORMER | OTHER | RELATED) or nodes.anchor.item(row)
                 spoilt = spoilt or nodes.tag[nodes.parent[row]] == TAG["option"]
+                spoilt = spoilt or "line-through" in nodes.elements[nodes.parent[row]].get("style", "")
                 if not spoilt and not self._is_listed(row) and has_currency(text):
                     yield [leaf]
 
@@ -223,6 +237,17 @@ class ShownProduct:
         """Whether as many elements stand alike as in a list."""
         shape = self._page.nodes.shape
         return bool(np.count_nonzero(shape == shape[row]) >= _LISTED)
+
+    def _is_on_card(self, row: int) -> bool:
+        """Whether a heading that leads to another page stands beside a row, as on the card of another product."""
+        nodes = self._page.nodes
+        for _ in range(_CARD):
+            row = nodes.parent.item(row)
+            if row < 0 or nodes.first_leaf[row] <= self._heading.start < nodes.last_leaf[row]:
+                return False
+            if _LEADING(nodes.elements[row]):
+                return True
+        return False
 
     def _window(self, after: int, before: int) -> list[int]:
         """The leaves behind the heading, then those before it, from near to far."""
@@ -245,10 +270,13 @@ class ShownProduct:
         return text
 
     def _availability(self) -> str | None:
-        """What a text or a name near the heading tells; in stock if a control to buy is not switched off."""
+        """What a text or a name near the heading tells, a labelled one first; in stock if a control to buy is on."""
         nodes = self._page.nodes
         near = [leaf for leaf in self._window(_AFTER, _BEFORE) if len(nodes.strings[leaf]) <= _LONGEST]
         seen = [leaf for leaf in near if not nodes.hidden[nodes.leaves[leaf]] and not self._is_of_others(leaf)]
+        labelled = (stock_of(nodes.strings[leaf]) for leaf in seen if ":" in nodes.strings[leaf])
+        if told := next(filter(None, labelled), None):  # some shops keep the control when all is sold
+            return told
         if any(is_buying(nodes.strings[leaf]) and not self._is_listed(nodes.leaves.item(leaf)) for leaf in seen):
             return "InStock"
         if told := next(filter(None, (stock_of(nodes.strings[leaf]) for leaf in seen)), None):

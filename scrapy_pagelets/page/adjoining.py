@@ -43,6 +43,9 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split())
 #: Elements in which each character counts, or whose texts belong to what is before them.
 _EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
+#: Elements of one thing: a date, or who or what is quoted.
+_APART: Final = ("time", "cite")
+_CLOCK: Final = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d\d\s*")
 _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
 #: Rows between two texts.
 _FAR: Final = 30
@@ -103,7 +106,9 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return True
     if not (ended or begun) or any(look[0] == "wbr" for look in between) or _is_one_word(one, other):
         return False
-    if any(tag == "time" or _FIELD.search(classes) for tag, _, classes, _ in (*ended, *begun)):
+    if any(tag in _APART or _FIELD.search(classes) for tag, _, classes, _ in (*ended, *begun)):
+        return True
+    if _CLOCK.fullmatch(one):
         return True
     if not _changes(one[-1], other[0]):
         return _is_link(ended) != _is_link(begun) and _is_apart(ended) and _is_apart(begun)

@@ -121,7 +121,9 @@ def language_of(element: etree._Element) -> str:
     """
     for node in _near(element):
         named = f"{node.get('class', '')} {node.get(_PARAMETERS, '')}"
-        for told in (node.get("data-lang"), node.get("data-language"), *_told(named)):
+        alone = node.get("class", "").lower().split() if node.tag == "pre" else ()
+        own = (word for word in alone if word in _LANGUAGES)  # rustdoc: `<pre class="rust item-decl">`
+        for told in (node.get("data-lang"), node.get("data-language"), *_told(named), *own):
             if told and (name := told.strip().lower()) not in _NO_LANGUAGE and re.fullmatch(r"[\w+#.-]{1,20}", name):
                 return name
     return _label(element)
@@ -150,6 +152,8 @@ def _label(element: etree._Element) -> str:
     return ""
 
 
+#: Class of what Doxygen shows beside the pointer.
+TOOLTIP: Final = "ttc"
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
 #: Elements that are a line, and those between which white space is no text.
 _ROWS: Final = ("li", "tr")
@@ -196,14 +200,14 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
     lines = _Lines(verbatim=verbatim)
     walk = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
     for event, node in walk:
-        if event == "start" and node.tag in _NOT_CODE:
+        if event == "start" and (node.tag in _NOT_CODE or node.get("class") == TOOLTIP):
             walk.skip_subtree()
         elif event == "start":
             if node is not element:
                 lines.begin(node)
             lines.add(node.text, node)
         elif node is not element:
-            if event == "end" and node.tag not in _NOT_CODE:
+            if event == "end" and node.tag not in _NOT_CODE and node.get("class") != TOOLTIP:
                 lines.end(node)
             lines.add(node.tail, node.getparent())
     return lines.text()
@@ -314,6 +318,8 @@ def ends_line(node: etree._Element) -> bool:
 
 
 _MONOSPACED: Final = re.compile(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
+#: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
+_FRAGMENT: Final = re.compile(r"(?:^|\s)fragment(?:$|\s)")
 _VERBATIM: Final = re.compile(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
@@ -328,6 +334,7 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
+        self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
 
     def has(self, row: int) -> bool:
         """Whether an element is a block of code.
@@ -338,6 +345,8 @@ class CodeBlocks:
         [True, False]
         """
         nodes, tag = self.nodes, self.nodes.tag.item(row)
+        if self.fragments[nodes.look.item(row)]:
+            return bool(self.breaks[row + 1 : row + 2].any())
         if self.is_named(row):
             return self._counts(row, self.lines) and not self._counts(row, self.prose)
         if tag == TAG["table"]:
@@ -353,7 +362,7 @@ class CodeBlocks:
 
     def is_verbatim(self, row: int) -> bool:
         """Whether a style keeps the white space of an element."""
-        return _VERBATIM.search(self.nodes.styles.get(row, "")) is not None
+        return self.fragments[self.nodes.look.item(row)] or _VERBATIM.search(self.nodes.styles.get(row, "")) is not None
 
     def in_table(self, row: int) -> bool:
         """Whether a table holds a block of code, which no cell of data does."""
@@ -393,7 +402,7 @@ class CodeBlocks:
         """(looks,) whether an element with a look may be a block of code even without a style."""
         tags = "code samp tt table" if (self.nodes.signs & NUMBERS).any() else "code samp tt"
         found = [look[0] in tags.split() for look in self.nodes.looks]
-        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0)).tolist())
+        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0) | self.fragments).tolist())
 
     @cached_property
     def prose(self) -> Bools:

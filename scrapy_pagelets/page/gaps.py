@@ -160,7 +160,12 @@ def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
             panel = named.get(value.strip().removeprefix("#"), -1)
             if panel >= nodes.end[tab]:
                 found.setdefault(panel, []).append(tab)
-    return {panel: own[0] for panel, own in found.items() if len({*own}) == 1}  # several choose from what is in one
+    # Several choose from what is in one, unless they are one label for each width of the screen.
+    return {panel: own[0] for panel, own in found.items() if len({_text(nodes, tab) for tab in own}) == 1}
+
+
+def _text(nodes: NodeTable, tab: int) -> str:
+    return " ".join(nodes.strings[nodes.leaves_of(tab)])
 
 
 def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
@@ -173,7 +178,7 @@ def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> I
 def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the labels or buttons in an element, and as many elements in the one that follows it, or that follow it."""
     for row in rows:
-        labels = _children(nodes, row)
+        labels = [child for child in _children(nodes, row) if nodes.tag.item(child) != TAG["input"]]
         if len(labels) < 2 or not np.isin(nodes.tag[labels], _LABELS).all():
             continue
         siblings = [child for child in _children(nodes, nodes.parent.item(row)) if child > row]

@@ -28,7 +28,7 @@ _ROLES: Final = {
 }
 #: Values of ``display`` that put an element into lines of its own.
 BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
-_CODE_LINE: Final = r"(?:(?:code|token|view|cm|CodeMirror|source|react-code)-?line|line|ace_line)"
+_CODE_LINE: Final = r"(?:(?:code|token|view|cm|CodeMirror|source|react-code|ec)-?line|line|ace_line)"
 _NUMBERS: Final = (
     r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
     r"pre-numbering"

@@ -1,0 +1,95 @@
+"""What a page alone says amid its content: sentences, values of labels, and links to other sites.
+
+The model judges by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with
+its label, the card of a link. What no other page says at the same place is no template there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page.nodes import TAG, NodeTable
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import THRESHOLD
+from scrapy_pagelets.page.urls import host_of
+
+#: Other pages of a site from which on a text that none of them has is of this page alone.
+_KNOWN: Final = 4
+#: Words without links that are a sentence.
+_SENTENCE: Final = 8
+#: Leaves up to the content before and behind a text, and its most templateness; the same if it is right behind content.
+_AMID, _MOST_AMID = 6, 0.95
+_BEHIND, _MOST_BEHIND = 3, 0.75
+#: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
+_LABEL, _VALUE = 3, 12
+_NEAR, _MOST_OF_VALUE = 12, 0.9
+#: Share of the other pages that have a label.
+_OFTEN: Final = 0.5
+#: Elements that may be a value.
+_VALUES: Final = [TAG[name] for name in ("dd", "td", "div", "span")]
+
+
+def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
+    """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
+
+    Parameters
+    ----------
+    templateness : (m,) as the model sees it
+    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
+    others : number of other pages of the site that are known
+
+    Examples
+    --------
+    >>> page = Page.parse(b"<h1>Tea</h1><p>Green<aside>Never pour boiling water on the leaves of green tea", "http://a/")
+    >>> own_texts(page, Headline(2, "Tea"), np.array([0, 0, 0.7]), np.array([0, 0, 0]), 9).tolist()
+    [False, False, True]
+    """
+    nodes = page.nodes
+    mask = np.zeros(len(templateness), np.bool_)
+    if headline is None or others < _KNOWN or not len(mask):
+        return mask
+    keep, place = templateness < THRESHOLD, np.arange(len(mask))
+    keep[: nodes.last_leaf[headline.row] - 1] = False
+    before = place - np.maximum.accumulate(np.where(keep, place, -len(place)))
+    behind = np.minimum.accumulate(np.where(keep, place, 2 * len(place))[::-1])[::-1] - place
+    amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
+    amid |= (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
+    linked = nodes.anchor[nodes.leaves]
+    mask |= amid & (alike == 0) & (nodes.words >= _SENTENCE) & ~linked
+    for leaves in _links_elsewhere(page, amid & (alike == 0)):
+        mask[leaves] = True
+    near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
+    for label, leaves in _values(nodes):
+        is_label = alike[label] >= _OFTEN * others and not linked[label]
+        own = alike[leaves] < _OFTEN * others
+        if is_label and near[leaves].any() and own.any():
+            mask[leaves] |= own | ~linked[leaves]  # a link that many pages have there is a control
+    found: Bools = mask & ~keep
+    return found
+
+
+def _links_elsewhere(page: Page, among: Bools) -> Iterator[slice]:
+    """The leaves of links to other hosts that have one among some leaves."""
+    nodes, host = page.nodes, host_of(page.url)
+    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True):
+        leaves = nodes.leaves_of(row)
+        if among[leaves].any() and href[:4].lower() == "http" and host_of(href) != host:
+            yield leaves
+
+
+def _values(nodes: NodeTable) -> Iterator[tuple[int, slice]]:
+    """Each label of a few words, a term or the first of the two parts of an element, and the leaves of its value."""
+    rows = np.flatnonzero(np.isin(nodes.tag, _VALUES) & (nodes.first_leaf > 0))
+    first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
+    words = up_to(nodes.words)
+    is_pair = (nodes.first_leaf[above] == first - 1) & (nodes.last_leaf[above] == last)
+    is_pair |= nodes.tag[rows] == TAG["dd"]
+    is_pair &= (first < last) & (words[last] - words[first] <= _VALUE)
+    is_pair &= (nodes.words[first - 1] > 0) & (nodes.words[first - 1] <= _LABEL)
+    for start, stop in zip(first[is_pair].tolist(), last[is_pair].tolist(), strict=True):
+        yield start - 1, slice(start, stop)

@@ -1,0 +1,258 @@
+"""Markup of generators, shops and forums: what of it is content, code, a control, a name or a price."""
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.decision.asides import asides_of
+from scrapy_pagelets.decision.own_texts import own_texts
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.metadata.dates import Habits
+from scrapy_pagelets.metadata.headline import Headline, headline_of
+from scrapy_pagelets.metadata.metadata import metadata_of
+from scrapy_pagelets.metadata.posts import thread_of
+from tests.trees import page
+
+PROSE = "All that there is to say about green tea of the hills, in words that nothing else on the page has. " * 2
+
+
+def told(html, url="http://tea.test/a"):
+    """What a page tells of itself."""
+    read = Page.parse(html.encode(), url)
+    return metadata_of(read, headline_of(read), Habits()).fields
+
+
+def markdown(html):
+    """The Markdown of a page all of which is content but for its asides."""
+    read = page(html)
+    keep = ~asides_of(read.nodes, np.ones(len(read.nodes.leaves), np.bool_))
+    return markdown_of(document_of(read, keep, headline_of(read))).strip()
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "expected"),
+    [
+        # the button of an item of rustdoc, and a question that is all of a heading
+        ("Dock in tide", "<h1>Struct <i>Dock</i><button>Copy item path</button></h1>", "Struct Dock"),
+        ("How hot? - Tea", "<h1><button>How hot?</button></h1>", "How hot?"),
+        # sections of manuals have numbers that their titles have not
+        ("White tea (Teas 4.2)", "<h3>3.4 White tea</h3><h3>3.5 Uji</h3>", "3.4 White tea"),
+        ("White tea (Teas 4.2)", "<h3>3 answers</h3><h3>4 more</h3>", None),
+        # the link that begins a line which is called a title
+        (
+            "All about white tea | News",
+            "<p class=title><a href=http://b.test/>All about white tea</a> (<a href=/from>b.test</a>)</p>",
+            "All about white tea",
+        ),
+        ("All about white tea | News", "<p class=title><a href=/a>All</a> of it</p>", None),
+    ],
+)
+def test_own_headings(title, body, expected):
+    headline = headline_of(Page.parse(f"<title>{title}</title>{body}<p>{PROSE}".encode(), "http://tea.test/a"))
+    assert (headline and headline.text) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        # forums: a link that leads nowhere beside code
+        ("<p>Code: <a href=# onclick=x()>Select all</a></p><pre>a = 1</pre>", ["Select all"]),
+        ("<p>Code <a>Select</a></p><code class=bbc_code>a<br>b</code>", ["Select"]),
+        ("<p>See <a href=#top>above</a></p><pre>a = 1</pre><p><a name=b>Cups</a></p>", []),
+        # a label that says the language of the fence again
+        ("<div class=language-ts><span>ts</span><pre>a = 1</pre></div>", ["ts"]),
+        ("<div class=language-ts><h3>ts</h3><pre>a = 1</pre></div>", []),
+        ("<div class=language-ts><span>js</span><pre>a = 1</pre></div>", []),
+        # headings with buttons
+        ("<h3>Leaves<button>Metric</button></h3><p>20 g", ["Metric"]),
+        ("<h3><button>How hot?</button></h3><p>80 degrees", []),
+        # a script behind a sign
+        ("<p><a href='javascript:void(0)'>[–]</a> <a href='javascript:show()'>Show it</a>", ["[–]"]),
+        # one label for each width of the screen, and labels that choose from one panel
+        (
+            "<p role=tab aria-controls=a>Noon<p role=tab aria-controls=b>Night<p role=tab aria-controls=a>Noon"
+            "<div id=a role=tabpanel>Soup</div><div id=b role=tabpanel>Tea</div>",
+            ["Noon"],
+        ),
+        ("<p role=tab aria-controls=a>Up<p role=tab aria-controls=a>Down<div id=a role=tabpanel>Tea", ["Up", "Down"]),
+        ("<div class=fragment><div class=line>a</div><div class=ttc>Of a</div></div>", ["Of a"]),
+    ],
+)
+def test_controls(html, expected):
+    nodes = page(f"<p>{PROSE}</p>{html}").nodes
+    mask = asides_of(nodes, np.ones(len(nodes.leaves), np.bool_))
+    assert [text for text, aside in zip(nodes.strings, mask, strict=True) if aside] == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        # the class of `pre` is the language of rustdoc
+        ("<pre class='rust item-decl'>struct Tea;</pre>", "```rust\nstruct Tea;\n```"),
+        ("<pre class='wide text'>Tea</pre>", "```\nTea\n```"),
+        # Doxygen
+        (
+            "<div class=fragment><div class=line>int f() {</div><div class=line>  g();</div><div class=line>}</div>"
+            "<div class=ttc>Of g</div></div>",
+            "```\nint f() {\n  g();\n}\n```",
+        ),
+        ("<div class=fragment><p>Tea</p></div>", "Tea"),
+        # an empty line of Expressive Code
+        (
+            "<pre><code><div class=ec-line><div>a</div></div><div class=ec-line><div>\n</div></div>"
+            "<div class=ec-line><div>b</div></div></code></pre>",
+            "```\na\n\nb\n```",
+        ),
+        # one piece of code, part of which is emphasised
+        ("<p>Of <code>(int <var>n</var>, c)</code>", "Of `(int n, c)`"),
+        # boxes
+        (
+            "<ul><li><div><input type=checkbox checked></div><div><p>Pick</p></div>"
+            "<li><div><input type=checkbox></div><div><p>Dry</p></div></ul>",
+            "- [x] Pick\n- [ ] Dry",
+        ),
+        (
+            "<ul class=to-do-list><li><div class='checkbox checkbox-on'></div> Pick</ul>"
+            "<p>Then<ul class=to-do-list><li><div class='checkbox checkbox-off'></div> Dry</ul>",
+            "- [x] Pick\n\nThen\n\n- [ ] Dry",
+        ),
+        # labels of VitePress
+        (
+            "<div><div class=tabs><input type=radio id=a><label for=a>npm</label>"
+            "<input type=radio id=b>"
+            "<label for=b>yarn</label></div>"
+            "<div><div><pre>npm add</pre></div><div><pre>yarn add</pre></div></div></div>",
+            "**npm**\n\n```\nnpm add\n```\n\n**yarn**\n\n```\nyarn add\n```",
+        ),
+        # what is quoted, and when a line was said
+        (
+            "<blockquote><cite>Bo wrote: <span>Apr 3</span></cite>A cup",
+            "> *Bo wrote: Apr 3* A cup",
+        ),
+        ("<p><span class=ts>00:03</span><span class=who>Bo</span>", "00:03 Bo"),
+    ],
+)
+def test_markdown(html, expected):
+    assert markdown(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("byline", "expected"),
+    [
+        ("By <a href=/a>Ana Bo</a> and <a href=/b>Tad Roe</a>", "Ana Bo, Tad Roe"),
+        ("By <a href=/a>Ana Bo</a> and others", "Ana Bo"),
+        ("By <a href=/a>Ana Bo</a> in <a href=/b>White teas</a>", "Ana Bo"),
+        ("<span class=author>מאת <a href=/a rel=author>נועה כהן</a></span>", "נועה כהן"),
+    ],
+)
+def test_authors(byline, expected):
+    assert told(f"<title>Tea</title><h1>Tea</h1><p>{byline}</p><p>{PROSE}")["author"] == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "published", "modified"),
+    [
+        # a subtitle in the header of an article is no end of it
+        (
+            "<header><h1>Tea</h1><h2>Of hills</h2><time datetime=2024-04-13>x</time></header><h2>More</h2>",
+            "2024-04-13",
+            None,
+        ),
+        ("<h1>Tea</h1><h2>Of hills</h2><p>13 April 2024</p><h2>More</h2>", None, None),
+        (
+            f"<h1>Tea</h1><p>{PROSE}<p>Last updated: <time datetime=2024-09-13T12:00>9/13/24</time>",
+            None,
+            "2024-09-13T12:00:00",
+        ),
+        (
+            "<h1>Tea</h1><p><span>Published April 13, 2024</span> <span>Updated April 14, 2024, 8:11 a.m. ET</span>",
+            "2024-04-13",
+            "2024-04-14",
+        ),
+    ],
+)
+def test_dates(body, published, modified):
+    fields = told(f"<title>Tea</title>{body}<p>{PROSE}")
+    assert (fields["published"], fields["modified"]) == (published, modified)
+
+
+def test_the_title_of_an_element_tells_when_a_post_was_written():
+    post = (
+        "<div class=answer id=answer-{0}><p>All about tea.</p><div class=user-info>"
+        "<div>answered <span class=relativetime title='2018-04-0{0} 10:11:12Z'>Apr {0} at 10:11</span></div>"
+        "<a class=username href=/users/1>Ana</a></div></div>"
+    )
+    read = Page.parse((post.format(6) + post.format(7)).encode(), "http://tea.test/questions/1")
+    posts = thread_of(read, Habits()).posts
+    assert [post.published for post in posts] == ["2018-04-06T10:11:12+00:00", "2018-04-07T10:11:12+00:00"]
+
+
+def test_an_arrow_of_another_kind_leads_along_a_trail():
+    html = (
+        "<title>White tea</title><p><a href=/>Forum</a> <i>►</i> <a href=/b>Leaves</a> <i>►</i> "
+        "<a href=/a>White tea</a>"
+        f"<h1>White tea</h1><p>{PROSE}"
+    )
+    assert told(html)["breadcrumbs"] == ["Forum", "Leaves", "White tea"]
+
+
+CARD = "<div><h4><a href=/{0}>{0}</a></h4><p>{1}</p><p class=price>$24.50</p></div>"
+
+
+@pytest.mark.parametrize(("stock", "expected"), [("In Stock", "InStock"), ("Out Of Stock", "OutOfStock")])
+def test_the_price_of_a_product_is_not_that_on_the_card_of_another(stock, expected):
+    html = (
+        f"<title>Dutch hoe</title><h1>Dutch hoe</h1><ul><li>Availability: {stock}</ul><ul><li>"
+        "<span style='text-decoration: line-through'>$33.00</span><li><h2>$23.50</h2></ul>"
+        "<button id=button-cart>Add to Cart</button>"
+        f"<h3>Related Products</h3>{CARD.format('Rake', 'Long')}{CARD.format('Spade', 'Flat')}"
+    )
+    product = told(html)["product"]
+    assert (product["price"], product["availability"]) == (23.5, expected)
+
+
+def test_what_a_page_alone_says_is_content_amid_its_content():
+    html = (
+        "<h1>Tea</h1><p>Green<aside>Never pour boiling water on the leaves of green tea</aside>"
+        "<div><div>Weight</div><div>20 g</div></div><div><div>Shipping</div><div>Two days</div></div>"
+        "<p><a href=http://b.test/x>The book</a><p><a href=/y>Cups</a><p>Black"
+    )
+    read = Page.parse(html.encode(), "http://a.test/")
+    assert len(read.nodes.leaves) == 10
+    seen = np.array([0, 0, 0.7, 0.9, 0.8, 0.9, 0.8, 0.7, 0.7, 0])
+    alike = np.array([0, 0, 0, 8, 0, 8, 8, 0, 0, 0])
+    found = own_texts(read, Headline(2, "Tea"), seen, alike, 8)
+    assert [text for text, own in zip(read.nodes.strings, found, strict=True) if own] == [
+        "Never pour boiling water on the leaves of green tea",
+        "20 g",
+        "The book",
+    ]
+    assert not own_texts(read, Headline(2, "Tea"), seen, alike, 3).any()
+    assert not own_texts(read, None, seen, alike, 8).any()
+
+
+@pytest.mark.parametrize(
+    ("picture", "is_shown"),
+    [
+        ("<img src=a.jpg alt='A white tea on the table'>", True),
+        ("<a href=/b><img src=a.jpg alt='A white tea on the table'></a>", False),
+        ("<aside><img src=a.jpg alt='White tea'></aside>", False),
+        ("<img src=a.jpg alt=Tea>", False),
+        ("<audio src=a.mp3 title='Hear of white tea'></audio>", True),
+    ],
+)
+def test_the_picture_that_the_heading_names_is_content(picture, is_shown):
+    read = Page.parse(f"<h1>White tea</h1><p>Share</p>{picture}<p>Print</p><p>{PROSE}".encode(), "http://tea.test/a")
+    keep = np.array([text not in ("Share", "Print") for text in read.nodes.strings])
+    text = markdown_of(document_of(read, keep, headline_of(read)))
+    assert ("tea.test/a." in text) == is_shown
+
+
+def test_a_control_in_a_value_and_an_avatar_in_its_frame_are_no_content():
+    read = page("<h1>Tea</h1><p>Green<dl><dt>Kind<dd>Leaf of hill 3 <a href=#all>show all</a></dl>")
+    found = own_texts(read, Headline(2, "Tea"), np.array([0, 0, 0.9, 0.8, 0.8]), np.array([0, 0, 8, 0, 8]), 8)
+    assert found.tolist() == [False, False, False, True, False]
+    assert ".jpg" not in markdown(
+        f"<p>{PROSE}</p><div class=gravatar-wrapper-32><img src=/ana.jpg alt=Ana></div><p>Tea"
+    )
