@@ -37,6 +37,8 @@ _VALUES: Final = [TAG[name] for name in ("dd", "td", "div", "span")]
 def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
+    Right behind it, links count as template: many pages end with their own address.
+
     Parameters
     ----------
     templateness : (m,) as the model sees it
@@ -58,9 +60,9 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     before = place - np.maximum.accumulate(np.where(keep, place, -len(place)))
     behind = np.minimum.accumulate(np.where(keep, place, 2 * len(place))[::-1])[::-1] - place
     amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
-    amid |= (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
+    after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
     linked = nodes.anchor[nodes.leaves]
-    mask |= amid & (alike == 0) & (nodes.words >= _SENTENCE) & ~linked
+    mask |= (amid | after) & (alike == 0) & (nodes.words >= _SENTENCE) & ~linked
     for leaves in _links_elsewhere(page, amid & (alike == 0)):
         mask[leaves] = True
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
