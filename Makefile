@@ -46,7 +46,7 @@ $(VENV)/.made:
 	touch $@
 
 $(VENV)/.installed: pyproject.toml $(CORE) | $(VENV)/.made compiler
-	@echo "Installing scrapy-pagelets and its dependencies ..."
+	@echo "Installing scrapy-pagelets and its dependencies, and compiling its core: three to ten minutes, the first time ..."
 	@$(PIP) install --quiet --editable '.[archive,corpus]'
 	@touch $@
 

@@ -55,14 +55,17 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
     assert crawler.stats is not None
     reason = crawler.stats.get_value("finish_reason")
     pages = _count(crawler, "pages/cleaned") + _count(crawler, "recrawl/not_modified")
-    if pages and not process.bootstrap_failed:
+    if process.bootstrap_failed:
+        return 1
+    if pages:
         _summary(crawler, options, sample.best, pages, seconds)
-    elif not process.bootstrap_failed:
-        raise CommandError("no page was written: the address has no HTML page, or robots.txt forbids it")
-    if reason == "shutdown":
+    if reason is None:
+        warn("interrupted twice: pages that waited for others of their site are not in the feed")
+    elif reason == "shutdown":
         warn("interrupted: the feed has the pages until then")
-        return INTERRUPTED
-    return int(process.bootstrap_failed)
+    elif not pages:
+        raise CommandError("no page was written: the address has no HTML page, or robots.txt forbids it")
+    return INTERRUPTED if reason in (None, "shutdown") else 0
 
 
 def _settings(options: argparse.Namespace) -> Settings:
@@ -77,7 +80,9 @@ def _settings(options: argparse.Namespace) -> Settings:
         feed, form = "stdout:", "jsonlines"
     else:
         feed, form = _feed(options.out)
-    settings.set("FEEDS", {feed: {"format": form, "overwrite": options.out != STDOUT}}, "cmdline")
+    # What was written before stays until there is a page to write.
+    written = {"format": form, "overwrite": options.out != STDOUT, "store_empty": False}
+    settings.set("FEEDS", {feed: written}, "cmdline")
     exporters = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
     settings.set("FEED_EXPORTERS", exporters | settings.getdict("FEED_EXPORTERS"), "cmdline")
     settings.set("LOG_ENABLED", bool(options.log), "cmdline")

@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Cut the page into pagelets and write the inspector."""
-    from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError, require_playwright
+    from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
 
     if _suffix(options.out) not in (*_PAGES, *_PICTURES):
         raise CommandError(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
@@ -84,8 +84,6 @@ def run(options: argparse.Namespace) -> None:
         raise CommandError(f"--out is {options.out}, a picture, which --no-picture excludes: give a file in .html")
     _require_folder(options.out)
     try:
-        if not options.no_picture:
-            require_playwright()
         asyncio.run(_write(options))
     except (ConfigError, FeedError):
         raise
@@ -112,6 +110,7 @@ async def _write(options: argparse.Namespace) -> None:
     from scrapy_pagelets.inspector.inspection import source_of
     from scrapy_pagelets.papers import page_level
     from scrapy_pagelets.papers.methods import CLASSIFIER
+    from scrapy_pagelets.rendering.browser import require_playwright
     from scrapy_pagelets.rules.host_rules import Rules, read
 
     config = Config.from_settings(options.settings)
@@ -120,6 +119,8 @@ async def _write(options: argparse.Namespace) -> None:
     if config.detection == CLASSIFIER:
         page_level.load(config.classifier)
     source = source_of(options.page, config.limits, options.of_feed, options.source, options.base)
+    if not options.no_picture:
+        require_playwright()
     page, picture, notes = await _load(options, config, source)
     if page is not None:
         page = rules.mark(page)

@@ -22,7 +22,7 @@ _TRUNCATED = "%s is cut off or damaged at or after %s, the pages from there on a
 _BOMB = "%s contains a compression bomb at offset %d, which is left out: reading continues after it"
 _TOO_MUCH = "%s contains a record with too many %s at %s, which is left out; further ones are left out silently"
 _WARNED = {"too_large": "bytes", "headers": "headers"}
-_ADVICE = "give a WARC file, a glob in quotes, or a folder of WARC or HTML files"
+_ADVICE = "give a page, a WARC file, a glob in quotes, or a folder of WARC or HTML files"
 
 
 def expand(path: str) -> list[str]:

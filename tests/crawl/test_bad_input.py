@@ -35,7 +35,10 @@ def test_bad_arguments_end_the_crawl_of_a_site_before_it_begins(tmp_path, argume
     ("arguments", "sentence"),
     [
         ({}, "the spider archive needs a path: -a path=FILE"),
-        ({"path": "nowhere/at/all"}, "nowhere/at/all does not exist: give a WARC file, a glob in quotes, or a folder"),
+        (
+            {"path": "nowhere/at/all"},
+            "nowhere/at/all does not exist: give a page, a WARC file, a glob in quotes, or a folder",
+        ),
         ({"path": "tests/site", "base": "example.com"}, "base is 'example.com': give the beginning of a URL"),
     ],
 )

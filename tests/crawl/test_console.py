@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from importlib import import_module
+from threading import Event
 
 import pytest
 
@@ -20,7 +21,7 @@ from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
 from scrapy_pagelets.crawler.commands.crawling import Region, Shown, lines
 from tests import crawling
 from tests.crawling import LIMIT, ROOT, menu_site, page, pagelets, scrapy, words
-from tests.server import SiteServer
+from tests.server import Reply, SiteServer, html
 
 CONSOLE = [sys.executable, "-m", crawling.CONSOLE]
 #: Commands whose examples take long: that they can be read is tested here, what they do in tests of their own.
@@ -291,6 +292,33 @@ def test_ctrl_c_ends_a_command_with_a_word(tmp_path):
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=LIMIT)
     assert (process.returncode, out, error) == (130, "", "interrupted\n")
+
+
+def test_a_crawl_that_loads_nothing_leaves_the_feed_that_was_there(tmp_path):
+    feed = tmp_path / "pages.jsonl"
+    feed.write_text("yesterday\n", encoding="utf-8")
+    done = pagelets("crawl", "http://127.0.0.1:9/", *FAST, cwd=tmp_path)
+    assert (done.returncode, feed.read_text(encoding="utf-8")) == (1, "yesterday\n")
+    assert "cannot be loaded" in done.stderr
+
+
+def test_a_second_ctrl_c_tells_what_is_lost(tmp_path):
+    released = Event()
+    never = Reply(*html(page("slow"))[:3], released)
+    pages = menu_site("home", "a", "slow") | {"/slow": lambda path: never}
+    with SiteServer(routes=pages) as server:
+        command = [*CONSOLE, "crawl", server.url(""), *FAST, "--log", "/dev/stderr"]
+        with subprocess.Popen(
+            command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            for sign in ("Crawled (200)", "Received SIGINT"):
+                assert any(sign in line for line in process.stderr)
+                process.send_signal(signal.SIGINT)
+            error = process.stderr.read()
+        released.set()
+    assert process.returncode == 130
+    assert error.endswith("interrupted twice: pages that waited for others of their site are not in the feed\n")
 
 
 def test_settings_are_names_and_values():

@@ -481,8 +481,8 @@ def test_a_warc_is_known_by_its_content_too(tmp_path, compressed):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("missing.warc", "missing.warc does not exist: give a WARC file, a glob in quotes, or a folder"),
-        ("*.warc", "*.warc contains neither WARC nor HTML files: give a WARC file"),
+        ("missing.warc", "missing.warc does not exist: give a page, a WARC file, a glob in quotes, or a folder"),
+        ("*.warc", "*.warc contains neither WARC nor HTML files: give a page, a WARC file"),
         ("", "the empty path does not exist: give"),
         ("empty", "empty contains neither WARC nor HTML files: give"),
         ("feed.jsonl", "feed.jsonl contains neither WARC nor HTML files: give"),
