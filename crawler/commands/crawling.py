@@ -80,8 +80,9 @@ def _settings(options: argparse.Namespace) -> Settings:
         feed, form = "stdout:", "jsonlines"
     else:
         feed, form = _feed(options.out)
-    # What was written before stays until there is a page to write.
-    written = {"format": form, "overwrite": options.out != STDOUT, "store_empty": False}
+    # What was written before stays until there is a page to write, unless nothing may be new.
+    may_be_empty = settings["PAGELETS_CHANGED"] == "only"
+    written = {"format": form, "overwrite": options.out != STDOUT, "store_empty": may_be_empty}
     settings.set("FEEDS", {feed: written}, "cmdline")
     exporters = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
     settings.set("FEED_EXPORTERS", exporters | settings.getdict("FEED_EXPORTERS"), "cmdline")

@@ -63,14 +63,13 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
     linked = nodes.anchor[nodes.leaves]
     mask |= (amid | after) & (alike == 0) & (nodes.words >= _SENTENCE) & ~linked
-    for leaves in _links_elsewhere(page, amid & (alike == 0)):
+    for leaves in _links_elsewhere(page, amid & (alike == 0) & ~keep):
         mask[leaves] = True
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
-    for label, leaves in _values(nodes):
-        is_label = alike[label] >= _OFTEN * others and not linked[label]
-        own = alike[leaves] < _OFTEN * others
-        if is_label and near[leaves].any() and own.any():
-            mask[leaves] |= own | ~linked[leaves]  # a link that many pages have there is a control
+    own = alike < _OFTEN * others
+    for leaves in _values(nodes, ~own & ~linked):
+        if near[leaves].any() and own[leaves].any():
+            mask[leaves] |= own[leaves] | ~linked[leaves]  # a link that many pages have there is a control
     found: Bools = mask & ~keep
     return found
 
@@ -78,20 +77,20 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 def _links_elsewhere(page: Page, among: Bools) -> Iterator[slice]:
     """The leaves of links to other hosts that have one among some leaves."""
     nodes, host = page.nodes, host_of(page.url)
-    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True):
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if among.any() else ()
+    for row in (row for row, href in links if href[:4].lower() == "http" and host_of(href) != host):
         leaves = nodes.leaves_of(row)
-        if among[leaves].any() and href[:4].lower() == "http" and host_of(href) != host:
+        if among[leaves].any():
             yield leaves
 
 
-def _values(nodes: NodeTable) -> Iterator[tuple[int, slice]]:
-    """Each label of a few words, a term or the first of the two parts of an element, and the leaves of its value."""
+def _values(nodes: NodeTable, often: Bools) -> Iterator[slice]:
+    """The leaves of each value whose label, of a few words, is often there: a term, or the first part of two."""
     rows = np.flatnonzero(np.isin(nodes.tag, _VALUES) & (nodes.first_leaf > 0))
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
     words = up_to(nodes.words)
     is_pair = (nodes.first_leaf[above] == first - 1) & (nodes.last_leaf[above] == last)
     is_pair |= nodes.tag[rows] == TAG["dd"]
     is_pair &= (first < last) & (words[last] - words[first] <= _VALUE)
-    is_pair &= (nodes.words[first - 1] > 0) & (nodes.words[first - 1] <= _LABEL)
-    for start, stop in zip(first[is_pair].tolist(), last[is_pair].tolist(), strict=True):
-        yield start - 1, slice(start, stop)
+    is_pair &= (nodes.words[first - 1] > 0) & (nodes.words[first - 1] <= _LABEL) & often[first - 1]
+    yield from map(slice, first[is_pair].tolist(), last[is_pair].tolist())

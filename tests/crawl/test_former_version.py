@@ -73,7 +73,7 @@ NAMES = [
     "scrapy_pagelets.index.targets.open_index",
     "scrapy_pagelets.links.clever.clever",
     "scrapy_pagelets.links.votes.related",
-    "scrapy_pagelets.links.votes.pagerank",
+    "scrapy_pagelets.links.pagerank.pagerank",
     "scrapy_pagelets.links.link_tables.Query",
     "scrapy_pagelets.retrieval.collection.MemoryCollection",
     "scrapy_pagelets.retrieval.search.search",
