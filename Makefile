@@ -143,7 +143,7 @@ DOCS := $(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
 define TESTED
 beside=$$(mktemp); \
 ( set -x; $(BIN)/mypy; code=$$?; $(DOCS) && exit $$code ) >$$beside 2>&1 & \
-( set -x; $(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder ); code=$$?; \
+( set -x; $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder ); code=$$?; \
 wait $$! || code=$$?; cat $$beside; rm $$beside; exit $$code
 endef
 
