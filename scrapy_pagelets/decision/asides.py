@@ -153,8 +153,8 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
 def _switches(nodes: NodeTable) -> Iterator[int]:
     """Rows of what changes a view: links of captions or without words that run a script, tabs of the same panel."""
     captions = [nodes.leaves_of(row) for row in rows_tagged(nodes, TAG["caption"])]
-    scripts = (row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href[:11] == _RUN)
-    for row in scripts:
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
+    for row in (row for row, href in links if href.startswith(_RUN)):
         leaf = nodes.first_leaf.item(row)
         if any(each.start < leaf < each.stop for each in captions) or not nodes.words[nodes.leaves_of(row)].any():
             yield row
@@ -203,7 +203,6 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     >>> controls_of_code(Page.parse(html, "http://a/").nodes)
     [1, 3]
     """
-    buttons = rows_tagged(nodes, TAG["button"])
     blocks = nodes.outermost([*rows_tagged(nodes, TAG["pre"]), *_code_in_lines(nodes)])
     found: list[int] = []
     for row in blocks:
@@ -214,7 +213,7 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
         for beside in (before, after):
             found += takewhile(partial(_is_control, nodes), beside)
     found += np.flatnonzero(nodes.leaves_below(rows_named(nodes, _TOOLTIP))).tolist()
-    in_code = [row for row in buttons if nodes.first_leaf.item(row) in nodes.spaces]
+    in_code = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
     return sorted({*found, *np.flatnonzero(nodes.leaves_below(in_code)).tolist()})
 
 
@@ -259,7 +258,7 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
 def _leads_nowhere(link: etree._Element) -> bool:
     """Whether a link runs a script, and leads neither to a page nor to a place that has a name."""
     href = (link.get("href") or "").strip()
-    return (href in ("", "#") and not (link.get("name") or link.get("id"))) or href.startswith("javascript:")
+    return (href in ("", "#") and not (link.get("name") or link.get("id"))) or href.startswith(_RUN)
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:

@@ -118,8 +118,8 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
     for row in _quotations(nodes):
         leaves = nodes.leaves_of(row)
-        own = nodes.words[leaves]
-        found[leaves] |= nodes.words[leaves][keep[leaves]].sum() >= _QUOTED * own.sum() > 0
+        words = nodes.words[leaves]
+        found[leaves] |= words[keep[leaves]].sum() >= _QUOTED * words.sum() > 0
     return found & ~keep
 
 

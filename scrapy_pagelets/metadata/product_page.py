@@ -122,9 +122,8 @@ class ShownProduct:
     def _element(self, price: _Price) -> int:
         """The row of the element of a price that no name tells, near behind the heading; -1 without one."""
         nodes, start = self._page.nodes, self._heading.stop
-        near = (leaf for leaf in range(start, min(len(nodes.leaves), start + _BEFORE)) if start)
-        leaf = next((leaf for leaf in near if nodes.strings[leaf] == price.text), -1)
-        return nodes.parent.item(nodes.leaves.item(leaf)) if leaf >= 0 else -1
+        near = nodes.strings[start : start + _BEFORE] if start else []
+        return nodes.parent.item(nodes.leaves.item(start + near.index(price.text))) if price.text in near else -1
 
     @property
     def names_a_price(self) -> bool:
