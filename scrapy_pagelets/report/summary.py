@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop, nlargest
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets_of_line
 from scrapy_pagelets.page.urls import site_of
@@ -44,6 +44,8 @@ _UNSURE: Final = (0.3, 0.7)
 _MOSTLY: Final = 0.5
 #: Points of the curves, half of the most.
 _POINTS: Final = 25
+#: A heap of values, each with the URL of its page.
+Highest: TypeAlias = list[tuple[float, str]]
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 
@@ -87,18 +89,31 @@ class Class(Totals):
     known: int = 0
     _mean: float = 0.0
     _squares: float = 0.0
+    _least: Highest = field(default_factory=list)
+    _fewest: Highest = field(default_factory=list)
+    _most: Highest = field(default_factory=list)
 
-    def odd(self, share: float) -> bool:
-        """Count a page with this share of template; return whether it is unlike the other pages."""
+    def compare(self, url: str, one: Totals, share: float) -> None:
+        """Remember a page that was counted, with its share of template, until all pages are known."""
         difference = share - self._mean
-        odd = (
-            self.pages > _KNOWN
-            and abs(difference) >= _DIFFERENCE
-            and abs(difference) >= _DEVIATIONS * math.sqrt(self._squares / (self.pages - 1))
-        )
-        self._mean += difference / max(1, self.pages)
+        self._mean += difference / self.pages
         self._squares += difference * (share - self._mean)
-        return odd
+        if one.kept:
+            _keep(self._least, (-one.kept, url))
+        _keep(self._fewest, (-share, url))
+        _keep(self._most, (share, url))
+
+    def unlike(self) -> Iterator[Doubtful]:
+        """The pages that are unlike the others, in whatever order they came."""
+        for kept, url in self._least:
+            mean = (self.kept + kept) / max(1, self.pages - 1)
+            if -kept < min(_FEW_WORDS, _FEW * mean):
+                left = "1 word is" if kept == -1 else f"{-kept:.0f} words are"
+                yield Doubtful(3.0, url, f"Only {left} left; others like it have {mean:,.0f} on average.")
+        least = max(_DIFFERENCE, _DEVIATIONS * math.sqrt(self._squares / self.pages))
+        for share, url in {*self._most, *((-negative, url) for negative, url in self._fewest)}:
+            if self.pages > _KNOWN and abs(share - self._mean) >= least:
+                yield Doubtful(1.0, url, f"{share:.0%} of it was stripped, unlike the other pages of its class.")
 
 
 @dataclass
@@ -155,16 +170,20 @@ class Summary(Totals):
             totals.count(one)
         self._point(one)
         self._texts(line, site, page_class)
-        if (doubtful := _doubt(line, one, page_class)) is not None:
-            keep = heappush if len(self._doubtful) < _DOUBTFUL else heappushpop
-            keep(self._doubtful, doubtful)
+        page_class.compare(line["url"], one, about.get("share") or one.share)
+        if (doubtful := _doubt(line, one)) is not None:
+            _keep(self._doubtful, doubtful)
         if original := line.get("near_duplicate_of"):
             self._duplicate(line["url"], str(original))
 
     @property
     def doubtful(self) -> list[Doubtful]:
-        """Pages to look at, the most doubtful first."""
-        return sorted(self._doubtful, key=lambda one: (-one.weight, one.url))
+        """Pages to look at, the most doubtful first, each with its gravest reason."""
+        unlike = [
+            one for site in self.sites.values() for page_class in site.classes.values() for one in page_class.unlike()
+        ]
+        gravest = {one.url: one for one in sorted([*unlike, *self._doubtful])}
+        return sorted(gravest.values(), key=lambda one: (-one.weight, one.url))[:_DOUBTFUL]
 
     @property
     def groups(self) -> list[tuple[str, int, list[str]]]:
@@ -242,21 +261,20 @@ def _counted(line: Line) -> Totals:
     return Totals(1, int(bool(line.get("near_duplicate_of"))), int(not kept), kept, stripped)
 
 
-def _doubt(line: Line, one: Totals, page_class: Class) -> Doubtful | None:
-    """Why a page is doubtful, the gravest reason only."""
-    url, others = line["url"], page_class.pages - 1
-    mean = (page_class.kept - one.kept) / max(1, others)
-    odd = page_class.odd((line.get("template") or {}).get("share") or one.share)
+def _doubt(line: Line, one: Totals) -> Doubtful | None:
+    """Why a page is doubtful by itself, the gravest reason only."""
     if not one.kept:
-        return Doubtful(4.0, url, "Nothing is left of it.")
-    if others and one.kept < min(_FEW_WORDS, _FEW * mean):
-        left = "1 word is" if one.kept == 1 else f"{one.kept} words are"
-        return Doubtful(3.0, url, f"Only {left} left; others like it have {mean:,.0f} on average.")
+        return Doubtful(4.0, line["url"], "Nothing is left of it.")
     if (unsure := _unsure(line)) >= _MOSTLY:
-        return Doubtful(1.0 + unsure, url, f"{unsure:.0%} of its words could as well have been decided otherwise.")
-    if odd:
-        return Doubtful(1.0, url, f"{one.share:.0%} of it was stripped, unlike the other pages of its class.")
+        return Doubtful(
+            1.0 + unsure, line["url"], f"{unsure:.0%} of its words could as well have been decided otherwise."
+        )
     return None
+
+
+def _keep(heap: list[Any], one: Any) -> None:
+    """Keep one of the pages with the highest values, of which there are not many."""
+    (heappush if len(heap) < _DOUBTFUL else heappushpop)(heap, one)
 
 
 def _unsure(line: Line) -> float:

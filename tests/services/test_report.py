@@ -85,9 +85,14 @@ def test_doubtful_pages_come_with_the_gravest_reason_first():
     found = {page.url.rpartition("/")[2]: page.reason for page in of(*lines).doubtful}
     assert list(found) == ["101", "99", "98", "100"]
     assert found["101"] == "Nothing is left of it."
-    assert found["99"].startswith("Only 2 words are left; others like it have 100 on average.")
+    assert found["99"].startswith("Only 2 words are left; others like it have 95 on average.")
     assert found["98"].startswith("67%")
     assert found["100"].startswith("96% of it was stripped, unlike")
+
+
+def test_the_order_of_the_pages_does_not_matter_to_which_are_doubtful():
+    lines = [*map(line, range(30)), line(98, kept=40, stripped=900), line(99, kept=2, stripped=3)]
+    assert of(*lines).doubtful == of(*reversed(lines)).doubtful != []
 
 
 def test_content_that_repeats_is_found():
