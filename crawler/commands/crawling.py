@@ -39,12 +39,24 @@ _FORMATS: Final = {".jsonl": "jsonlines", ".jl": "jsonlines", ".parquet": "parqu
 #: Pages of which the one is chosen that is shown before and after.
 _CANDIDATES: Final = 40
 _WIDTH: Final = 100
+_STOPPING: Final = "stopping: the requests under way are finished, and the feed is kept; Ctrl-C again stops at once"
+
+
+class _Process(AsyncCrawlerProcess):
+    """Tells the user at once what the first Ctrl-C does; Scrapy tells its log only."""
+
+    def _signal_shutdown(self, signum: int, frame: Any) -> None:
+        from twisted.internet import reactor
+
+        super()._signal_shutdown(signum, frame)
+        # Not in here: what was interrupted may be writing to the same stream.
+        reactor.callFromThread(warn, _STOPPING)
 
 
 def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -> int:
     """Run a spider, print what came out, and return the exit code."""
     settings = _settings(options)
-    process = AsyncCrawlerProcess(settings)
+    process = _Process(settings)
     _log_warnings(options.log)
     crawler = process.create_crawler(spider)
     sample = _Sample(crawler)
