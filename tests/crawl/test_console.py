@@ -97,6 +97,16 @@ def test_standard_output_can_be_the_feed(site):
     assert "4 pages in" in done.stderr
 
 
+def test_files_that_are_no_pages_are_counted(tmp_path):
+    for name in ("a.html", "b.html"):
+        (tmp_path / name).write_text(page(name), encoding="utf-8")
+    (tmp_path / "binary.html").write_bytes(bytes(range(32)))
+    (tmp_path / "empty.html").touch()
+    done = pagelets("clean", ".", cwd=tmp_path)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    assert "\nleft out of the archive: 1 empty, 1 not_html\n" in done.stderr
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
     with pytest.raises(SystemExit) as ended:
