@@ -279,3 +279,12 @@ def test_tables_of_data_that_the_page_alone_has_are_content(table, is_kept):
     assert not data_tables(nodes, Headline(2, "Tea"), seen, alike + 8, 9).any()
     assert not data_tables(nodes, Headline(2, "Tea"), seen + 0.2, alike, 0).any()
     assert not data_tables(nodes, None, seen, alike, 0).any()
+
+
+def test_hidden_data_of_scripts_is_no_content():
+    text = markdown(
+        f"<p>{PROSE}<span hidden>{{&quot;layout&quot;: 2}}</span><p hidden>{PROSE} twice<p>{{&quot;a&quot;: 1}}"
+    )
+    assert "layout" not in text
+    assert "twice" in text
+    assert '{"a": 1}' in text
