@@ -31,7 +31,8 @@ FLUXBB = (
 XENFORO = (
     "<article id=js-post-{0} class='message message--post'><div class=message-user><b>U</b>"
     "<a class=username>user{0}</a><dl><dd>8070<dd>3040</dl></div>"
-    "<div class=message-main><time datetime=2018-11-1{0}>then</time><div class=message-userContent>{2}</div></div></article>"
+    "<div class=message-main><time datetime=2018-11-1{0}>then</time>"
+    "<div class=message-userContent>{2}</div></div></article>"
 )
 BBPRESS = (
     "<div id=post-{0}00 class=bbp-reply-header><span>November 1{0}, 2018 at 9:10 am</span></div>"
