@@ -40,7 +40,7 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.crawler.extensions.SiteReport": 500,
         "scrapy_pagelets.crawler.extensions.Preparation": 500,
         "scrapy_pagelets.crawler.crawl_report.CrawlReport": 800,
-        "scrapy_pagelets.crawler.metrics.MetricsFile": 850,
+        "scrapy_pagelets.crawler.extensions.MetricsFile": 850,
         # The last to begin and to end: it tells what the others did.
         "scrapy_pagelets.crawler.progress_log.ProgressLog": 900,
     },
@@ -64,7 +64,7 @@ _JOBS: Final = {
 #: The scheduler of a crawl that several processes share through Redis.
 _SHARED_SCHEDULER: Final = "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler"
 #: Scrapy's log formatter, and our subclass of it, which shortens our fields.
-_LOG_FORMATTER: Final = ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.log_formatter.ShortFields")
+_LOG_FORMATTER: Final = ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.progress_log.ShortFields")
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 

@@ -1,4 +1,4 @@
-"""Tell what a running crawl has done and waits for, and what came out of it: in log, terminal and notebook."""
+"""Tell in log, terminal and notebook what a crawl does and what came out of it, and log items in few words."""
 
 from __future__ import annotations
 
@@ -6,28 +6,36 @@ import logging
 import shlex
 import sys
 from collections.abc import Iterator, Sized
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import IO, Any, Final, Self
 
+from itemadapter import ItemAdapter
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
-from scrapy import signals
+from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
+from twisted.python.failure import Failure
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component, CrawlSession
+from scrapy_pagelets.session.page_context import copied, current_places
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 
 logger = logging.getLogger(__name__)
 
 #: Seconds between two forms of the live line.
 _REFRESH: Final = 0.5
+#: Characters of the text of a field that are shown.
+_SHOWN: Final = 60
 
 
 class ProgressLog(Component):
@@ -257,3 +265,61 @@ class NotebookLine:
             self._shown = self._display(content, raw=True, display_id=True)
         else:
             self._shown.update(content, raw=True)
+
+
+class ShortFields(LogFormatter):
+    """Scrapy's log messages; values that the pipelines have set on an item are cut to a few words, or counted.
+
+    What the spider has set is shown whole. Scrapy would log each item, with all of its text and pagelets, at DEBUG,
+    its default level.
+    """
+
+    def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult:
+        return _shortened(super().scraped(item, response, spider), item)
+
+    def dropped(
+        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
+    ) -> LogFormatterResult:
+        return _shortened(super().dropped(item, exception, response, spider), item)
+
+    def item_error(
+        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
+    ) -> LogFormatterResult:
+        return _shortened(super().item_error(item, exception, response, spider), item)
+
+
+class _Short:
+    """An item for a log message, formatted only if the message is written."""
+
+    def __init__(self, item: Any, ours: frozenset[str]) -> None:
+        self._item = item
+        self._ours = ours
+
+    def __str__(self) -> str:
+        return str(self._in_short())
+
+    def __repr__(self) -> str:
+        return repr(self._in_short())
+
+    def _in_short(self) -> Any:
+        """A copy of the item with short values of the same types; the item itself if it has no copy that takes them."""
+        with suppress(Exception):  # types and their validators can raise anything
+            if (copy := copied(self._item)) is not self._item:
+                fields = ItemAdapter(copy)
+                for name in self._ours & fields.keys():
+                    fields[name] = _short(fields[name])
+                return copy
+        return self._item
+
+
+def _shortened(result: LogFormatterResult, item: Any) -> LogFormatterResult:
+    if (ours := frozenset(current_places().values())) and isinstance(result["args"], dict):
+        result["args"]["item"] = _Short(item, ours)
+    return result
+
+
+def _short(value: Any) -> Any:
+    """A value of the same type that is short: the item's type may check it."""
+    if isinstance(value, str) and len(value) > _SHOWN:
+        return f"{value[:_SHOWN]}..."
+    return [f"... {len(value):,} in all"] if isinstance(value, list) and value else value

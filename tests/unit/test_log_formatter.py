@@ -11,7 +11,7 @@ from scrapy import Field, Item
 from scrapy.exceptions import DropItem
 from scrapy.logformatter import LogFormatter
 
-from scrapy_pagelets.crawler.log_formatter import ShortFields
+from scrapy_pagelets.crawler.progress_log import ShortFields
 from scrapy_pagelets.session import page_context
 
 LONG = "word " * 1000
