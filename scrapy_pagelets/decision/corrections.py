@@ -18,6 +18,7 @@ from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import TAG, TAGS, TEXT, NodeTable, below, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
+from scrapy_pagelets.page.urls import is_page
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
@@ -116,7 +117,7 @@ def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
 def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     """(m,) leaves of headings that half of the pages of a site have, and of what follows them if it is links.
 
-    Links to places of the page itself do not count: they are its table of contents. A section ends at the next heading,
+    Links to places of the page itself do not count, as they are its table of contents, nor do those to files. A section ends at the next heading,
     or with the element that the heading is in.
 
     Parameters
@@ -138,8 +139,9 @@ def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     repeated = list(_repeated(nodes, often)) if often.any() else []
     if not repeated:
         return found
-    links = nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != page.key)]
-    leading = nodes.leaves_below(links.tolist())
+    is_other = ((nodes.links.key != 0) & (nodes.links.key != page.key)).tolist()
+    links = zip(nodes.links.row.tolist(), nodes.links.href, is_other, strict=True)
+    leading = nodes.leaves_below(row for row, href, other in links if other and is_page(href))
     for begin, text, end in repeated:
         linked = leading[text:end]
         words = nodes.words[text:end]
