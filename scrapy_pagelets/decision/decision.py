@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
+from scrapy_pagelets.decision.asides import asides_of, comments_of, controls_of_posts, signatures_of, signed_posts
 from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.corrections import decided_together, link_sections_of, lone_headings_of, repeats_of
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
@@ -72,7 +72,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)
-        comments = comments_of(page, kept, is_product=kinds["product"], is_discussion=kinds["discussion"])
+        is_product = kinds["product"] or told.fields["product"] is not None
+        comments = comments_of(page, kept, is_product=is_product, is_discussion=kinds["discussion"])
         sections, trails = link_sections_of(page, alike, others), rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
@@ -80,6 +81,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
             named[leaves] = ROLES.index(role)
         stripped = comments | sections | trails | signatures
         stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
+        stripped[controls_of_posts(page.nodes, told.thread)] = True
         found[stripped] = 1
         found[page.nodes.leaves_below(headline.banners if headline else names_above(page, alike, others))] = 1
         found[profiles] = 1
