@@ -34,9 +34,9 @@ _QUOTED: Final = 0.7
 _AROUND: Final = 4
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = re.compile(r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)")
-#: Classes of the lines that declare a function or a type in manuals: Javadoc, Sphinx, Doxygen.
+#: Classes of the lines that declare a function, a type or a field in manuals: Javadoc, Sphinx, Doxygen, rustdoc.
 _DECLARATION: Final = re.compile(
-    r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto)(?:$|\s)", re.IGNORECASE
+    r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
 

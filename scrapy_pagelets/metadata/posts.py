@@ -240,6 +240,7 @@ class _Reader:
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
         self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))
         self._dated = dict(self._machine_dates())
+        self._called_dates = nodes.leaves_below(rows_named(nodes, _TIME))
 
     @cached_property
     def _linked(self) -> Bools:
@@ -332,7 +333,7 @@ class _Reader:
         return next(((leaf, name) for leaf, name in named if name and len(name) > 1), (-1, None))
 
     def _date(self, leaves: Sequence[int]) -> tuple[int, str | None]:
-        """The first date that an attribute tells, else the first in words."""
+        """The first date that an attribute tells, else the first in words, else the first that a class calls one."""
         machine = ((leaf, self._dated[leaf]) for leaf in leaves if leaf in self._dated)
         words = (
             (leaf, told)
@@ -341,7 +342,13 @@ class _Reader:
             for told, change in dates_told(self._page, leaf, self._habits)
             if not change
         )
-        found = (one for each in (machine, words) for one in each if not self._is_of_author(one[0]))
+        called = (  # "Reviewed in India on 4 May 2025"
+            (leaf, told[0])
+            for leaf in leaves
+            if self._called_dates[leaf] and dates.has_year(text := self._page.nodes.strings[leaf])
+            if (told := dates.find(text, self._habits.day_first(self._page)))
+        )
+        found = (one for each in (machine, words, called) for one in each if not self._is_of_author(one[0]))
         return next(found, (-1, None))
 
     def _machine_dates(self) -> Iterator[tuple[int, str]]:
