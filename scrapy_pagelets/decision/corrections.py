@@ -117,8 +117,8 @@ def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
 def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     """(m,) leaves of headings that half of the pages of a site have, and of what follows them if it is links.
 
-    Links to places of the page itself do not count, as they are its table of contents, nor do those to files. A section ends at the next heading,
-    or with the element that the heading is in.
+    Links to places of the page itself do not count, as they are its table of contents, nor do those to files. A section
+    ends at the next heading, or with the element that the heading is in.
 
     Parameters
     ----------

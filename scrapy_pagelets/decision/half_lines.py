@@ -33,7 +33,9 @@ _QUOTED: Final = 0.7
 #: Elements around a caption that may be those of the text.
 _AROUND: Final = 4
 #: Classes of captions that are in no element of their own kind.
-_CAPTION: Final = re.compile(r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)")
+_CAPTION: Final = re.compile(
+    r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)"
+)
 #: Classes of the lines that declare a function, a type or a field in manuals: Javadoc, Sphinx, Doxygen, rustdoc.
 _DECLARATION: Final = re.compile(
     r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE

@@ -161,7 +161,8 @@ class Draft:
             end()
             for item in entries.children:
                 if [child.kind for child in item.children] == ["paragraph", "paragraph"]:
-                    _join(*item.children, *_colon(item.children[0]))
+                    term, definition = item.children
+                    _join(term, definition, *_colon(term))
                     del item.children[1]
 
         return end_entries

@@ -158,7 +158,9 @@ _AUTHOR: Final = re.compile(
     re.IGNORECASE,
 )
 #: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify, rustdoc and others.
-_HEARD: Final = _names(r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme")
+_HEARD: Final = _names(
+    r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme"
+)
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
 _RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
