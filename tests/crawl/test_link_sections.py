@@ -21,6 +21,7 @@ LINKS = "<ul><li><a href=/black>Black tea</a><li><a href=/white>White tea</a></u
         (f"<h3>Rare</h3>{LINKS}", []),
         ("<h3>More</h3><ul><li><a href=/black>Black tea</a></ul>", []),
         ("<h3>More</h3><ul><li><a href='#black'>Black tea</a><li><a href='#white'>White tea</a></ul>", []),
+        ("<h3>More</h3><ul><li><a href=/black.pdf>Black tea</a><li><a href=/white.pdf>White tea</a></ul>", []),
         ("<h3>More", []),
     ],
 )
