@@ -74,7 +74,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         kept = ~is_template(found)
         is_product = kinds["product"] or told.fields["product"] is not None
         comments = comments_of(page, kept, is_product=is_product, is_discussion=kinds["discussion"])
-        sections, trails = link_sections_of(page, alike, others), rest_of_trails(page, kept, headline)
+        sections = link_sections_of(page, alike, others, cards=is_product)
+        trails = rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
         for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails | told.trail | profiles)):

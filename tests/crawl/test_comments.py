@@ -40,7 +40,11 @@ def test_comments_below_an_article_are_template(way):
     ("head", "offer", "is_product"),
     [
         ('<meta property="og:type" content="product">', "", True),
-        ("<title>Hoe</title>", "<h1>Hoe</h1><p class=price>$23.50<p><button>Add to Cart</button>", True),  # nobody says so
+        (
+            "<title>Hoe</title>",
+            "<h1>Hoe</h1><p class=price>$23.50<p><button>Add to Cart</button>",
+            True,
+        ),  # nobody says so
         ("", "", False),
     ],
 )
