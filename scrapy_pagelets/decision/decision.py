@@ -72,9 +72,10 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)
-        is_product = kinds["product"] or told.fields["product"] is not None
-        comments = comments_of(page, kept, is_product=is_product, is_discussion=kinds["discussion"])
-        sections = link_sections_of(page, alike, others, cards=is_product)
+        sells = kinds["product"] or told.fields["product"] is not None
+        is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
+        comments = comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
+        sections = link_sections_of(page, alike, others, cards=sells)
         trails = rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)

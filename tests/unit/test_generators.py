@@ -264,8 +264,8 @@ def test_a_signature_with_the_name_of_the_author_is_no_line_of_the_post():
         "<div class=signature>Sign of {1}</div></div>"
     )
     read = Page.parse((post.format(1, "ana") + post.format(2, "bo")).encode(), "http://tea.test/forum/1")
-    for post in thread_of(read, Habits()).posts:
-        assert [read.nodes.strings[leaf] for leaf in post.profile] == [f"Sign of {post.author}"]
+    for each in thread_of(read, Habits()).posts:
+        assert [read.nodes.strings[leaf] for leaf in each.profile] == [f"Sign of {each.author}"]
 
 
 def test_links_that_most_posts_have_in_lines_of_their_own_are_controls():
