@@ -366,7 +366,7 @@ def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
         {leaf: nodes.strings[leaf].strip() for leaf in post.leaves if may_be[leaf] and leaf not in post.line}
         for post in thread.posts
     ]
-    often = Counter(text for each in said for text in {*each.values()})
+    often = Counter(text for each in said for text in {*each.values()} - {post.author for post in thread.posts})
     least = max(_FEWEST_POSTS, len(said) / 2)
     return [leaf for each in said for leaf, text in each.items() if often[text] >= least]
 

@@ -270,7 +270,7 @@ def test_a_signature_with_the_name_of_the_author_is_no_line_of_the_post():
 
 def test_links_that_most_posts_have_in_lines_of_their_own_are_controls():
     html = f"<table>{''.join(POST.format(name, number) for number, name in enumerate(('ana', 'bo', 'cy'), 1))}</table>"
-    html = html.replace("The cup of cy", "<a href=/cups>The cup</a> of cy")
+    html = html.replace("The cup", "<p><a href=/bo>bo</a></p>The cup")
     read = Page.parse(f"<h1>Tea</h1><p>{PROSE}</p>{html}".encode(), "http://tea.test/a")
     thread = thread_of(read, Habits())
     assert [read.nodes.strings[leaf] for leaf in controls_of_posts(read.nodes, thread)] == ["reply"] * 3
@@ -329,7 +329,13 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
         ("<dl><dt>Venue<dd>Barn<dd>6 Mill Lane</dl>", [0.9, 0.8, 0.8], [8, 0, 0], ["Barn", "6 Mill Lane"]),
         # a link to a file, and one to another site, but not one to another page
         ("<a href=/a.pdf><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], ["Form", "15 KB"]),
-        ("<a href=http://b.test/a><b>Book</b> <i>On tea</i></a>", [0.7, 0.9], [0, 8], ["Book", "On tea"]),
+        (
+            "<a href=http://b.test/a><b>Book</b> <i>On all the teas of the hills</i></a>",
+            [0.7, 0.9],
+            [0, 8],
+            ["Book", "On all the teas of the hills"],
+        ),
+        ("<a href=http://b.test/a>Book</a>", [0.7], [0], []),
         ("<a href=/a><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], []),
         ("<a href=/a.pdf>Form</a>", [0.9], [8], []),
     ],
