@@ -30,6 +30,8 @@ _BEHIND, _MOST_BEHIND = 3, 0.75
 #: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
 _LABEL, _VALUE = 3, 12
 _NEAR, _MOST_OF_VALUE = 12, 0.9
+#: More than these: how far content is that a page has not.
+_FAR: Final = 20
 #: Share of the other pages that have a label.
 _OFTEN: Final = 0.5
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
@@ -62,8 +64,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     keep, place = templateness < THRESHOLD, np.arange(len(mask))
     own_end = nodes.last_leaf.item(headline.row)
     keep[:own_end] = place[:own_end] == own_end - 1
-    before = place - np.maximum.accumulate(np.where(keep, place, -len(place)))
-    behind = np.minimum.accumulate(np.where(keep, place, 2 * len(place))[::-1])[::-1] - place
+    before = place - np.maximum.accumulate(np.where(keep, place, -_FAR))
+    behind = np.minimum.accumulate(np.where(keep, place, len(place) + _FAR)[::-1])[::-1] - place
     amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
     after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
     linked = nodes.anchor[nodes.leaves]
