@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -25,6 +26,10 @@ NEEDED = (
     "scrapy-pagelets needs a C++17 compiler and the headers of Python to be built from its sources "
     "(Debian and Ubuntu: apt-get install g++ python3-dev): %s"
 )
+
+
+# A notice about the folders of a working tree, which pip shows as a warning.
+warnings.filterwarnings("ignore", r"Editable installation")
 
 
 class BuildCore(build_ext):

@@ -39,12 +39,25 @@ _FORMATS: Final = {".jsonl": "jsonlines", ".jl": "jsonlines", ".parquet": "parqu
 #: Pages of which the one is chosen that is shown before and after.
 _CANDIDATES: Final = 40
 _WIDTH: Final = 100
+_SKIPPED: Final = "pagelets/archive/skipped/"
+_STOPPING: Final = "stopping: the requests under way are finished, and the feed is kept; Ctrl-C again stops at once"
+
+
+class _Process(AsyncCrawlerProcess):
+    """Tells the user at once what the first Ctrl-C does; Scrapy tells its log only."""
+
+    def _signal_shutdown(self, signum: int, frame: Any) -> None:
+        from twisted.internet import reactor
+
+        super()._signal_shutdown(signum, frame)
+        # Not in here: what was interrupted may be writing to the same stream.
+        reactor.callFromThread(warn, _STOPPING)
 
 
 def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -> int:
     """Run a spider, print what came out, and return the exit code."""
     settings = _settings(options)
-    process = AsyncCrawlerProcess(settings)
+    process = _Process(settings)
     _log_warnings(options.log)
     crawler = process.create_crawler(spider)
     sample = _Sample(crawler)
@@ -161,6 +174,8 @@ def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, 
     tell(f"{counted(words - template, 'word')} kept, {template:,}{share} stripped as template")
     if same := _count(crawler, "recrawl/left_out") + _count(crawler, "recrawl/not_modified"):
         tell(f"{counted(same, 'page')} left out: the same as in the earlier crawl")
+    if skipped := _skipped(crawler):
+        tell(f"left out of the archive: {', '.join(f'{number:,} {reason}' for reason, number in skipped.items())}")
     if to_error:
         return
     feed = shlex.quote(options.out)
@@ -170,6 +185,13 @@ def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, 
         script = options.script
         for line in (f"report {feed}", f"index {feed} pages.sqlite", 'search pages.sqlite "WORDS"'):
             tell(f"  {script} {line}")
+
+
+def _skipped(crawler: Crawler) -> dict[str, int]:
+    """What of an archive was no page, by reason."""
+    assert crawler.stats is not None
+    stats = crawler.stats.get_stats().items()
+    return {name.removeprefix(_SKIPPED): number for name, number in sorted(stats) if name.startswith(_SKIPPED)}
 
 
 def _count(crawler: Crawler, name: str) -> int:

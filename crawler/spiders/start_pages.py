@@ -20,13 +20,15 @@ from twisted.python.failure import Failure
 from scrapy_pagelets.session.requests import ForbiddenAddress
 
 _START: Final = "the spider site needs a start page: -a url=https://example.com/, or -a urls=FILE with one per line"
+#: Servers of this machine, which rarely have a certificate.
+_OF_THIS_MACHINE: Final = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(?![\w.-])", re.IGNORECASE)
 
 
 def start_urls(url: str, urls: str) -> list[str]:
     """Return the start pages: the argument ``url``, or the lines of the file ``urls``; a ValueError says what to give.
 
-    >>> start_urls("example.com/a", "")
-    ['https://example.com/a']
+    >>> [start_urls(url, "")[0] for url in ("example.com/a", "localhost:8000", "127.0.0.1/a", "localhost.example.com")]
+    ['https://example.com/a', 'http://localhost:8000', 'http://127.0.0.1/a', 'https://localhost.example.com']
     """
     if bool(url) == bool(urls):
         raise ValueError(f"{_START}, not both" if url else _START)
@@ -41,7 +43,7 @@ def start_urls(url: str, urls: str) -> list[str]:
 
 
 def _absolute(url: str) -> str:
-    absolute = url if "://" in url else f"https://{url}"
+    absolute = url if "://" in url else f"{'http' if _OF_THIS_MACHINE.match(url) else 'https'}://{url}"
     try:
         parts = urlsplit(absolute)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

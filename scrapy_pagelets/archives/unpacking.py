@@ -204,6 +204,14 @@ _XML: Final = re.compile(
 _JSON: Final = re.compile(
     rb"""\s*(?:\)\]\}',?\s*)?(?:(\{)\s*(?:"(?:[^"\\]|\\.)*+"\s*:|\}\s*\Z)|\[[\[\s]*(?:[{"]|\]\s*\Z))"""
 )
+#: Characters that no text should have (Section 3), without NUL, which UTF-16 has; one in so many may be a mistake.
+_FEW: Final = 64
+_NO_TEXT: Final = bytes((*range(1, 9), 11, *range(14, 27), *range(28, 32)))
+#: Tags that the bytes of other files do not have by chance.
+_TAGS: Final = re.compile(
+    rb"</[a-z]\w*>|<(?:!doctype|html|head|body|title|meta|script|style|table|div|font|span|img|h[1-6]|br|hr|ul|ol|li|p)[\s/>]",
+    re.IGNORECASE,
+)
 _MARKUP: Final = re.compile(rb"<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 
 
@@ -227,7 +235,9 @@ def other_type(body: bytes) -> str:
     start = _start(body)
     if (root := _XML.match(start)) and (root[1].lower() != b"svg" or _is_picture(start, body)):
         return "application/xml"
-    return "application/json" if (opened := _JSON.match(start)) and _is_json(opened[1], start, body) else ""
+    if (opened := _JSON.match(start)) and _is_json(opened[1], start, body):
+        return "application/json"
+    return "application/octet-stream" if _is_binary(start) else ""
 
 
 def _is_picture(start: bytes, body: bytes) -> bool:
@@ -243,6 +253,12 @@ def _is_json(brace: bytes | None, start: bytes, body: bytes) -> bool:
     if brace:
         return body[-_TAIL:].rstrip().endswith(b"}") or not _MARKUP.search(start)
     return body[-_TAIL:].rstrip().endswith(b"]")
+
+
+def _is_binary(start: bytes) -> bool:
+    """True if many control characters, and no tags, say that this is no text."""
+    controls = len(start) - len(start.translate(None, _NO_TEXT))
+    return controls * _FEW > len(start) and not _TAGS.search(start.replace(b"\0", b""))
 
 
 def _start(body: bytes) -> bytes:

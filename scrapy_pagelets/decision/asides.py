@@ -72,6 +72,8 @@ _LABEL, _FEWEST_POSTS = 2, 3
 _LEAST: Final = 3
 #: Share of the words of the content in the element that has it.
 _MOST: Final = 0.8
+#: The beginning of what scripts have written as JSON.
+_DATA: Final = ('{"', '[{"')
 #: Words of content that the page must have besides the comments, or they are what it is about.
 _ARTICLE: Final = 20
 
@@ -79,11 +81,11 @@ _ARTICLE: Final = 20
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of the content that nobody reads as content.
 
-    They are options to choose from, hints for screen readers, numbers of lines of code, bylines, related posts, links
-    that the page itself says lead to other posts or further pages, menus, buttons at code, buttons of which there are
-    several, links to log in and come back, and forms to log in. There are none if next to nothing else of the page is
-    content. A whole heading is no hint and no byline, since some pages hide their own heading. Labels of prices beside
-    a struck price are no hints.
+    They are options to choose from, hints for screen readers, hidden data of scripts, numbers of lines of code,
+    bylines, related posts, links that the page itself says lead to other posts or further pages, menus, buttons at
+    code, buttons of which there are several, links to log in and come back, and forms to log in. There are none if next
+    to nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
+    heading. Labels of prices beside a struck price are no hints.
 
     Parameters
     ----------
@@ -113,6 +115,7 @@ def _beside_text(nodes: NodeTable) -> Bools:
         found &= ~_labels_of_prices(nodes)
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
     found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
+    found[[leaf for leaf in np.flatnonzero(nodes.hidden[nodes.leaves]) if nodes.strings[leaf].startswith(_DATA)]] = True
     for row in rows_with(nodes, looks.HEADING) if found.any() else ():
         leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()

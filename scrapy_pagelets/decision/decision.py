@@ -12,7 +12,7 @@ from scrapy_pagelets.decision.asides import asides_of, comments_of, controls_of_
 from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.corrections import decided_together, link_sections_of, lone_headings_of, repeats_of
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
-from scrapy_pagelets.decision.own_texts import own_texts
+from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
@@ -67,7 +67,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
         seen = site.templateness(page)
-        seen = np.where(own_texts(page, headline, seen, alike, others), 0, seen)
+        own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
+        seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1
         kinds = declared(page)

@@ -1,4 +1,5 @@
-"""What a page alone says amid its content: sentences, captions, values of labels, code, links to files and other sites.
+"""What a page alone says amid its content: sentences, captions, values of labels, code, links to files and other sites,
+and tables of data.
 
 The model judges by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with
 its label, the card of a link. What no other page says at the same place is no template there.
@@ -38,6 +39,11 @@ _OFTEN: Final = 0.5
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 #: Elements that may be a value.
 _VALUES: Final = [TAG[name] for name in ("dd", "td", "div", "span")]
+#: Cells, and what tables of layout have in them: other tables, and what a reader fills in.
+_CELLS: Final = [TAG[name] for name in ("td", "th")]
+_NO_DATA: Final = [TAG[name] for name in ("table", "form", "input", "select", "textarea", "button")]
+#: Share of the words of a table that are in links, and the most templateness of all of its words.
+_LINKED, _MOST_OF_TABLE = 0.3, 0.9
 
 
 def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
@@ -112,3 +118,40 @@ def _values(nodes: NodeTable, often: Bools) -> Iterator[slice]:
     is_pair &= (first < last) & (words[last] - words[first] <= _VALUE)
     is_pair &= (nodes.words[label] > 0) & (nodes.words[label] <= _LABEL) & often[label]
     yield from map(slice, first[is_pair].tolist(), last[is_pair].tolist())
+
+
+def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
+    """(m,) the leaves of tables of data below the own heading, but for those of other pages, and those surely template.
+
+    Their cells are short, and each of them alone looks like template. A table of data has two cells or more in its
+    rows, hardly a link, and neither a table nor anything to fill in inside.
+
+    Parameters
+    ----------
+    templateness, alike, others : as of `own_texts`
+
+    Examples
+    --------
+    >>> html = b"<h1>Tea</h1><table><tr><th>Kind<td>Green<tr><th>Steep<td>3 min</table>"
+    >>> page = Page.parse(html, "http://a/")
+    >>> unsure, alike = np.array([0, 0.8, 0.7, 0.8, 0.8]), np.zeros(5, np.int64)
+    >>> data_tables(page.nodes, Headline(2, "Tea"), unsure, alike, 0).tolist()
+    [False, True, True, True, True]
+    """
+    behind = nodes.last_leaf[headline.row] if headline else np.inf
+    tables = np.array([row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf[row] >= behind], np.int64)
+    if not len(tables):
+        return np.zeros(len(templateness), np.bool_)
+    cells = np.flatnonzero(np.isin(nodes.tag, _CELLS) & (nodes.first_leaf < nodes.last_leaf))
+    opening = cells[np.unique(nodes.parent[cells], return_index=True)[1]]
+    number, lines, no_data = (
+        np.searchsorted(rows, nodes.end[tables]) - np.searchsorted(rows, tables + 1)
+        for rows in (cells, np.sort(opening), np.flatnonzero(np.isin(nodes.tag, _NO_DATA)))
+    )
+    often, linked = alike > _OFTEN * others, nodes.anchor[nodes.leaves]
+    words, repeated, of_links, rated = (
+        nodes.sum_below(nodes.words * share)[tables] for share in (1, often, linked, templateness)
+    )
+    is_data = (lines > 1) & (number >= 2 * lines - 1) & (no_data == 0)
+    is_data &= (repeated < _OFTEN * words) & (of_links <= _LINKED * words) & (rated <= _MOST_OF_TABLE * words)
+    return nodes.leaves_below(tables[is_data].tolist())

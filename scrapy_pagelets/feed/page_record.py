@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from threading import RLock
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, ROLES, role_of
 from scrapy_pagelets.page.text import cleaned, plain
 from scrapy_pagelets.papers.methods import METHODS, labels_of
+
+#: Digits of the share of template: the words that were stripped follow from it and the words that were kept.
+_DIGITS: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +142,7 @@ class PageRecord:
         if self.page_class is None:
             return None
         words = self.words_of_page
-        share = round((words - self.words_of_content) / words, 3) if words else 0.0
+        share = round((words - self.words_of_content) / words, _DIGITS) if words else 0.0
         return {"id": self.page_class.id, "pages": self.page_class.pages, "share": share}
 
     @property

@@ -7,6 +7,7 @@ positions of terms in pagelets.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -103,7 +104,8 @@ class SQLiteIndex(interface.Index):
                 f"{path} does not exist: create an index with PAGELETS_INDEX or `pagelets index`."
             )
         with self._errors():
-            self.base = sqlite3.connect(path, _PATIENCE, isolation_level=None, check_same_thread=False)
+            address, is_uri = (path, False) if create else (_address(Path(path).absolute()), True)
+            self.base = sqlite3.connect(address, _PATIENCE, isolation_level=None, check_same_thread=False, uri=is_uri)
         try:
             with self._errors():
                 self._prepare()
@@ -181,6 +183,15 @@ class SQLiteIndex(interface.Index):
         """Close the file."""
         with self._lock:
             self.base.close()
+
+
+def _address(path: Path) -> str:
+    """Return the URI that opens an index to read it.
+
+    SQLite reads it only if it may write its log beside it, unless it is told that nobody changes the file.
+    """
+    is_fixed = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    return f"{path.as_uri()}{'?immutable=1' if is_fixed else ''}"
 
 
 def is_temporary(error: sqlite3.Error) -> bool:

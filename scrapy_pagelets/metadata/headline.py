@@ -40,9 +40,10 @@ _DECLARED: Final = 0.8
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 #: What parts the name of a page from that of its site in a title.
-_PARTS: Final = re.compile(
-    r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|:\s"
+_ENDS: Final = re.compile(
+    r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|\s:\s"
 )
+_PARTS: Final = re.compile(rf"{_ENDS.pattern}|:\s")
 #: The number of a section before its title.
 _NUMBER: Final = re.compile(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
 #: What begins a byline in a heading: "by Ana Bo".
@@ -96,14 +97,16 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     names = [one for one in found if _is_often(one.text, one.others, pages)]
     banners = [one.row for one in names if one.is_first_level]
     found = [one for one in found if one not in names]
+    first_levels = {one.text.casefold(): one for one in reversed(found) if one.is_first_level}
     if (best := _named(found, names, told)) is not None:
+        if len(first_levels) == 1:
+            best = _rather(page, next(iter(first_levels.values())), best)
         if (own := _entry(page, best, found, alike, pages)) is not None:
             banners += {one.row for one in found if one.text == best.text}
             best = own
         sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
         above, names_above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
         return Headline(best.row, best.text, above, (*names_above, *_copies(page.nodes, best, found)))
-    first_levels = {one.text.casefold(): one for one in reversed(found) if one.is_first_level}
     if len(first_levels) == 1:  # the title names the site, and nothing else
         [(_, only)] = first_levels.items()
         return Headline(only.row, only.text, banners=tuple(_copies(page.nodes, only, found)))
@@ -116,16 +119,21 @@ def names_above(page: Page, alike: Ints, pages: int) -> list[int]:
     They are of the first level, lead to another page, and stand at the same place of many other pages. Parameters are
     those of `headline_of`.
     """
-    nodes = page.nodes
-    leading = nodes.leaves_below(nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != page.key)].tolist())
-    rows = [row for row in rows_with(nodes, HEADING)[:_MOST] if nodes.tag.item(row) == _FIRST_LEVEL]
+    rows = [row for row in rows_with(page.nodes, HEADING)[:_MOST] if page.nodes.tag.item(row) == _FIRST_LEVEL]
     return [
         row
         for row in rows
-        if (text := heading_text(nodes, row))
-        and leading[nodes.leaves_of(row)].all()
-        and _is_often(text, _others(nodes, row, alike), pages)
+        if (text := heading_text(page.nodes, row))
+        and _leads_elsewhere(page, row)
+        and _is_often(text, _others(page.nodes, row, alike), pages)
     ]
+
+
+def _leads_elsewhere(page: Page, row: int) -> bool:
+    """Whether all of the text of a row is in links to other pages."""
+    links, leaves = page.nodes.links, page.nodes.leaves_of(row)
+    elsewhere = links.row[(links.key != 0) & (links.key != page.key)].tolist()
+    return bool(page.nodes.leaves_below(elsewhere)[leaves].all())
 
 
 def _copies(nodes: NodeTable, own: _Candidate, found: Iterable[_Candidate]) -> Iterator[int]:
@@ -147,6 +155,20 @@ def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Seq
         return one.weight * max(one.likeness, _greatest_likeness(_words(one.text), own))
 
     return max(found, key=score, default=None)
+
+
+def _rather(page: Page, first_level: _Candidate, best: _Candidate) -> _Candidate:
+    """The only heading of the first level, if it has ``best`` in it, or more of what the title begins with.
+
+    A title has the words of menus and of boxes as well, but ends with the names of sections and of the site, unless a
+    colon is behind these. A heading that leads to another page is the name of the site.
+    """
+    if best.is_first_level or first_level.others > best.others or _leads_elsewhere(page, first_level.row):
+        return best
+    words, own = _words(best.text), _words(first_level.text)
+    beginning = set(_words(_ENDS.split(page.title[:_TITLE])[0]))
+    more = len(beginning & set(own)) > len(beginning & set(words))
+    return first_level if more or _place(words, own) is not None else best
 
 
 def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:

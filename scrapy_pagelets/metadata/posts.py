@@ -376,7 +376,8 @@ class _Reader:
         first, last = sorted((post.said_by, post.said_at))
         yield from {first, last} - {-1}
         between = range(first + 1, last if first >= 0 and last - first <= _LINE else 0)
-        yield from (leaf for leaf in between if is_between(self._page.nodes.strings[leaf]))
+        strings = self._page.nodes.strings
+        yield from (leaf for leaf in between if is_between(strings[leaf]) and not self._in_profile[leaf])
 
     def _profile(self, post: Post) -> tuple[int, ...]:
         """What tells of the author, but for the name if it stands nowhere else; nothing if it is most of the post."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import re
 import sys
@@ -163,6 +164,8 @@ class CrawlSession:
         self.shared = SharedCrawl(self.config, crawler, self.warn, self.record_loss) if is_shared else None
         #: The requests of a shared crawl that this process works on.
         self.leases = Leases()
+        if self.config.store:
+            _make(self.config.store)
         folder = self.config.store or job
         store_failed = partial(self.warn, "store/failed", "%s")
         self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
@@ -356,6 +359,17 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
         return read(name)
     except ConfigError as error:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
+
+
+def _make(store: str) -> None:
+    """Create the folder ``PAGELETS_STORE``. A full disk is no error: the crawl goes on with what is in memory."""
+    try:
+        Path(store).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise ConfigError(
+                f"PAGELETS_STORE cannot be used: {store} cannot be a folder ({error.strerror}): name another one"
+            ) from None
 
 
 def _product(agent: object) -> str:

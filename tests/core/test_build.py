@@ -54,6 +54,16 @@ def test_an_archive_of_the_sources_has_the_core_and_nothing_that_was_built(proje
     assert {"setup.py", "Makefile", "run"} <= {name.name for name in names}
 
 
+def test_an_editable_installation_shows_no_notice(project):
+    for path in (project / "scrapy_pagelets" / "core").glob("*.pyx"):
+        path.unlink()  # only what setuptools says is of interest
+    build = "from setuptools.build_meta import build_editable; build_editable('.')"
+    done = run(project, "-c", build)
+    assert done.returncode == 0, done.stdout
+    assert "Editable install will be performed" in done.stdout  # setuptools has said its part
+    assert "Editable installation" not in done.stdout
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads ELF files")
 def test_only_functions_that_are_chosen_at_run_time_need_a_newer_processor():
     """AVX is used in clones for AVX2, which the loader takes where the processor has it, and AVX-512 in `add_wide`."""

@@ -187,6 +187,7 @@ class Stranger(Spider):
 if __name__ == "__main__":
     import sys
     settings = {"ADDONS": {"scrapy_pagelets.Addon": 500}, "FEEDS": {"%(name)s.jsonl": {"format": "jsonl"}}}
+    settings["TELNETCONSOLE_ENABLED"] = False  # for the port of two, Scrapy 2.14 leaves a socket open
     process = AsyncCrawlerProcess(settings)
     for number, base in enumerate(sys.argv[1:]):
         process.crawl(type(f"S{number}", (Stranger,), {"name": f"s{number}"}), base=base)

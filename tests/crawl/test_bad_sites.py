@@ -11,7 +11,8 @@ import pytest
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.sites.site_store import SiteStore
+from scrapy_pagelets.recrawl.version_store import FILE
+from scrapy_pagelets.sites.site_store import SiteStore, meaning
 from tests.crawling import SITE, answer, crawl, finished, menu_site, options, page, run_spider, start, words
 from tests.server import SiteServer, html
 
@@ -194,17 +195,27 @@ def test_a_full_disk_causes_a_warning_and_the_crawl_goes_on(tmp_path, limit):
     assert found.errors == []
 
 
-def test_a_folder_that_cannot_be_created_causes_a_warning_and_the_crawl_goes_on(tmp_path):
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+def test_files_that_cannot_be_created_cause_a_warning_and_the_crawl_goes_on(tmp_path):
+    for name in (f"pagelets-sites-{meaning(load(LABELLED))}.sqlite", FILE):
+        (tmp_path / "store" / name).mkdir(parents=True)
     with SiteServer(routes=menu_site("home", *"abcd")) as server:
-        settings = {"PAGELETS_STORE": str(tmp_path / "file" / "store")}
-        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_STORE": str(tmp_path / "store")})
     assert len(found.lines) == 5
     assert all("slogan" not in line["text"] for line in found.lines)
     assert found.stat("store/failed") == 2  # counts of sites, versions of pages
     assert len(found.warnings) == 1
     assert "cannot be used, what the crawl learns about sites is lost when it ends" in found.warnings[0]
     assert found.errors == []
+
+
+@pytest.mark.parametrize("name", ["file", "file/store"])
+def test_a_file_in_the_place_of_the_store_ends_the_crawl_before_it_begins(tmp_path, name):
+    (tmp_path / "file").touch()
+    with SiteServer(routes=menu_site("home")) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_STORE": str(tmp_path / name)}, code=1)
+    assert server.hits == []
+    assert len(found.errors) == 1
+    assert f"PAGELETS_STORE cannot be used: {tmp_path / name} cannot be a folder" in found.errors[0]
 
 
 def test_a_crawl_without_a_job_leaves_no_file(tmp_path):

@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 
 import pytest
@@ -95,6 +97,16 @@ def test_standard_output_can_be_the_feed(site):
     assert "4 pages in" in done.stderr
 
 
+def test_files_that_are_no_pages_are_counted(tmp_path):
+    for name in ("a.html", "b.html"):
+        (tmp_path / name).write_text(page(name), encoding="utf-8")
+    (tmp_path / "binary.html").write_bytes(bytes(range(32)))
+    (tmp_path / "empty.html").touch()
+    done = pagelets("clean", ".", cwd=tmp_path)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    assert "\nleft out of the archive: 1 empty, 1 not_html\n" in done.stderr
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
     with pytest.raises(SystemExit) as ended:
@@ -158,6 +170,7 @@ def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, beg
         (["clean", "nowhere.html"], "nowhere.html does not exist"),
         (["clean", "empty.html"], "empty.html is empty: give the HTML of a page"),
         (["clean", "picture.html"], "picture.html is not HTML, it is"),
+        (["clean", "binary.html"], "binary.html is not HTML, it is application/octet-stream"),
         (["clean", "https://example.com/a"], "is an address: pagelets crawl https://example.com/a --pages 1"),
         (["clean", "page.html", "-o", "no/folder.md"], "no/folder.md cannot be written: No such file or directory"),
         (["clean", "mirror", "--format", "text"], "--format and --url are for one page"),
@@ -176,6 +189,7 @@ def test_errors_are_one_sentence(site, monkeypatch, capsys, arguments, sentence)
     folder = site[0]
     (folder / "empty.html").write_bytes(b" \n")
     (folder / "picture.html").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    (folder / "binary.html").write_bytes(bytes(range(32)))
     (folder / "folder.jsonl").mkdir(exist_ok=True)
     monkeypatch.chdir(folder)
     assert console.main(arguments) == 1
@@ -302,7 +316,34 @@ def test_a_crawl_that_loads_nothing_leaves_the_feed_that_was_there(tmp_path):
     assert "cannot be loaded" in done.stderr
 
 
-def test_a_second_ctrl_c_tells_what_is_lost(tmp_path):
+READ_ONLY = """
+import os, sys
+from scrapy_pagelets.crawler.console import main
+main(sys.argv[1:])  # which loads all modules
+if os.geteuid() == 0:
+    os.setgroups([]), os.setgid(65534), os.setuid(65534)
+print("as nobody")
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_index_in_a_folder_that_is_only_read_can_be_searched(site):
+    with TemporaryDirectory() as name:  # nobody may enter those of pytest
+        index = Path(name, "pages 100%.sqlite")
+        assert console.main(["index", str(site[0] / "all.jsonl"), str(index)]) == 0
+        index.chmod(0o444)
+        Path(name).chmod(0o555)
+        command = [sys.executable, "-c", READ_ONLY, "search", index.name, "bword1"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, cwd=name, env=environment, capture_output=True, text=True, timeout=LIMIT)
+        Path(name).chmod(0o755)
+    first, _, as_nobody = done.stdout.partition("as nobody\n")
+    assert done.returncode == 0, done.stderr
+    assert first == as_nobody
+    assert as_nobody.startswith("7 of 7 pages")
+
+
+def test_the_first_ctrl_c_tells_what_it_does_and_the_second_what_is_lost(tmp_path):
     asked, released = Event(), Event()
 
     def never(path):
@@ -310,14 +351,14 @@ def test_a_second_ctrl_c_tells_what_is_lost(tmp_path):
         return Reply(*html(page("slow"))[:3], released)
 
     with SiteServer(routes=menu_site("home", "a", "slow") | {"/slow": never}) as server:
-        command = [*CONSOLE, "crawl", server.url(""), *FAST, "--log", "/dev/stderr"]
+        command = [*CONSOLE, "crawl", server.url(""), *FAST]
         with subprocess.Popen(
             command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stderr is not None
             assert asked.wait(LIMIT)
             process.send_signal(signal.SIGINT)
-            assert any("Received SIGINT" in line for line in process.stderr)
+            assert process.stderr.readline().startswith("stopping: the requests under way are finished, and the feed")
             process.send_signal(signal.SIGINT)
             error = process.stderr.read()
         released.set()

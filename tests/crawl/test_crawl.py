@@ -13,6 +13,7 @@ from lxml import etree
 
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.report.summary import summary_of
 from tests.crawling import (
     SITE,
     answer,
@@ -70,6 +71,12 @@ def test_lines_have_the_keys_of_the_feed(whole):
             assert pagelet["role"] == "content"
             assert 0 <= pagelet["templateness"] <= 1
             assert all(list(link) == ["url", "anchor"] for link in pagelet["links"])
+
+
+def test_the_words_that_were_stripped_follow_from_the_share_of_template(whole):
+    summary = summary_of(whole[0].lines)
+    assert not summary.all_pagelets
+    assert summary.stripped == whole[0].stat("words/template") > 0
 
 
 def test_xpaths_find_their_nodes_on_the_body(whole):

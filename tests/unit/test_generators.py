@@ -7,7 +7,7 @@ import pytest
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.asides import asides_of, controls_of_posts
-from scrapy_pagelets.decision.own_texts import own_texts
+from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.metadata.dates import Habits
@@ -371,3 +371,35 @@ def test_a_control_in_a_value_and_an_avatar_in_its_frame_are_no_content():
     assert ".jpg" not in markdown(
         f"<p>{PROSE}</p><div class=gravatar-wrapper-32><img src=/ana.jpg alt=Ana></div><p>Tea"
     )
+
+
+@pytest.mark.parametrize(
+    ("table", "is_kept"),
+    [
+        ("<table><tr><th>Kind<td>Green<tr><th>Steep<td>3 min</table>", True),
+        ("<table><tr><td>Kind<tr><td>Green<tr><td>Black</table>", False),  # a column is a list
+        ("<table><tr><th>Kind<td>Green<tr><th>Steep<td>3 min <button>Buy</button></table>", False),
+        (
+            "<table><tr><td>Kind<td><a href=/g>Green</a><tr><td><a href=/s>Steep</a><td><a href=/m>Min</a></table>",
+            False,
+        ),
+        ("<table><tr><td>Kind<td><table><tr><td>Green<td>Leaf</table><tr><td>Steep<td>3 min</table>", False),
+    ],
+)
+def test_tables_of_data_that_the_page_alone_has_are_content(table, is_kept):
+    nodes = page(f"<h1>Tea</h1>{table}<p>About it").nodes
+    seen, alike = np.full(len(nodes.leaves), 0.8), np.zeros(len(nodes.leaves), np.int64)
+    found = data_tables(nodes, Headline(2, "Tea"), seen, alike, 0)
+    assert found.tolist() == [False, *[is_kept] * (len(seen) - 2), False]
+    assert not data_tables(nodes, Headline(2, "Tea"), seen, alike + 8, 9).any()
+    assert not data_tables(nodes, Headline(2, "Tea"), seen + 0.2, alike, 0).any()
+    assert not data_tables(nodes, None, seen, alike, 0).any()
+
+
+def test_hidden_data_of_scripts_is_no_content():
+    text = markdown(
+        f"<p>{PROSE}<span hidden>{{&quot;layout&quot;: 2}}</span><p hidden>{PROSE} twice<p>{{&quot;a&quot;: 1}}"
+    )
+    assert "layout" not in text
+    assert "twice" in text
+    assert '{"a": 1}' in text

@@ -6,7 +6,7 @@ from scrapy_pagelets import Page, Site
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.metadata.headline import names_above
+from scrapy_pagelets.metadata.headline import headline_of, names_above
 
 NAMES = "Sencha Bancha Matcha Hojicha Genmaicha Kukicha Gyokuro Tencha".split()
 
@@ -114,3 +114,22 @@ def test_the_name_of_the_site_is_no_content_of_pages_without_a_heading():
     decision = decided(pages[0], site)
     assert decision.headline is None
     assert "Leaf House" not in markdown_of(document_of(pages[0], decision.content))
+
+
+@pytest.mark.parametrize(
+    ("title", "html", "expected"),
+    [
+        ("Flexbox - Learn web design | Docs", "<h2>Learn web design</h2><h1>Flexbox</h1>", "Flexbox"),
+        (
+            "Cheap jugs, inside and out",
+            "<h4>Inside and out</h4><h1>Jug for inside and out</h1>",
+            "Jug for inside and out",
+        ),
+        ("Tea: the green one", "<h1>Tea</h1><h2>The green one</h2>", "The green one"),
+        ("Tea | The green one", "<h1><a href=/>Tea</a></h1><h2>The green one</h2>", "The green one"),
+        ("The green one | Tea", "<h1>Tea</h1><h2>The green one</h2>", "The green one"),
+    ],
+)
+def test_the_only_heading_of_the_first_level_has_what_the_title_begins_with(title, html, expected):
+    page = Page.parse(f"<title>{title}</title>{html}<p>All about it".encode(), "http://tea.test/a")
+    assert headline_of(page).text == expected

@@ -44,6 +44,10 @@ def test_the_oldest_dependencies_of_tox_are_those_of_the_project():
     assert {name: version.rstrip(".*") for name, version in pinned.items()} == lowest
 
 
+def test_tox_builds_the_core_in_the_checkout_whose_tests_it_runs():
+    assert PYPROJECT["tool"]["tox"]["env_run_base"]["package"] == "editable"
+
+
 def test_ci_runs_the_environments_of_tox():
     ci = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     environments = set(re.findall(r"tox: (\w+)", ci)) | set(re.findall(r"- tox: (\w+)", ci))

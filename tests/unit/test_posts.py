@@ -30,7 +30,8 @@ FLUXBB = (
 )
 XENFORO = (
     "<article id=js-post-{0} class='message message--post'><div class=message-user><b>U</b>"
-    "<a class=username>user{0}</a></div><div class=message-main><time datetime=2018-11-1{0}>then</time>"
+    "<a class=username>user{0}</a><dl><dd>8070<dd>3040</dl></div>"
+    "<div class=message-main><time datetime=2018-11-1{0}>then</time>"
     "<div class=message-userContent>{2}</div></div></article>"
 )
 BBPRESS = (
@@ -84,6 +85,13 @@ def test_dates_in_no_order_are_not_those_of_posts():
 
 def test_the_posts_of_a_blog_are_no_thread():
     assert told(f"<div class=post><h2>Tea</h2><b class=author>Ana</b> 2 May 2024{BODY}</div>" * 3, ARTICLE) == []
+
+
+def test_numbers_in_a_profile_are_not_in_the_line_of_author_and_date():
+    page = Page.parse((XENFORO.format(1, 9, BODY) + XENFORO.format(2, 8, OTHER)).encode(), FORUM)
+    first = thread_of(page, Habits()).posts[0]
+    assert [page.nodes.strings[leaf] for leaf in first.line] == ["user1", "then"]
+    assert [page.nodes.strings[leaf] for leaf in first.profile] == ["U", "8070", "3040"]
 
 
 def record(html: str, url: str) -> PageRecord:

@@ -32,6 +32,8 @@ FEED = "<channel><title>News</title><item><title>One</title></item></channel></r
         (b'{"title": "cut off", "body": "in the mid', "application/json"),
         (b')]}\',\n{"a": [1, 2]}', "application/json"),
         (b"{}", "application/json"),
+        (b"\x7fELF\2\1\1" + bytes(9) + b"\3\0\x3e\0\1", "application/octet-stream"),
+        (b"PAR1\x15\4\x15 \x15$L\x15\4\x15\4\x12\0\0", "application/octet-stream"),
         (b'["a", "b"]', "application/json"),
     ],
 )
@@ -55,6 +57,9 @@ def test_what_is_no_page(body, kind):
         b"<feedback>Text</feedback>",
         "<p>Text".encode("utf-16"),
         b"ID3 is a format of tags",
+        b"<p>\1\2\3\4\5 Text behind bytes that it should not have",
+        b"A text without tags, in which one \x0b stands by mistake among more than sixty others",
+        "<p>\u0102\u0203\u0304\u0401</p>".encode("utf-16-le"),
     ],
 )
 def test_what_may_be_a_page(body):
