@@ -40,6 +40,8 @@ cdef int set_up() except -1:
 def is_data(table, int64_t row):
     """Whether a table holds data: at least two lines, one of them with two cells, and few cells with blocks in them.
 
+    A table whose role says that it has no data needs header cells before others.
+
     Parameters
     ----------
     table : row of the element
@@ -48,16 +50,17 @@ def is_data(table, int64_t row):
     cdef Nodes nodes = columns_of(table).nodes
     if not 0 <= row < <int64_t>nodes.n:
         raise IndexError(f"the page has no row {row}")
-    if (<tuple>table.looks[nodes.look[row]])[3] in no_data:
-        return False
+    cdef bint may_be = (<tuple>table.looks[nodes.look[row]])[3] not in no_data
     cdef int64_t inner
     cdef vector[int64_t] cells
     for inner in range(row + 1, nodes.end[row]):
         if kinds[nodes.tag[inner]] & IN_LAYOUT:
             return False
         if kinds[nodes.tag[inner]] & IS_CELL:
+            if cells.size() and kinds[nodes.tag[cells.back()]] & IS_HEAD and not kinds[nodes.tag[inner]] & IS_HEAD:
+                may_be = True  # whatever its role
             cells.push_back(inner)
-    return holds_data(nodes, cells)
+    return may_be and holds_data(nodes, cells)
 
 
 cdef bint holds_data(const Nodes &nodes, const vector[int64_t] &cells) noexcept:

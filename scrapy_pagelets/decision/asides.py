@@ -66,6 +66,8 @@ _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())
 _DIGITS: Final = 9
 #: Words of a form to log in, or of links to further pages.
 _SHORT: Final = 40
+#: Words of a link of a post, and posts that have the same ones.
+_LABEL, _FEWEST_POSTS = 2, 3
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 3
 #: Share of the words of the content in the element that has it.
@@ -296,7 +298,7 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     Parameters
     ----------
     keep : (m,) the leaves that are content so far
-    is_product, is_discussion : whether the page declares that it is one, see `page_features.declared`
+    is_product, is_discussion : whether it is one of a product, or declares a discussion, see `page_features.declared`
 
     Examples
     --------
@@ -354,6 +356,22 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
             profiles[[*post.profile]] = True
             lines[[*post.line]] = True
     return profiles & ~lines, lines
+
+
+def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
+    """Leaves of the links that most posts of a page have in lines of links: to reply, to quote, to report."""
+    if len(thread.posts) < _FEWEST_POSTS:
+        return []
+    line = np.cumsum(nodes.gap >= LINE)
+    of_links = np.bincount(line, nodes.words * ~nodes.anchor[nodes.leaves]) == 0
+    may_be = of_links[line] & nodes.anchor[nodes.leaves] & (nodes.words <= _LABEL)
+    said = [
+        {leaf: nodes.strings[leaf].strip() for leaf in post.leaves if may_be[leaf] and leaf not in post.line}
+        for post in thread.posts
+    ]
+    often = Counter(text for each in said for text in {*each.values()} - {post.author for post in thread.posts})
+    least = max(_FEWEST_POSTS, len(said) / 2)
+    return [leaf for each in said for leaf, text in each.items() if often[text] >= least]
 
 
 def _sections(nodes: NodeTable) -> list[int]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import zip_longest
+from collections.abc import Iterator, Set
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import TAG, TAGS, TEXT, NodeTable, below, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
+from scrapy_pagelets.page.urls import is_page
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
@@ -113,16 +113,17 @@ def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
             yield row
 
 
-def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
+def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False) -> Bools:
     """(m,) leaves of headings that half of the pages of a site have, and of what follows them if it is links.
 
-    Links to places of the page itself do not count: they are its table of contents. A section ends at the next heading,
-    or with the element that the heading is in.
+    Links to places of the page itself do not count, as they are its table of contents, nor do those to files. A section
+    ends at the next heading, or with the element that the heading is in.
 
     Parameters
     ----------
     alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
     pages : number of other pages of the site that are known
+    cards : whether what stands below a linked heading of the section is the card of another page
 
     Examples
     --------
@@ -135,25 +136,32 @@ def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     if pages < _FEWEST:
         return found
     often = alike >= _OFTEN * pages
-    repeated = list(_repeated(nodes, often)) if often.any() else []
-    if not repeated:
+    if not often.any():
         return found
-    links = nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != page.key)]
-    leading = nodes.leaves_below(links.tolist())
-    for begin, text, end in repeated:
+    is_other = ((nodes.links.key != 0) & (nodes.links.key != page.key)).tolist()
+    links = zip(nodes.links.row.tolist(), nodes.links.href, is_other, strict=True)
+    leading = nodes.leaves_below(row for row, href, other in links if other and is_page(href))
+    titles = {row: nodes.first_leaf.item(row) for row in rows_with(nodes, HEADING) if cards}
+    titles = {row: first for row, first in titles.items() if leading[first : nodes.last_leaf.item(row)].all()}
+    for begin, text, end in _repeated(nodes, often, titles.keys()):
+        leading[min((first for first in titles.values() if text <= first < end), default=end) : end] = True
         linked = leading[text:end]
         words = nodes.words[text:end]
         found[begin:end] |= linked.sum() >= _LINKS and words[linked].sum() >= _LINKED * words.sum()
     return found
 
 
-def _repeated(nodes: NodeTable, often: Bools) -> Iterator[tuple[int, int, int]]:
-    """The headings whose leaves are all repeated: first leaf, first leaf of the section, and the leaf behind it."""
+def _repeated(nodes: NodeTable, often: Bools, titles: Set[int]) -> Iterator[tuple[int, int, int]]:
+    """The headings whose leaves are all repeated: first leaf, first leaf of the section, and the leaf behind it.
+
+    ``titles``: rows of the headings that end no section if they are of a lower level.
+    """
     rows = rows_with(nodes, HEADING)
-    for row, following in zip_longest(rows, rows[1:]):
+    for number, row in enumerate(rows):
         first, last = nodes.first_leaf.item(row), nodes.last_leaf.item(row)
         if first < last and often[first] and often[first:last].all():
-            end = len(often) if following is None else nodes.first_leaf.item(following)
+            following = (one for one in rows[number + 1 :] if one not in titles or nodes.tag[one] <= nodes.tag[row])
+            end = next((nodes.first_leaf.item(one) for one in following), len(often))
             end = min(end, nodes.last_leaf.item(nodes.parent.item(row)))
             if last < end:
                 yield first, last, end

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of, signed_posts
+from scrapy_pagelets.decision.asides import asides_of, comments_of, controls_of_posts, signatures_of, signed_posts
 from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.corrections import decided_together, link_sections_of, lone_headings_of, repeats_of
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
@@ -73,14 +73,18 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[told.trail] = 1
         kinds = declared(page)
         kept = ~is_template(found)
-        comments = comments_of(page, kept, is_product=kinds["product"], is_discussion=kinds["discussion"])
-        sections, trails = link_sections_of(page, alike, others), rest_of_trails(page, kept, headline)
+        sells = kinds["product"] or told.fields["product"] is not None
+        is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
+        comments = comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
+        sections = link_sections_of(page, alike, others, cards=sells)
+        trails = rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
         for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails | told.trail | profiles)):
             named[leaves] = ROLES.index(role)
         stripped = comments | sections | trails | signatures
         stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
+        stripped[controls_of_posts(page.nodes, told.thread)] = True
         found[stripped] = 1
         found[page.nodes.leaves_below(headline.banners if headline else names_above(page, alike, others))] = 1
         found[profiles] = 1
@@ -88,13 +92,14 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         of_page = () if told.thread.is_thread else told.names  # each post of a thread has its author in its line
         found[said_of_itself(page, headline, of_page, told.prices) & ~(trails | told.trail)] = 0
         found[facts_of(page, headline, told.facts, ~is_template(found))] = 0
-        found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail)] = 0
+        marks = permalinks(page.nodes)
+        found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail | marks)] = 0
         alone = left_alone(told.thread, page.nodes.words, ~is_template(found))
         found[alone] = 1
         named[alone] = ROLES.index(COMMENTS)
         names = (told.fields["author"] or "").split(", ")
         found[torn_bylines(page.nodes, headline, told.thread, names, ~is_template(found))] = 0
-        found = np.where(permalinks(page.nodes) | stripped, found, signs_with_words(page.nodes, found))
+        found = np.where(marks | stripped, found, signs_with_words(page.nodes, found))
         own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
         found[lone_headings_of(page.nodes, ~is_template(found), alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)

@@ -33,10 +33,12 @@ _QUOTED: Final = 0.7
 #: Elements around a caption that may be those of the text.
 _AROUND: Final = 4
 #: Classes of captions that are in no element of their own kind.
-_CAPTION: Final = re.compile(r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption)(?:$|\s)")
-#: Classes of the lines that declare a function or a type in manuals: Javadoc, Sphinx, Doxygen.
+_CAPTION: Final = re.compile(
+    r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)"
+)
+#: Classes of the lines that declare a function, a type or a field in manuals: Javadoc, Sphinx, Doxygen, rustdoc.
 _DECLARATION: Final = re.compile(
-    r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto)(?:$|\s)", re.IGNORECASE
+    r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
 
@@ -111,8 +113,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         found[leaf] |= leaf + 1 < value and bool(keep[leaf + 1 : value].all())
     for leaves in map(nodes.leaves_of, rows_named(nodes, _DECLARATION)):
         found[leaves] |= bool(keep[leaves].any())
-    captions = sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
-    for row in reversed(captions):  # of several in a row, the last one decides
+    for row in reversed(captions_of(nodes)):  # of several in a row, the last one decides
         leaves = nodes.leaves_of(row)
         linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
         found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
@@ -121,6 +122,11 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         words = nodes.words[leaves]
         found[leaves] |= words[keep[leaves]].sum() >= _QUOTED * words.sum() > 0
     return found & ~keep
+
+
+def captions_of(nodes: NodeTable) -> list[int]:
+    """Rows of the captions of pictures, by tag or class."""
+    return sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
 
 
 def _quotations(nodes: NodeTable) -> Iterator[int]:

@@ -1,4 +1,5 @@
-"""What a page alone says amid its content: sentences, values of labels, links to other sites, and tables of data.
+"""What a page alone says amid its content: sentences, captions, values of labels, code, links to files and other sites,
+and tables of data.
 
 The model judges by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with
 its label, the card of a link. What no other page says at the same place is no template there.
@@ -6,17 +7,19 @@ its label, the card of a link. What no other page says at the same place is no t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
+from scrapy_pagelets.decision.half_lines import captions_of
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged
+from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_named, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
-from scrapy_pagelets.page.urls import host_of
+from scrapy_pagelets.page.urls import host_of, is_page
 
 #: Other pages of a site from which on a text that none of them has is of this page alone.
 _KNOWN: Final = 4
@@ -28,8 +31,12 @@ _BEHIND, _MOST_BEHIND = 3, 0.75
 #: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
 _LABEL, _VALUE = 3, 12
 _NEAR, _MOST_OF_VALUE = 12, 0.9
+#: More than these: how far content is that a page has not.
+_FAR: Final = 20
 #: Share of the other pages that have a label.
 _OFTEN: Final = 0.5
+#: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
+_FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 #: Elements that may be a value.
 _VALUES: Final = [TAG[name] for name in ("dd", "td", "div", "span")]
 #: Cells, and what tables of layout have in them: other tables, and what a reader fills in.
@@ -61,17 +68,25 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     if headline is None or others < _KNOWN or not len(mask):
         return mask
     keep, place = templateness < THRESHOLD, np.arange(len(mask))
-    keep[: nodes.last_leaf[headline.row] - 1] = False
-    before = place - np.maximum.accumulate(np.where(keep, place, -len(place)))
-    behind = np.minimum.accumulate(np.where(keep, place, 2 * len(place))[::-1])[::-1] - place
+    own_end = nodes.last_leaf.item(headline.row)
+    keep[:own_end] = place[:own_end] == own_end - 1
+    before = place - np.maximum.accumulate(np.where(keep, place, -_FAR))
+    behind = np.minimum.accumulate(np.where(keep, place, len(place) + _FAR)[::-1])[::-1] - place
     amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
     after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
     linked = nodes.anchor[nodes.leaves]
-    mask |= (amid | after) & (alike == 0) & (nodes.words >= _SENTENCE) & ~linked
-    for leaves in _links_elsewhere(page, amid & (alike == 0) & ~keep):
+    near, alone = amid | after, alike == 0
+    captions = nodes.leaves_below(captions_of(nodes))
+    mask |= near & alone & ((nodes.words >= _SENTENCE) | captions) & ~linked
+    behind_all = (before <= _BEHIND) & (templateness < _MOST_AMID)
+    for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, after, behind_all))):
         mask[leaves] = True
+    for leaves in map(nodes.leaves_of, nodes.outermost(rows_tagged(nodes, TAG["pre"]))):
+        mask[leaves] |= bool((keep | (near & alone))[leaves].any())  # half of a block of code is none
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
     own = alike < _OFTEN * others
+    for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
+        mask[leaves] |= 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~own & ~linked):
         if near[leaves].any() and own[leaves].any():
             mask[leaves] |= own[leaves] | ~linked[leaves]  # a link that many pages have there is a control
@@ -79,13 +94,15 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     return found
 
 
-def _links_elsewhere(page: Page, among: Bools) -> Iterator[slice]:
-    """The leaves of links to other hosts that have one among some leaves."""
+def _links_elsewhere(page: Page, amid: Bools, after: Bools, to_files: Bools) -> Iterator[slice]:
+    """The leaves of links to other hosts, and to files, that have one among some leaves; cards of some words after."""
     nodes, host = page.nodes, host_of(page.url)
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if among.any() else ()
-    for row in (row for row, href in links if href[:4].lower() == "http" and host_of(href) != host):
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if (amid | to_files).any() else ()
+    for row, href in links:
         leaves = nodes.leaves_of(row)
-        if among[leaves].any():
+        is_near = amid[leaves].any() or (after[leaves].any() and nodes.words[leaves].sum() >= _SENTENCE)
+        is_elsewhere = is_near and href[:4].lower() == "http" and host_of(href) != host
+        if is_elsewhere or (to_files[leaves].any() and not is_page(href)):
             yield leaves
 
 
@@ -93,11 +110,13 @@ def _values(nodes: NodeTable, often: Bools) -> Iterator[slice]:
     """The leaves of each value whose label, of a few words, is often there: a term, or the first part of two."""
     rows = np.flatnonzero(np.isin(nodes.tag, _VALUES) & (nodes.first_leaf > 0))
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
-    words = up_to(nodes.words)
-    is_pair = (nodes.first_leaf[above] == first - 1) & (nodes.last_leaf[above] == last)
-    is_pair |= nodes.tag[rows] == TAG["dd"]
+    words, label, is_definition = up_to(nodes.words), first - 1, nodes.tag[rows] == TAG["dd"]
+    follows = is_definition[1:] & is_definition[:-1] & (above[1:] == above[:-1]) & (first[1:] == last[:-1])
+    for at in np.flatnonzero(follows).tolist():  # a term may have several
+        label[at + 1] = label[at]
+    is_pair = (nodes.first_leaf[above] == first - 1) & (nodes.last_leaf[above] == last) | is_definition
     is_pair &= (first < last) & (words[last] - words[first] <= _VALUE)
-    is_pair &= (nodes.words[first - 1] > 0) & (nodes.words[first - 1] <= _LABEL) & often[first - 1]
+    is_pair &= (nodes.words[label] > 0) & (nodes.words[label] <= _LABEL) & often[label]
     yield from map(slice, first[is_pair].tolist(), last[is_pair].tolist())
 
 

@@ -21,6 +21,7 @@ from scrapy_pagelets.page.text import LEFT_OVER
 DEPTH: Final = 16
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
 _BOXES: Final = ("[ ]", "[x]")
+_DASHES: Final = (" \N{EN DASH}", " \N{EM DASH}")
 #: Ends what has begun.
 End = Callable[[], None]
 
@@ -99,7 +100,11 @@ class Draft:
         if within.kind == "list" and block.kind != "item":
             joins = within.children and block.kind == "list"
             within = within.children[-1] if joins else _new_item(within)
-        within.children.append(block)
+        before = within.children[-1] if within.kind == "item" and within.children else block
+        if before.kind == block.kind == "paragraph" and before is not block and _goes_on(before):
+            _join(before, block, Run(" "))
+        else:
+            within.children.append(block)
 
     def set_style(self, style: Style) -> End:
         """Write what follows in a style."""
@@ -156,7 +161,8 @@ class Draft:
             end()
             for item in entries.children:
                 if [child.kind for child in item.children] == ["paragraph", "paragraph"]:
-                    _join(*item.children)
+                    term, definition = item.children
+                    _join(term, definition, *_colon(term))
                     del item.children[1]
 
         return end_entries
@@ -213,10 +219,19 @@ def number_of(value: str | None, default: int) -> int:
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else default
 
 
-def _join(term: Block, definition: Block) -> None:
-    colon = [] if text_of_runs(term.runs).endswith((":", ".", "?", "!")) else [Run(":")]
-    term.runs += [*colon, Run(" "), *definition.runs]
-    term.leaves += definition.leaves
+def _join(one: Block, other: Block, *between: Run) -> None:
+    one.runs += [*between, *other.runs]
+    one.leaves += other.leaves
+
+
+def _colon(term: Block) -> list[Run]:
+    """What stands between a term and its definition."""
+    return [Run(":")] * (not text_of_runs(term.runs).endswith((":", ".", "?", "!"))) + [Run(" ")]
+
+
+def _goes_on(paragraph: Block) -> bool:
+    """Whether a paragraph ends in a dash: style sheets put the next one into its line."""
+    return f" {paragraph.runs[-1].text}".endswith(_DASHES)
 
 
 _ARTICLE: Final = TAG["article"]

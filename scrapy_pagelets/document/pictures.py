@@ -222,7 +222,7 @@ _PREVIEW: Final = lazily(r"thumb|placeholder|preview|blur|lqip|small|low", re.IG
 _WORDS, _MOST_PICTURES = 2, 200
 _NEAR: Final = 4
 #: Places of a picture without alternative text from which on it is an icon.
-_OFTEN: Final = 4
+_OFTEN: Final = 3
 #: Runs of text from a picture to the heading that leads to the same page.
 _TO_HEADING: Final = 8
 _SHOWING: Final = PICTURES | PLAYERS

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
 from scrapy_pagelets.metadata.dates import Habits
-from scrapy_pagelets.page.looks import POST
+from scrapy_pagelets.page.looks import POST, SIGNATURE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of
@@ -87,7 +88,7 @@ _COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
 _OPENS: Final = re.compile(r"(?:^|\s)topic(?:$|\s)")
 #: Classes of names of users, of what forums tell of the author of a post, and addresses of pages of users.
 _USER: Final = lazily(
-    r"(?:^|[\s_-])(?:user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
+    r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
     r"postleft)(?:$|[\s_-])",
     re.IGNORECASE,
 )
@@ -120,6 +121,8 @@ _DEEPEST: Final = 20
 #: Runs of text at the beginning and at the end of a post that may tell of it, and the words of a longer one.
 _FIRST, _LAST = 30, 6
 _LONG: Final = 15
+#: Elements around the text of a comment that may have its head, too, and the runs of text of that.
+_HEADED, _HEAD = 3, 12
 #: Elements from a name in microdata to that of the author whose it is.
 _ABOVE: Final = 3
 #: Runs of text between an author and a date in one line, and words of a label.
@@ -206,8 +209,15 @@ def _have_profiles(nodes: NodeTable, rows: Sequence[int]) -> bool:
 def _rows(page: Page) -> list[int]:
     nodes = page.nodes
     typed = {each for each in page.microdata if (each.get("itemtype") or "").rpartition("/")[2] in _TYPES}
-    rows = {*rows_with(nodes, POST), *_rows_of(page, typed)}
+    rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)}
     return sorted(row for row in rows if nodes.first_leaf.item(row) < nodes.last_leaf.item(row))[:_MOST]
+
+
+def _articles(page: Page) -> Iterator[int]:
+    """Rows of the ``article`` elements beside others, if people discuss something on the page."""
+    rows = rows_tagged(page.nodes, TAG["article"])
+    above = Counter(page.nodes.parent[rows].tolist())
+    yield from (row for row in rows if above[page.nodes.parent.item(row)] > 1 and is_discussion(page))
 
 
 def _authors(page: Page) -> set[etree._Element]:
@@ -226,10 +236,11 @@ class _Reader:
 
     def __init__(self, page: Page, habits: Habits) -> None:
         self._page, self._habits, nodes = page, habits, page.nodes
-        self._in_profile = nodes.leaves_below(rows_named(nodes, _PROFILE))
+        self._in_profile = nodes.leaves_below((*rows_named(nodes, _PROFILE), *rows_with(nodes, SIGNATURE)))
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
         self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))
         self._dated = dict(self._machine_dates())
+        self._called_dates = nodes.leaves_below(rows_named(nodes, _TIME))
 
     @cached_property
     def _linked(self) -> Bools:
@@ -239,7 +250,7 @@ class _Reader:
 
     def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
-        above, owner = self._nested(rows)
+        above, owner = self._nested(self._with_heads(rows))
         order = np.argsort(owner, kind="stable")
         ends = np.searchsorted(owner[order], np.arange(-1, len(rows)), side="right").tolist()
         found = [self._read(Post(tuple(order[start:end].tolist()), is_reply=is_reply)) for (start, end), is_reply in
@@ -260,6 +271,24 @@ class _Reader:
                 found[number - 1] = Post()
                 found[number] = replace(joined, is_reply=one.is_reply and number not in opens)
         return [Post() if _holds_posts(post, found, inner) else post for post, inner in zip(found, inside, strict=True)]
+
+    def _with_heads(self, rows: Sequence[int]) -> list[int]:
+        """The rows, but for texts without author and date those of the elements that begin with these."""
+        nodes, tells = self._page.nodes, self._names | self._linked
+        tells[[*self._dated]] = True
+        found = list[int]()
+        for row, behind in zip_longest(rows, rows[1:], fillvalue=len(nodes)):
+            around, leaves, before = row, nodes.leaves_of(row), found[-1] if found else -1
+            for _ in range(_HEADED if not tells[leaves].any() else 0):
+                around = nodes.parent.item(around)
+                head = slice(nodes.first_leaf.item(around), leaves.start)
+                if around <= before or nodes.end[around] > behind or head.stop - head.start > _HEAD:
+                    break
+                if tells[head].any():
+                    row = around
+                    break
+            found.append(row)
+        return found
 
     def _nested(self, rows: Sequence[int]) -> tuple[list[int], Ints]:
         """For each row the number of the one around it, -1 without one; (m,) the number of the innermost row."""
@@ -304,7 +333,7 @@ class _Reader:
         return next(((leaf, name) for leaf, name in named if name and len(name) > 1), (-1, None))
 
     def _date(self, leaves: Sequence[int]) -> tuple[int, str | None]:
-        """The first date that an attribute tells, else the first in words."""
+        """The first date that an attribute tells, else the first in words, else the first that a class calls one."""
         machine = ((leaf, self._dated[leaf]) for leaf in leaves if leaf in self._dated)
         words = (
             (leaf, told)
@@ -313,7 +342,13 @@ class _Reader:
             for told, change in dates_told(self._page, leaf, self._habits)
             if not change
         )
-        found = (one for each in (machine, words) for one in each if not self._is_of_author(one[0]))
+        called = (  # "Reviewed in India on 4 May 2025"
+            (leaf, told[0])
+            for leaf in leaves
+            if self._called_dates[leaf] and dates.has_year(text := self._page.nodes.strings[leaf])
+            if (told := dates.find(text, self._habits.day_first(self._page)))
+        )
+        found = (one for each in (machine, words, called) for one in each if not self._is_of_author(one[0]))
         return next(found, (-1, None))
 
     def _machine_dates(self) -> Iterator[tuple[int, str]]:

@@ -33,8 +33,10 @@ _NUMBERS: Final = (
     r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
     r"pre-numbering"
 )
-#: Classes by sign: of Bootstrap, Tailwind and Bulma, of highlighters and engines of forums, of wikis and manuals.
+#: Classes by sign: of Bootstrap, Tailwind and Bulma, of JSDoc, of highlighters and engines of forums, of wikis and
+#: manuals.
 _CLASSES: Final = {
+    AS_SPACE: r"signature-attributes",
     AS_CELL: r"(?:(?:d|display)(?:-\w\w)?|is)-table-cell",
     AS_LINE: rf"(?:(?:d|display)(?:-\w\w)?|is)-(?:{BLOCKS})|block",
     CODE: r"syntaxhighlighter|dp-highlighter|mw-geshi|mw-highlight|codehilite|hljs|prettyprint|CodeMirror-code|"
@@ -51,7 +53,7 @@ _TOKENS: Final = {sign: re.compile(rf"(?:{pattern})\Z", re.IGNORECASE) for sign,
 #: What one of the classes above has in it; most have none.
 _ANY: Final = re.compile(
     r"block|flex|grid|table|flow-root|list-item|code|highlight|geshi|hljs|pretty|view-lines|listing|source|line|gutter|numbering|lnt|blob|"
-    r"\bln\b|nav|btn|button|copy|clip|toolbar|expand|collapse|run|playground|tab",
+    r"\bln\b|nav|btn|button|copy|clip|toolbar|expand|collapse|run|playground|tab|signature-a",
     re.IGNORECASE,
 )
 _LONGEST: Final = 100
@@ -155,8 +157,10 @@ _AUTHOR: Final = re.compile(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
     re.IGNORECASE,
 )
-#: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify and others.
-_HEARD: Final = _names(r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen")
+#: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify, rustdoc and others.
+_HEARD: Final = _names(
+    r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme"
+)
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
 _RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
@@ -168,6 +172,8 @@ _BYLINE: Final = re.compile(
 _NEIGHBOURS: Final = _names(
     r"nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)|mw-editsection"
 )
+#: Classes of the links from a manual to the source of what it tells of: rustdoc, Sphinx, ExDoc.
+_SOURCE: Final = re.compile(r"(?:^|\s)(?:src|viewcode-link|view-source|source-link)(?:$|\s)")
 #: Classes of the links to further pages of a list, and of what bbPress says to visitors of a forum.
 _PAGER: Final = _names(r"pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice")
 #: Classes, ids and roles of navigation in the page itself.
@@ -188,14 +194,15 @@ _POST: Final = re.compile(
 _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
-    r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
+    r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
     r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
-    r"post|reply|message|msg|answer|question|\bp(?:id)?[-_]?\d",
+    r"post|reply|message|msg|answer|question|\bp(?:id)?[-_]?\d|src|source|viewcode",
     re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
 _MENUS: Final = frozenset(("nav", "ol", "ul"))
+_LINKS: Final = ("a", "span")
 _NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
 
 
@@ -260,6 +267,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names)))
         | BYLINE * (tag not in _NO_COMMENTS[:4] and bool(_BYLINE.search(names)))
         | ELSEWHERE * (tag not in _NO_COMMENTS[:4] and bool(_NEIGHBOURS.search(names)))
+        | ELSEWHERE * (tag in _LINKS and bool(_SOURCE.search(classes)))
         | SIGNATURE * (tag not in _NO_COMMENTS[:4] and bool(_SIGNATURE.search(names)))
         | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
         | ENCODED * bool(_ENCODED.search(names))

@@ -42,6 +42,9 @@ def test_any_table(html):
         ("<tr><td>a<td>b", False),
         ("<tr><td>a<td>b<tr><td>c<td><h2>d", False),
         ("<tr><th>a<th>b<tr><td>c<td><h2>d", True),
+        ("</table><table role=presentation><tr><td>a<td>b<tr><td>c<td>d", False),
+        ("</table><table role=presentation><tr><th>a<th>b<tr><th>c<th>d", False),
+        ("</table><table role=presentation><tr><th>a<td>b<tr><th>c<td>d", True),
     ],
 )
 def test_what_holds_data(html, holds):

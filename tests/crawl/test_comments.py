@@ -36,11 +36,22 @@ def test_comments_below_an_article_are_template(way):
     assert comment not in left(f"<body>{ARTICLE}{WAYS[way].format(comment)}")
 
 
-@pytest.mark.parametrize("is_product", [True, False])
-def test_reviews_are_template_on_the_page_of_a_product(is_product):
-    head = '<meta property="og:type" content="product">' if is_product else ""
+OFFER = "<h1>Hoe</h1><p class=price>$23.50<p><button>Add to Cart</button>"
+BY = "<div class=review><b class=username>Ana</b>"
+
+
+@pytest.mark.parametrize(
+    ("head", "offer", "by", "is_product"),
+    [
+        ('<meta property="og:type" content="product">', "", "", True),
+        ("<title>Hoe</title>", OFFER, BY, True),  # nobody says that it is one
+        ("<title>Hoe</title>", OFFER, "", False),
+        ("", "", "", False),
+    ],
+)
+def test_reviews_are_template_on_the_page_of_a_product(head, offer, by, is_product):
     review = words("review", 30)
-    text = left(f"<html><head>{head}</head><body>{ARTICLE}<div class=customer-reviews><p>{review}</div>")
+    text = left(f"<html><head>{head}</head><body>{offer}{ARTICLE}<div class=customer-reviews>{by}<p>{review}</div>")
     assert (review in text) != is_product
 
 

@@ -12,6 +12,9 @@ from tests.trees import page
 LINKS = "<ul><li><a href=/black>Black tea</a><li><a href=/white>White tea</a></ul>"
 
 
+CARDS = "<div><h4><a href=/black>Black tea</a></h4><p>Of the hills in the spring</div><div><h4><a href=/x>X</a></h4>"
+
+
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
@@ -21,6 +24,7 @@ LINKS = "<ul><li><a href=/black>Black tea</a><li><a href=/white>White tea</a></u
         (f"<h3>Rare</h3>{LINKS}", []),
         ("<h3>More</h3><ul><li><a href=/black>Black tea</a></ul>", []),
         ("<h3>More</h3><ul><li><a href='#black'>Black tea</a><li><a href='#white'>White tea</a></ul>", []),
+        ("<h3>More</h3><ul><li><a href=/black.pdf>Black tea</a><li><a href=/white.pdf>White tea</a></ul>", []),
         ("<h3>More", []),
     ],
 )
@@ -29,6 +33,22 @@ def test_what_is_a_section_of_links(html, expected):
     often = np.array([9 if text == "More" else 1 for text in found.nodes.strings])
     mask = link_sections_of(found, often, 9)
     assert [text for text, links in zip(found.nodes.strings, mask, strict=True) if links] == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (f"<h3>More</h3>{CARDS}", 4),
+        (f"<h4>More</h4>{CARDS}", 0),
+        (f"<h3>More</h3>{CARDS}".replace("href=/black", ""), 0),
+        (f"<h3>More</h3>All about the teas of the hills in the spring{CARDS}", 0),
+    ],
+)
+def test_cards_below_linked_headings_are_links(html, expected):
+    found = page(html)
+    often = np.array([9 if text == "More" else 1 for text in found.nodes.strings])
+    assert link_sections_of(found, often, 9, cards=True).sum() == expected
+    assert not link_sections_of(found, often, 9).any()
 
 
 def test_a_site_of_few_pages_tells_nothing():

@@ -9,7 +9,7 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.page.data_tables import _NO_DATA, cells_of, holds_data
-from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 
 
 def elements(root: etree._Element, tag: Ints, parent: Ints, end: Ints) -> list[etree._Element]:
@@ -70,4 +70,7 @@ def values_at(elements: Sequence[etree._Element], names: Sequence[str]) -> list[
 
 def is_data(nodes: NodeTable, table: int) -> bool:
     """See `core.data_tables.is_data`."""
-    return nodes.looks[nodes.look.item(table)][3] not in _NO_DATA and holds_data(nodes, table, cells_of(nodes, table))
+    cells = cells_of(nodes, table)
+    is_head = nodes.tag[cells] == TAG["th"]
+    may_be = nodes.looks[nodes.look.item(table)][3] not in _NO_DATA or (is_head[:-1] & ~is_head[1:]).any()
+    return bool(may_be) and holds_data(nodes, table, cells)

@@ -1,10 +1,12 @@
 """Markup of generators, shops and forums: what of it is content, code, a control, a name or a price."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.decision.asides import asides_of
+from scrapy_pagelets.decision.asides import asides_of, controls_of_posts
 from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
@@ -77,6 +79,9 @@ def test_own_headings(title, body, expected):
         ),
         ("<p role=tab aria-controls=a>Up<p role=tab aria-controls=a>Down<div id=a role=tabpanel>Tea", ["Up", "Down"]),
         ("<div class=fragment><div class=line>a</div><div class=ttc>Of a</div></div>", ["Of a"]),
+        # rustdoc: the link to the source of what a heading declares, and what opens a description
+        ("<a class='src rightside' href=/lib.rs>Source</a><h4>fn dock()</h4><p class=src>Of it", ["Source"]),
+        ("<details><summary class=hideme><span>Expand description</span></summary>A dock", ["Expand description"]),
     ],
 )
 def test_controls(html, expected):
@@ -131,6 +136,23 @@ def test_controls(html, expected):
             "> *Bo wrote: Apr 3* A cup",
         ),
         ("<p><span class=ts>00:03</span><span class=who>Bo</span>", "00:03 Bo"),
+        # YARD: a style sheet puts what is behind the dash into its line
+        (
+            "<ul><li><i>rate</i> \N{EM DASH} <div class=inline><p>of the dock</p></div><p>Or so</ul>",
+            "- *rate* \N{EM DASH} of the dock\n\n  Or so",
+        ),
+        ("<ul><li>rate<p>of the dock</ul>", "- rate\n\n  of the dock"),
+        # JSDoc
+        ("<p>Dock<span>(depth<span class=signature-attributes>opt</span>, name)</span>", "Dock(depth opt , name)"),
+        # facts of a product, in a table that says it has none
+        (
+            "<table role=presentation><tr><th>Weight<td>4 kg<tr><th>Length<td>2 m</table>",
+            "|  |  |\n| --- | --- |\n| Weight | 4 kg |\n| Length | 2 m |",
+        ),
+        (
+            "<table role=presentation><tr><td>Weight<td>4 kg<tr><td>Length<td>2 m</table>",
+            "Weight\n\n4 kg\n\nLength\n\n2 m",
+        ),
     ],
 )
 def test_markdown(html, expected):
@@ -197,6 +219,64 @@ def test_an_arrow_of_another_kind_leads_along_a_trail():
     assert told(html)["breadcrumbs"] == ["Forum", "Leaves", "White tea"]
 
 
+POST = (
+    "<tr class=comtr><td><div><a href='user?id={0}'>{0}</a> <i class=age title=2021-04-0{1}T09:00:00>then</i></div>"
+    "<div class=comment><p>The cup of {0} is warm.</p><p><a href=reply{1}>reply</a></p></div></td></tr>"
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        # the head of a comment stands before what is called so
+        (
+            f"<table>{POST.format('ana', 1)}{POST.format('bo', 2)}</table>",
+            [("ana", "2021-04-01T09:00:00"), ("bo", "2021-04-02T09:00:00")],
+        ),
+        (f"<table>{POST.format('ana', 1).replace('user?id', 'tea?id').replace('age', 'wage')}</table>", []),
+        # the date of a review, in other words
+        (
+            "<div class=review><span class=username>Ana</span><b class=review-date>Reviewed in India on May 6, 2023</b>"
+            "<p>A good cup</div>",
+            [("Ana", "2023-05-06")],
+        ),
+    ],
+)
+def test_comments(html, expected):
+    read = Page.parse(f"<h1>Tea</h1><p>{PROSE}</p>{html}".encode(), "http://tea.test/a")
+    thread = thread_of(read, Habits())
+    assert [(post.author, post.published) for post in thread.posts] == expected
+
+
+ARTICLE = "<article><h3 class=PostUser-name>{0}</h3><p>The cup of {0} is warm.</p></article>"
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("DiscussionForumPosting", ["ana", "bo"]), ("BlogPosting", [])])
+def test_articles_are_posts_where_people_discuss(kind, expected):
+    declared = f'<script type="application/ld+json">{{"@type": "{kind}"}}</script>'
+    read = Page.parse(f"{declared}{ARTICLE.format('ana')}{ARTICLE.format('bo')}".encode(), "http://tea.test/a")
+    assert [post.author for post in thread_of(read, Habits()).posts] == expected
+
+
+def test_a_signature_with_the_name_of_the_author_is_no_line_of_the_post():
+    post = (
+        "<div id=msg{0}><a class=username href=/u/{0}>{1}</a> <i>0{0} April 2021</i><p>The cup of tea is warm.</p>"
+        "<div class=signature>Sign of {1}</div></div>"
+    )
+    read = Page.parse((post.format(1, "ana") + post.format(2, "bo")).encode(), "http://tea.test/forum/1")
+    for each in thread_of(read, Habits()).posts:
+        assert [read.nodes.strings[leaf] for leaf in each.profile] == [f"Sign of {each.author}"]
+
+
+def test_links_that_most_posts_have_in_lines_of_their_own_are_controls():
+    html = f"<table>{''.join(POST.format(name, number) for number, name in enumerate(('ana', 'bo', 'cy'), 1))}</table>"
+    html = html.replace("The cup", "<p><a href=/bo>bo</a></p>The cup")
+    read = Page.parse(f"<h1>Tea</h1><p>{PROSE}</p>{html}".encode(), "http://tea.test/a")
+    thread = thread_of(read, Habits())
+    assert [read.nodes.strings[leaf] for leaf in controls_of_posts(read.nodes, thread)] == ["reply"] * 3
+    assert controls_of_posts(read.nodes, replace(thread, posts=thread.posts[:2])) == []
+
+
 CARD = "<div><h4><a href=/{0}>{0}</a></h4><p>{1}</p><p class=price>$24.50</p></div>"
 
 
@@ -230,6 +310,41 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
     ]
     assert not own_texts(read, Headline(2, "Tea"), seen, alike, 3).any()
     assert not own_texts(read, None, seen, alike, 8).any()
+
+
+@pytest.mark.parametrize(
+    ("html", "seen", "alike", "expected"),
+    [
+        # a box of facts, unless all pages have it
+        ("<aside class=portable-infobox><h3>Born</h3><p>213 AM</aside>", [0.97, 0.97], [8, 0], ["Born", "213 AM"]),
+        ("<aside class=portable-infobox><h3>Deal</h3><p>Buy now</aside>", [0.97, 0.97], [8, 8], []),
+        ("<aside><h3>Born</h3><p>213 AM</aside>", [0.97, 0.97], [8, 0], []),
+        # a caption that is no sentence
+        ("<div class=lightbox-caption>Asleep</div><p>Black", [0.9, 0], [0, 0], ["Asleep"]),
+        ("<div>Asleep</div><p>Black", [0.9, 0], [0, 0], []),
+        # half of a block of code
+        ("<pre><b>let</b> a = 1;</pre><p>Black", [0.9, 0.6, 0], [8, 0, 0], ["let", "a = 1;"]),
+        ("<pre><b>let</b> a = 1;</pre><p>Black", [0.9, 0.9, 0], [8, 8, 0], []),
+        # all definitions of a term
+        ("<dl><dt>Venue<dd>Barn<dd>6 Mill Lane</dl>", [0.9, 0.8, 0.8], [8, 0, 0], ["Barn", "6 Mill Lane"]),
+        # a link to a file, and one to another site, but not one to another page
+        ("<a href=/a.pdf><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], ["Form", "15 KB"]),
+        (
+            "<a href=http://b.test/a><b>Book</b> <i>On all the teas of the hills</i></a>",
+            [0.7, 0.9],
+            [0, 8],
+            ["Book", "On all the teas of the hills"],
+        ),
+        ("<a href=http://b.test/a>Book</a>", [0.7], [0], []),
+        ("<a href=/a><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], []),
+        ("<a href=/a.pdf>Form</a>", [0.9], [8], []),
+    ],
+)
+def test_what_else_a_page_alone_says(html, seen, alike, expected):
+    read = Page.parse(f"<h1>Tea</h1><p>Green</p>{html}".encode(), "http://a.test/")
+    found = own_texts(read, Headline(2, "Tea"), np.array([0.8, 0, *seen]), np.array([0, 0, *alike]), 8)
+    texts = [text for text, own in zip(read.nodes.strings, found, strict=True) if own]
+    assert texts == expected
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,9 @@ def test_signs_go_with_the_words_beside_them(html, expected):
     assert "".join(text for text, one in zip(nodes.strings, found, strict=True) if one < 0.5) == expected
 
 
-def test_a_permalink_is_no_content_beside_its_heading():
-    page = Page.parse(f"<h2>Tea<a href=#tea>¶</a></h2><p>{BODY}".encode(), "http://a/")
+@pytest.mark.parametrize("classes", ["title", "code-header"])
+def test_a_permalink_is_no_content_beside_its_heading(classes):
+    page = Page.parse(f"<h2 class={classes}>Tea<a href=#tea>¶</a></h2><p>{BODY}".encode(), "http://a/")
     content = decided(page, Site(page.site)).content
     assert dict(zip(page.nodes.strings, content.tolist(), strict=True)) == {"Tea": True, "¶": False, BODY.strip(): True}
 
@@ -148,6 +149,7 @@ def test_a_permalink_is_no_content_beside_its_heading():
         ("<p>tea</p><figure><figcaption>LEAF</figcaption></figure><p>X", ""),
         ("<p>tea</p><figure><figcaption><a href=/l>LEAF</a></figcaption></figure><p>tea", ""),
         ("<div class=member-signature><i>PUBLIC</i> <b>pour</b></div>", "PUBLIC"),
+        ("<h4 class=code-header>PUB FN <a href=#pour>pour</a></h4>", "PUB FN"),
     ],
 )
 def test_labels_captions_and_declarations_go_with_what_they_are_of(html, expected):

@@ -7,7 +7,7 @@ from scrapy_pagelets.page import looks
 
 NAMES = [
     looks._HEADLINE, looks.CRUMBS_NAMED, looks._COMMENTS, looks._COMMENT, looks._REVIEWS, looks._AUTHOR, looks._HEARD,
-    looks._RELATED, looks._BYLINE, looks._NEIGHBOURS, looks._SIGNATURE,
+    looks._RELATED, looks._BYLINE, looks._NEIGHBOURS, looks._SIGNATURE, looks._SOURCE,
 ]  # fmt: skip
 
 
