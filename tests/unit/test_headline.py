@@ -132,4 +132,5 @@ def test_the_name_of_the_site_is_no_content_of_pages_without_a_heading():
 )
 def test_the_only_heading_of_the_first_level_has_what_the_title_begins_with(title, html, expected):
     page = Page.parse(f"<title>{title}</title>{html}<p>All about it".encode(), "http://tea.test/a")
-    assert headline_of(page).text == expected
+    assert (headline := headline_of(page)) is not None
+    assert headline.text == expected
