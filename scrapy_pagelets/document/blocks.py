@@ -110,7 +110,7 @@ def text_of_runs(runs: Iterable[Run]) -> str:
 def tidy(runs: Iterable[Run]) -> list[Run]:
     """Fold white space, also across runs, and drop it at the ends; each space becomes a run of its own.
 
-    White space between two runs has the style that both share.
+    White space between two runs has the style that both share; at the end of a link or of a line it is no code.
     """
     folded: list[Run] = []
     space = ""
@@ -119,8 +119,9 @@ def tidy(runs: Iterable[Run]) -> list[Run]:
             space = max(space, piece.text, key=" \n".find) if space else piece.text
             continue
         if space and folded:
-            shared = folded[-1].style.shared(piece.style)
-            folded.append(Run(space, shared._replace(code=0) if space == "\n" else shared))
+            before, after = folded[-1].style, piece.style
+            is_end = space == "\n" or (before.href, before.title) != (after.href, after.title)
+            folded.append(Run(space, before.shared(after)._replace(code=0) if is_end else before.shared(after)))
         space = ""
         folded.append(piece)
     return folded

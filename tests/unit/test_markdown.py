@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -333,6 +333,7 @@ TEXTS = st.one_of(
 RUNS = st.lists(st.one_of(st.builds(Run, TEXTS, STYLES), st.just(Run("\n"))), max_size=8)
 
 
+@example([Run("y ", Style(code=1)), Run("a", Style(href="http://h/a", code=1))])
 @given(RUNS)
 def test_inline_markdown_reads_back(runs):
     tidied = tidy(runs)
