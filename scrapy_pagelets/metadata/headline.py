@@ -44,6 +44,8 @@ _ENDS: Final = re.compile(
     r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|\s:\s"
 )
 _PARTS: Final = re.compile(rf"{_ENDS.pattern}|:\s")
+#: Elements that stand for a heading where there is none.
+_UNMARKED: Final = [TAG[name] for name in ("p", "div", "td", "b", "strong", "font", "big", "center")]
 #: The number of a section before its title.
 _NUMBER: Final = re.compile(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
 #: What begins a byline in a heading: "by Ana Bo".
@@ -77,8 +79,8 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
     of sites and of sections are often longer than what follows them; and a heading with the words of another one and
     the name of the site is that of the site. If no title names a heading, it is the only one of the first level;
-    without that, a heading with the text of a link by which the page leads to itself, as the entry of a menu; at last,
-    the first heading that has a part of the title in it ("Posts about tea").
+    without that, a heading with the text of a link by which the page leads to itself, as the entry of a menu; the first
+    heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the title begins with.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     if len(first_levels) == 1:  # the title names the site, and nothing else
         [(_, only)] = first_levels.items()
         return Headline(only.row, only.text, banners=tuple(_copies(page.nodes, only, found)))
-    return _linked(page, alike, pages) or _about(page, alike, pages)
+    return _linked(page, alike, pages) or _about(page, alike, pages) or _unmarked(page, alike, pages)
 
 
 def names_above(page: Page, alike: Ints, pages: int) -> list[int]:
@@ -237,6 +239,22 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     parts = [part for part in parts if part not in names] or parts  # a menu may have all of them
     says_one = any(2 * len(part) >= len(words) > 0 and _place(part, words) is not None for part in parts)
     return Headline(own[0], texts[own[0]]) if says_one else None
+
+
+def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
+    """The first paragraph or the like that says what the title begins with, and nothing else."""
+    nodes, name = page.nodes, " ".join(_ENDS.split(page.title[:_TITLE])[0].split())
+    for leaf in np.flatnonzero(nodes.words >= _SHORT).tolist() if len(_words(name)) >= _SHORT else ():
+        row = nodes.parent.item(nodes.leaves.item(leaf))
+        if (
+            nodes.strings[leaf].strip().casefold() == name.casefold()
+            and nodes.tag[row] in _UNMARKED
+            and nodes.leaves_of(row) == slice(leaf, leaf + 1)
+            and not nodes.anchor[row]
+            and not _is_often(name, _others(nodes, row, alike), pages)
+        ):
+            return Headline(row, nodes.strings[leaf].strip())
+    return None
 
 
 class _Candidate(NamedTuple):

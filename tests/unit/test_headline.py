@@ -134,3 +134,19 @@ def test_the_only_heading_of_the_first_level_has_what_the_title_begins_with(titl
     page = Page.parse(f"<title>{title}</title>{html}<p>All about it".encode(), "http://tea.test/a")
     assert (headline := headline_of(page)) is not None
     assert headline.text == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "is_found"),
+    [
+        ("<p>How to steep tea</p>", True),
+        ("<p><a href=/tea>How to steep tea</a></p>", False),
+        ("<li>How to steep tea</li>", False),
+        ("<p>How to steep tea, and when</p>", False),
+    ],
+)
+def test_a_paragraph_of_what_the_title_begins_with_is_the_headline_of_a_page_without_headings(html, is_found):
+    page = Page.parse(
+        f"<title>How to steep tea - The Tea Times</title>{html}<p>All about it".encode(), "http://a.test/a"
+    )
+    assert (headline_of(page) is not None) == is_found
