@@ -79,7 +79,7 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     captions = nodes.leaves_below(captions_of(nodes))
     mask |= near & alone & ((nodes.words >= _SENTENCE) | captions) & ~linked
     behind_all = (before <= _BEHIND) & (templateness < _MOST_AMID)
-    for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, after, behind_all))):
+    for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, behind_all))):
         mask[leaves] = True
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_tagged(nodes, TAG["pre"]))):
         mask[leaves] |= bool((keep | (near & alone))[leaves].any())  # half of a block of code is none
@@ -94,14 +94,13 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     return found
 
 
-def _links_elsewhere(page: Page, amid: Bools, after: Bools, to_files: Bools) -> Iterator[slice]:
-    """The leaves of links to other hosts, and to files, that have one among some leaves; cards of some words after."""
+def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice]:
+    """The leaves of links to other hosts, and to files, that have one among some leaves."""
     nodes, host = page.nodes, host_of(page.url)
     links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if (amid | to_files).any() else ()
     for row, href in links:
         leaves = nodes.leaves_of(row)
-        is_near = amid[leaves].any() or (after[leaves].any() and nodes.words[leaves].sum() >= _SENTENCE)
-        is_elsewhere = is_near and href[:4].lower() == "http" and host_of(href) != host
+        is_elsewhere = amid[leaves].any() and href[:4].lower() == "http" and host_of(href) != host
         if is_elsewhere or (to_files[leaves].any() and not is_page(href)):
             yield leaves
 
