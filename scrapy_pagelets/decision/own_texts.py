@@ -43,7 +43,7 @@ _VALUES: Final = [TAG[name] for name in ("dd", "td", "div", "span")]
 _CELLS: Final = [TAG[name] for name in ("td", "th")]
 _NO_DATA: Final = [TAG[name] for name in ("table", "form", "input", "select", "textarea", "button")]
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
-_LINKED, _MOST_OF_TABLE = 0.3, 0.9
+_LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
 def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
@@ -133,7 +133,7 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     --------
     >>> html = b"<h1>Tea</h1><table><tr><th>Kind<td>Green<tr><th>Steep<td>3 min</table>"
     >>> page = Page.parse(html, "http://a/")
-    >>> unsure, alike = np.array([0, 0.8, 0.7, 0.8, 0.8]), np.zeros(5, np.int64)
+    >>> unsure, alike = np.array([0, 0.7, 0.6, 0.7, 0.7]), np.zeros(5, np.int64)
     >>> data_tables(page.nodes, Headline(2, "Tea"), unsure, alike, 0).tolist()
     [False, True, True, True, True]
     """

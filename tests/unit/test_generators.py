@@ -382,7 +382,7 @@ def test_a_control_in_a_value_and_an_avatar_in_its_frame_are_no_content():
 )
 def test_tables_of_data_that_the_page_alone_has_are_content(table, is_kept):
     nodes = page(f"<h1>Tea</h1>{table}<p>About it").nodes
-    seen, alike = np.full(len(nodes.leaves), 0.8), np.zeros(len(nodes.leaves), np.int64)
+    seen, alike = np.full(len(nodes.leaves), 0.7), np.zeros(len(nodes.leaves), np.int64)
     found = data_tables(nodes, Headline(2, "Tea"), seen, alike, 0)
     assert found.tolist() == [False, *[is_kept] * (len(seen) - 2), False]
     assert not data_tables(nodes, Headline(2, "Tea"), seen, alike + 8, 9).any()
