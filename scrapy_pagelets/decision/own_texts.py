@@ -1,8 +1,8 @@
-"""What a page alone says amid its content: sentences, captions, values of labels, code, links to files and other sites,
-and tables of data.
+"""What a page alone says amid its content, whatever the model thinks of it.
 
-The model judges by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with
-its label, the card of a link. What no other page says at the same place is no template there.
+It is sentences, captions, values of labels, code, links to files and other sites, and tables of data. The model judges
+by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with its label, the
+card of a link. What no other page says at the same place is no template there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
-    Right behind it, links count as template: many pages end with their own address.
+    Right behind it, links count as template unless they lead to files: many pages end with their own address.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
     after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
     linked = nodes.anchor[nodes.leaves]
-    near, alone = amid | after, alike == 0
+    around, alone = amid | after, alike == 0
     captions = nodes.leaves_below(captions_of(nodes))
-    mask |= near & alone & ((nodes.words >= _SENTENCE) | captions) & ~linked
+    mask |= around & alone & ((nodes.words >= _SENTENCE) | captions) & ~linked
     behind_all = (before <= _BEHIND) & (templateness < _MOST_AMID)
     for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, behind_all))):
         mask[leaves] = True
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_tagged(nodes, TAG["pre"]))):
-        mask[leaves] |= bool((keep | (near & alone))[leaves].any())  # half of a block of code is none
+        mask[leaves] |= bool((keep | (around & alone))[leaves].any())  # half of a block of code is none
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
     own = alike < _OFTEN * others
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):

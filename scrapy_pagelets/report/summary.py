@@ -45,7 +45,7 @@ _MOSTLY: Final = 0.5
 #: Points of the curves, half of the most.
 _POINTS: Final = 25
 #: A heap of values, each with the URL of its page.
-Highest: TypeAlias = list[tuple[float, str]]
+_Highest: TypeAlias = list[tuple[float, str]]
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 
@@ -89,9 +89,9 @@ class Class(Totals):
     known: int = 0
     _mean: float = 0.0
     _squares: float = 0.0
-    _least: Highest = field(default_factory=list)
-    _fewest: Highest = field(default_factory=list)
-    _most: Highest = field(default_factory=list)
+    _least: _Highest = field(default_factory=list)
+    _fewest: _Highest = field(default_factory=list)
+    _most: _Highest = field(default_factory=list)
 
     def compare(self, url: str, one: Totals, share: float) -> None:
         """Remember a page that was counted, with its share of template, until all pages are known."""
