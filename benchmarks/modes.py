@@ -70,7 +70,7 @@ def by_detection(args: argparse.Namespace, about: Sequence[dict[str, Any]], scor
             else:
                 archived(folder, method, feed)
             found[f"{method}, {way}"][name] = score.score_sites(score.read(feed), gold)
-        print(name, *(f"{mode} {of[name]['f1']:.3f}" for mode, of in found.items()), file=sys.stderr)
+        tell_site(name, found)
     return found
 
 
@@ -117,6 +117,7 @@ def by_segmenter(folders: Sequence[Path], score: ModuleType) -> Scores:
         for method in (FUSED, *SEGMENTERS):
             feed = [{"url": url, "text": by_method[method]} for url, by_method in texts]
             found[method][folder.name] = score.score_sites(feed, lines)
+        tell_site(folder.name, found)
     return found
 
 
@@ -134,6 +135,11 @@ def uncleaned(gold: Sequence[dict[str, str]], score: ModuleType) -> Score:
     """The scores of the full text of pages."""
     found: Score = score.score_sites([{"url": f"http://h/{g['path']}", "text": g["full"]} for g in gold], gold)
     return found
+
+
+def tell_site(name: str, found: Scores) -> None:
+    """Print the content F1 of a site by each mode, while others are still to come."""
+    print(name, *(f"{mode} {of[name]['f1']:.3f}" for mode, of in found.items()), file=sys.stderr)
 
 
 def tell(what: str, found: Scores, kinds: dict[str, str]) -> None:
