@@ -88,7 +88,8 @@ chromium: $(VENV)/.installed-dev
 	if ! $(BIN)/python -c "$$check" 2>/dev/null; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing chromium with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium-headless-shell >/dev/null 2>&1 || \
+				DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 		fi; \
 		$(BIN)/python -c "$$check" 2>/dev/null || { \
 			echo "The tests need Chromium: apt-get install chromium, or $(BIN)/playwright install chromium." >&2; exit 1; \

@@ -1,7 +1,6 @@
 """Crawls with a browser: what is rendered, what is fetched, and what happens without one or with a bad page."""
 
 import os
-import shutil
 import subprocess
 import sys
 from typing import Any
@@ -341,8 +340,9 @@ def test_the_browser_is_that_of_scrapy_playwrights_settings(tmp_path):
 
 
 def test_the_options_of_a_project_do_not_give_the_browser_a_network():
-    own = {"executable_path": shutil.which("chromium") or "chromium", "args": ["--lang=de"], "slow_mo": 1}
-    ours, merged = launch_options(), launch_options(own)
+    ours = launch_options()
+    own = {"executable_path": ours["executable_path"], "args": ["--lang=de"], "slow_mo": 1}
+    merged = launch_options(own)
     assert merged == ours | own | {"args": [*ours["args"], "--lang=de"]}
     assert launch_options({"channel": "chrome"}) == {"args": ours["args"], "channel": "chrome"}
     assert launch_options({"chromium_sandbox": True})["chromium_sandbox"] is True
