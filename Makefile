@@ -50,9 +50,10 @@ $(VENV)/.installed: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@$(PIP) install --quiet --editable '.[archive,corpus]'
 	@touch $@
 
+# Most modules of so many packages are never imported: Python compiles those that are.
 $(VENV)/.installed-dev: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@echo "Installing scrapy-pagelets and its development dependencies ..."
-	@$(PIP) install --quiet --editable '.[dev]'
+	@$(PIP) install --quiet --no-compile --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
