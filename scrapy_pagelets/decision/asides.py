@@ -115,7 +115,7 @@ def _beside_text(nodes: NodeTable) -> Bools:
         found &= ~_labels_of_prices(nodes)
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
     found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
-    found[[leaf for leaf in np.flatnonzero(nodes.hidden[nodes.leaves]) if nodes.strings[leaf].startswith(_DATA)]] = True
+    found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
     for row in rows_with(nodes, looks.HEADING) if found.any() else ():
         leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()
@@ -223,9 +223,10 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
         after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
         for beside in (before, after):
             found += takewhile(partial(_is_control, nodes), beside)
-    found += np.flatnonzero(nodes.leaves_below(rows_named(nodes, _TOOLTIP))).tolist()
     in_code = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
-    return sorted({*found, *np.flatnonzero(nodes.leaves_below(in_code)).tolist()})
+    for row in (*rows_named(nodes, _TOOLTIP), *in_code):
+        found += range(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+    return sorted({*found})
 
 
 def _code_in_lines(nodes: NodeTable) -> list[int]:

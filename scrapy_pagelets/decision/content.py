@@ -116,7 +116,7 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
     first = int(nodes.last_leaf[headline.row]) if headline else len(mask)
-    of_names = range(first, int(np.flatnonzero(keep).max(initial=0)) + 1)
+    of_names = range(first, int(keep.nonzero()[0].max(initial=0)) + 1) if facts else range(0)
     for fact in facts:
         if _is_number(fact) and len(fact) < _DIGITS:
             continue

@@ -97,7 +97,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice]:
     """The leaves of links to other hosts, and to files, that have one among some leaves."""
     nodes, links, host = page.nodes, page.nodes.links, host_of(page.url)
-    for link in np.flatnonzero(below(nodes, up_to(amid | to_files), links.row)).tolist():
+    may_be = amid | to_files
+    for link in below(nodes, up_to(may_be), links.row).nonzero()[0].tolist() if may_be.any() else ():
         leaves, href = nodes.leaves_of(links.row.item(link)), links.href[link]
         is_elsewhere = amid[leaves].any() and href[:4].lower() == "http" and host_of(href) != host
         if is_elsewhere or (to_files[leaves].any() and not is_page(href)):
@@ -106,11 +107,11 @@ def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice
 
 def _values(nodes: NodeTable, often: Bools) -> Iterator[slice]:
     """The leaves of each value whose label, of a few words, is often there: a term, or the first part of two."""
-    rows = np.flatnonzero(_IS_VALUE[nodes.tag] & (nodes.first_leaf > 0))
+    rows = (_IS_VALUE[nodes.tag] & (nodes.first_leaf > 0)).nonzero()[0]
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
     words, label, is_definition = up_to(nodes.words), first - 1, nodes.tag[rows] == TAG["dd"]
     follows = is_definition[1:] & is_definition[:-1] & (above[1:] == above[:-1]) & (first[1:] == last[:-1])
-    for at in np.flatnonzero(follows).tolist():  # a term may have several
+    for at in follows.nonzero()[0].tolist():  # a term may have several
         label[at + 1] = label[at]
     is_pair = (nodes.first_leaf[above] == first - 1) & (nodes.last_leaf[above] == last) | is_definition
     is_pair &= (first < last) & (words[last] - words[first] <= _VALUE)
@@ -136,15 +137,16 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     >>> data_tables(page.nodes, Headline(2, "Tea"), unsure, alike, 0).tolist()
     [False, True, True, True, True]
     """
-    behind = nodes.last_leaf[headline.row] if headline else np.inf
-    tables = np.array([row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf[row] >= behind], np.int64)
-    if not len(tables):
+    behind = nodes.last_leaf.item(headline.row) if headline else len(nodes.leaves)
+    below_heading = [row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf.item(row) >= behind]
+    if headline is None or not below_heading:
         return np.zeros(len(templateness), np.bool_)
-    cells = np.flatnonzero(_IS_CELL[nodes.tag] & (nodes.first_leaf < nodes.last_leaf))
+    tables = np.array(below_heading, np.int64)
+    cells = (_IS_CELL[nodes.tag] & (nodes.first_leaf < nodes.last_leaf)).nonzero()[0]
     opening = cells[np.unique(nodes.parent[cells], return_index=True)[1]]
     number, lines, no_data = (
         np.searchsorted(rows, nodes.end[tables]) - np.searchsorted(rows, tables + 1)
-        for rows in (cells, np.sort(opening), np.flatnonzero(_IS_NO_DATA[nodes.tag]))
+        for rows in (cells, np.sort(opening), _IS_NO_DATA[nodes.tag].nonzero()[0])
     )
     often, linked = alike > _OFTEN * others, nodes.anchor[nodes.leaves]
     words, repeated, of_links, rated = (

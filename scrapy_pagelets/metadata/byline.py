@@ -142,9 +142,10 @@ class Byline:
     def _mail(self) -> dict[str, str]:
         """The head of a mail below the heading, by the names in lower case; {} without one."""
         nodes, start = self._page.nodes, self._heading.stop if self._heading else len(self._page.nodes.strings)
-        leaves = range(start, min(start + _AFTER, len(nodes.strings)))
-        if not any(nodes.strings[leaf].lstrip().startswith("From") for leaf in leaves):
+        near = nodes.strings[start : start + _AFTER]
+        if "From" not in " ".join(near) or not any(text.lstrip().startswith("From") for text in near):
             return {}
+        leaves = range(start, start + len(near))
         text = "".join("\n" * bool(nodes.gap[leaf] >= LINE) + nodes.strings[leaf][: _LONGEST * 10] for leaf in leaves)
         lines = (line.partition(":") for line in text.split("\n")[:_LINES_OF_HEAD])
         head = {name.strip().lower(): value.strip()[:_LONGEST] for name, _, value in lines}

@@ -100,7 +100,7 @@ def find(text: str, day_first: bool | None = None) -> tuple[str, int, int] | Non
     >>> find("Posted on 5 de agosto de 2026 by Ana"), find("03/04/2024"), find("03/04/2024", True)
     (('2026-08-05', 10, 29), None, ('2024-04-03', 0, 10))
     """
-    return next(iter(find_all(text, day_first)), None)
+    return next(iter(find_all(text, day_first)), None) if has_year(text) else None
 
 
 def find_all(text: str, day_first: bool | None = None) -> list[tuple[str, int, int]]:
