@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, cast
 from unicodedata import combining, normalize
 from urllib.parse import quote
 
-from scrapy_pagelets.core.text import is_composed as is_composed
+from scrapy_pagelets.core.limits import is_composed as is_composed
 
 #: C0, DEL and C1 except tab and line feed; line separators that only some readers honour; characters that no encoding
 #: or no XML document can hold.

@@ -372,15 +372,6 @@ def without_invisible(str text):
     return "".join(pieces) + text[begin:] if begin else text
 
 
-def is_composed(str text):
-    """Whether a text surely is in Unicode's form NFC: it has nothing but Latin letters and usual marks."""
-    cdef Py_UCS4 c
-    for c in text:
-        if c >= 0x300 and not 0x2010 <= c < 0x2060:
-            return False
-    return True
-
-
 def words_in(nodes, leaves):
     """Number of the words of some leaves."""
     cdef Texts columns = texts_of(nodes)

@@ -166,9 +166,8 @@ class _Heading(NamedTuple):
 
 
 def _headings(nodes: NodeTable) -> list[_Heading]:
-    rows = rows_with(nodes, HEADING)
-    columns = (column[rows].tolist() for column in (nodes.tag, nodes.first_leaf, nodes.last_leaf))
-    return [*map(_Heading, rows, *columns)]
+    tag, first, last = nodes.tag.item, nodes.first_leaf.item, nodes.last_leaf.item
+    return [_Heading(row, tag(row), first(row), last(row)) for row in rows_with(nodes, HEADING)]
 
 
 def _end_of(nodes: NodeTable, heading: _Heading, headings: list[_Heading], titles: Set[_Heading]) -> int:

@@ -203,9 +203,10 @@ def _end_of_subtitle(nodes: NodeTable, stop: int) -> int:
 def _begins_entry(nodes: NodeTable, leaf: int) -> bool:
     """Whether a leaf begins an entry of a list: like what follows, it has a date and a link of some words."""
     row = nodes.leaves.item(leaf)
-    while (above := nodes.parent.item(row)) > 0 and nodes.first_leaf[above] == leaf:
+    parent, look = nodes.parent.item, nodes.look.item
+    while (above := parent(row)) > 0 and nodes.first_leaf.item(above) == leaf:
         row, after = above, nodes.end.item(above)
-        if after < len(nodes) and nodes.parent[after] == nodes.parent[row] and nodes.look[after] == nodes.look[row]:
+        if after < len(nodes) and parent(after) == parent(row) and look(after) == look(row):
             return _is_entry(nodes, row) and _is_entry(nodes, after)
     return False
 
