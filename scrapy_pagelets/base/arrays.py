@@ -55,7 +55,7 @@ def up_to(column: Ints | Bools) -> Ints:
     [0, 3, 4, 6]
     """
     sums = np.zeros(len(column) + 1, np.int64)
-    np.cumsum(column, out=sums[1:])
+    column.cumsum(out=sums[1:])
     return sums
 
 

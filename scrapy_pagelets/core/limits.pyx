@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""What is looked at in a text before it is parsed, see `scrapy_pagelets.page.limits`."""
+"""What is looked at in a text as a whole, see `scrapy_pagelets.page.limits` and `scrapy_pagelets.base.characters`."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
@@ -116,3 +116,12 @@ cdef Py_ssize_t number_of_separators(str text, Py_ssize_t start, Py_ssize_t end)
     for i in range(start, end):
         count += text[i] in separators
     return count
+
+
+def is_composed(str text):
+    """Whether a text surely is in Unicode's form NFC: it has nothing but Latin letters and usual marks."""
+    cdef Py_UCS4 c
+    for c in text:
+        if c >= 0x300 and not 0x2010 <= c < 0x2060:
+            return False
+    return True

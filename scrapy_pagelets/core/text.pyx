@@ -30,6 +30,11 @@ given = {}
 cdef object xpath_name = None
 cdef int64_t longest_heading = -1
 cdef str marks_of_headings = "", marks = ""
+#: By pattern, in which classes it is found; how many are remembered, and the characters of the longest.
+cdef dict classes_named = {}
+cdef enum:
+    MOST_CLASSES = 2000
+    LONGEST_CLASSES = 200
 #: Where they are kept in the namespace of a node table.
 cdef str KEPT = "_texts_of_core"
 
@@ -253,6 +258,27 @@ def rows_tagged(nodes, int64_t tag):
     return [row for row in range(columns.rows) if columns.tag[row] == tag]
 
 
+def rows_named(nodes, names):
+    """Rows of the elements in whose classes a pattern is found, in document order."""
+    cdef Texts columns = texts_of(nodes)
+    cdef dict known = classes_named.setdefault(names, {})
+    cdef vector[uint8_t] named
+    cdef bint any_named = False
+    cdef int64_t row
+    if len(known) >= MOST_CLASSES:
+        known.clear()
+    for look in columns.looks:
+        classes = (<tuple>look)[2]
+        is_named = known.get(classes)
+        if is_named is None:
+            is_named = names.search(classes) is not None
+            if len(<str>classes) <= LONGEST_CLASSES and len(known) < MOST_CLASSES:
+                known[classes] = is_named
+        named.push_back(is_named is True)
+        any_named |= is_named is True
+    return [row for row in range(columns.rows) if named[columns.look[row]] and columns.tag[row] != TEXT] if any_named else []
+
+
 def leaves_beginning(nodes, characters):
     """The leaves whose text has one of some characters at each place of its beginning; "" stands for any character."""
     cdef list strings = nodes.strings, found = [], wanted = list(characters)
@@ -330,6 +356,20 @@ def told_of(nodes, parts, bint with_paths):
         paths = [columns.path(nodes, row) for row in columns.roots(wanted)] if with_paths else []
         told.append((paths, columns.text(wanted, NO_ITEMS), words, columns.links(wanted)))
     return told
+
+
+def without_invisible(str text):
+    """A text without characters that no reader sees."""
+    cdef Py_UCS4 c
+    cdef list pieces = []
+    cdef Py_ssize_t i, begin = 0
+    if text.isascii():
+        return text
+    for i, c in enumerate(text):
+        if c > 127 and not c.isprintable() and given["is_invisible"](c):
+            pieces.append(text[begin:i])
+            begin = i + 1
+    return "".join(pieces) + text[begin:] if begin else text
 
 
 def words_in(nodes, leaves):
@@ -651,4 +691,4 @@ def runs_of_words(nodes, leaves, templateness):
 cdef str visible(list run):
     """The text of a run, without characters that no reader sees."""
     cdef str text = run[0] if len(run) == 1 else "".join(run)
-    return text if text.isascii() else given["without_invisible"](text)
+    return without_invisible(text)

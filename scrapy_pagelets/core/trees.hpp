@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "forest.hpp"
@@ -51,11 +52,11 @@ inline void add_block(const Forest &forest, const float *const *columns, std::si
 inline void evaluate(const Forest &forest, const std::vector<std::uint16_t> &used,
                      const std::vector<const float *> &columns, std::size_t rows, double *sums) {
     std::vector<const float *> block(columns.size());
-    std::vector<float> last;  // the columns of an incomplete block
+    std::unique_ptr<float[]> last;  // the columns of an incomplete block; what is behind their ends does not count
     for (std::size_t first = 0; first < rows; first += BLOCK) {
         const std::size_t count = std::min(BLOCK, rows - first);
         const std::size_t width = forest.depth > USUAL_LEVELS ? BLOCK : width_of(count);
-        if (count < width) last.resize(used.size() * width);
+        if (count < width) last.reset(new float[used.size() * width]);
         for (std::size_t k = 0; k < used.size(); k++) {
             const float *column = columns[used[k]] + first;
             block[used[k]] = count < width ? std::copy_n(column, count, &last[k * width]) - count : column;

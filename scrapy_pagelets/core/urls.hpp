@@ -246,6 +246,15 @@ inline bool is_written(Text link) {
            std::all_of(link.begin(), link.end(), [](char c) { return c >= ' ' && c < 127; });
 }
 
+// Whether what is before the query of a link has no ending, or one of the usual ones of pages; false for odd links.
+inline bool ends_like_page(Text link) {
+    const Text path = take_until(link, "?#");
+    const std::size_t slash = path.rfind('/'), dot = path.rfind('.');
+    if (dot == Text::npos || (slash != Text::npos && dot < slash)) return !path.empty();
+    const Text ending = path.substr(dot);
+    return equals(ending, ".html") || equals(ending, ".htm") || equals(ending, ".php");
+}
+
 // Whether an address leads to a page of a host, which is normalised and without "www.".
 inline Answer leads_to_page(Text target, Text host) {
     if (!begins_with(target, "http://")) return ODD;
@@ -254,9 +263,5 @@ inline Answer leads_to_page(Text target, Text host) {
     if (!add_host(take_until(target, "/?#"), own)) return ODD;
     if (Text(own).substr(begins_with(own, "www.") ? 4 : 0) != host) return NOWHERE;
     if (!std::all_of(target.begin(), target.end(), [](char c) { return c > ' ' && c < 127 && c != '#'; })) return ODD;
-    const Text path = take_until(target, "?");
-    const std::size_t slash = path.rfind('/'), dot = path.rfind('.');
-    if (dot == Text::npos || (slash != Text::npos && dot < slash)) return PLAIN;
-    const Text ending = path.substr(dot);
-    return equals(ending, ".html") || equals(ending, ".htm") || equals(ending, ".php") ? PLAIN : ODD;
+    return ends_like_page(take_until(target, "?")) ? PLAIN : ODD;
 }

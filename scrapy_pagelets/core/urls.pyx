@@ -3,13 +3,15 @@
 """The addresses of links, see `scrapy_pagelets.page.urls`: plain ones here, all others in Python."""
 
 from cpython.unicode cimport PyUnicode_DecodeASCII
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport count
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.core.arrays cimport pointer
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)
@@ -30,6 +32,7 @@ cdef extern from "urls.hpp" nogil:
     Answer cpp_absolute "absolute"(const Base &, Text, string &)
     bint is_written(Text)
     Answer cpp_leads_to_page "leads_to_page"(Text, Text)
+    bint ends_like_page(Text)
 
 #: What Python modules hand over, see `scrapy_pagelets.core.give`.
 given = {}
@@ -192,6 +195,24 @@ cdef Text without_white(Text text) noexcept:
     while end > start and is_white(text[end - 1]):
         end -= 1
     return Text(text.data() + start, end - start)
+
+
+def files_among(hrefs):
+    """(links,) whether each of some links ends like a file that is no page, see `is_page`.
+
+    >>> files_among(["/tea", "tea.pdf", "http://a.b/tea.html?c.pdf"]).tolist()
+    [False, True, False]
+    """
+    set_up()
+    is_page = given["is_page"]
+    found = np.zeros(len(hrefs), np.bool_)
+    cdef uint8_t *out = <uint8_t*>pointer(found)
+    cdef Py_ssize_t i
+    for i in range(len(hrefs)):
+        href = hrefs[i]
+        if not ends_like_page(text_of(href)):
+            out[i] = not is_page(href)
+    return found
 
 
 def pages_of_host(targets, url):

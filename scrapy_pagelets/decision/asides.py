@@ -115,7 +115,7 @@ def _beside_text(nodes: NodeTable) -> Bools:
         found &= ~_labels_of_prices(nodes)
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
     found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
-    found[[leaf for leaf in np.flatnonzero(nodes.hidden[nodes.leaves]) if nodes.strings[leaf].startswith(_DATA)]] = True
+    found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
     for row in rows_with(nodes, looks.HEADING) if found.any() else ():
         leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()
@@ -130,11 +130,17 @@ def hints_of(nodes: NodeTable) -> Bools:
 def _links_alone(nodes: NodeTable) -> Bools:
     """(m,) leaves of links to pages of a series, and of links to log in and come back, with the labels beside them."""
     series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
-    links = nodes.links
-    log_in = [row for row, to in zip(links.row.tolist(), links.target, strict=True) if "?" in to and _LOG_IN.search(to)]
+    links = zip(nodes.links.row.tolist(), nodes.links.target, strict=True)
+    log_in = [row for row, to in links if "?" in to and _leads_back(to)]
     return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
         nodes, nodes.leaves_below(log_in), _HINT
     )
+
+
+def _leads_back(target: str) -> bool:
+    """Whether an address is that of a page to log in from which the reader comes back."""
+    folded = target.rpartition("?")[0].casefold()  # many links have a query
+    return ("log" in folded or "sign" in folded or "register" in folded) and _LOG_IN.search(target) is not None
 
 
 def _with_labels(nodes: NodeTable, found: Bools, most: int) -> Bools:
@@ -161,7 +167,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
     links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
     for row in (row for row, href in links if href.startswith(_RUN)):
         leaf = nodes.first_leaf.item(row)
-        if any(each.start < leaf < each.stop for each in captions) or not nodes.words[nodes.leaves_of(row)].any():
+        if any(each.start < leaf < each.stop for each in captions) or not nodes.words_of(row):
             yield row
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
@@ -217,9 +223,10 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
         after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
         for beside in (before, after):
             found += takewhile(partial(_is_control, nodes), beside)
-    found += np.flatnonzero(nodes.leaves_below(rows_named(nodes, _TOOLTIP))).tolist()
     in_code = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
-    return sorted({*found, *np.flatnonzero(nodes.leaves_below(in_code)).tolist()})
+    for row in (*rows_named(nodes, _TOOLTIP), *in_code):
+        found += range(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+    return sorted({*found})
 
 
 def _code_in_lines(nodes: NodeTable) -> list[int]:
@@ -247,7 +254,7 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
     """Whether a leaf is in a button, a link that leads nowhere, or a few words named so; labels of tabs are none."""
     row = nodes.parent.item(nodes.leaves.item(leaf))
     for _ in range(_LEVELS):
-        if row < 0 or nodes.words[nodes.leaves_of(row)].sum() > _LABELS:
+        if row < 0 or nodes.words_of(row) > _LABELS:
             return False
         look = nodes.look.item(row)
         if nodes.looks[look][3] == "tab":
@@ -268,7 +275,7 @@ def _leads_nowhere(link: etree._Element) -> bool:
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:
     """Those of some rows that have few words."""
-    return [row for row in rows if nodes.words[nodes.leaves_of(row)].sum() <= most]
+    return [row for row in rows if nodes.words_of(row) <= most]
 
 
 def _log_in(nodes: NodeTable) -> Iterator[int]:
@@ -282,7 +289,10 @@ def _log_in(nodes: NodeTable) -> Iterator[int]:
 def _labels_of_prices(nodes: NodeTable) -> Bools:
     """(m,) leaves of hints such as "Regular price" beside struck text: nothing else tells two prices apart."""
     mask = np.zeros(len(nodes.leaves), np.bool_)
-    struck = np.isin(nodes.look, [look for look, (tag, *_) in enumerate(nodes.looks) if tag in STRUCK])
+    names = [look for look, (tag, *_) in enumerate(nodes.looks) if tag in STRUCK]
+    if not names:
+        return mask
+    struck = np.isin(nodes.look, names)
     places = np.unique(nodes.first_leaf[struck & (nodes.first_leaf < nodes.last_leaf)])
     for row in rows_with(nodes, looks.HEARD) if len(places) else ():
         leaves, around = nodes.leaves_of(row), nodes.leaves_of(int(nodes.parent[row]))

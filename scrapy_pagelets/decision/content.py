@@ -83,14 +83,17 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
         return mask
     first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
     for leaf in range(max(0, first - _PRICE_BEFORE), min(len(mask), last + _AFTER)):
-        text = nodes.strings[leaf]
-        if nodes.words[leaf] > _LONGEST:
+        if nodes.words.item(leaf) > _LONGEST:
             continue
+        text = nodes.strings[leaf]
         amount = _amount(text) if amounts else ""
         name = text.casefold().strip() if leaf >= first - _BEFORE else ""
-        mask[leaf] = amount in amounts or name in told
-        amounts.discard(amount)
-        told.discard(name)
+        if amount in amounts or name in told:
+            mask[leaf] = True
+            amounts.discard(amount)
+            told.discard(name)
+            if not (told or amounts):
+                break
     return mask
 
 
@@ -113,7 +116,7 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
     first = int(nodes.last_leaf[headline.row]) if headline else len(mask)
-    of_names = range(first, int(np.flatnonzero(keep).max(initial=0)) + 1)
+    of_names = range(first, int(keep.nonzero()[0].max(initial=0)) + 1) if facts else range(0)
     for fact in facts:
         if _is_number(fact) and len(fact) < _DIGITS:
             continue

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Set
-from typing import Final
+from itertools import compress
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import TAG, TAGS, TEXT, NodeTable, below, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
-from scrapy_pagelets.page.urls import is_page
+from scrapy_pagelets.page.urls import files_among
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
@@ -135,36 +137,45 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
     found = np.zeros(len(nodes.leaves), np.bool_)
     if pages < _FEWEST:
         return found
-    often = alike >= _OFTEN * pages
-    if not often.any():
+    headings = _headings(nodes)
+    often = up_to(alike >= _OFTEN * pages).tolist()
+    repeated = [one for one in headings if often[one.text] - often[one.begin] == one.text - one.begin > 0]
+    if not repeated:
         return found
-    is_other = ((nodes.links.key != 0) & (nodes.links.key != page.key)).tolist()
-    links = zip(nodes.links.row.tolist(), nodes.links.href, is_other, strict=True)
-    leading = nodes.leaves_below(row for row, href, other in links if other and is_page(href))
-    titles = {row: nodes.first_leaf.item(row) for row in rows_with(nodes, HEADING) if cards}
-    titles = {row: first for row, first in titles.items() if leading[first : nodes.last_leaf.item(row)].all()}
-    for begin, text, end in _repeated(nodes, often, titles.keys()):
-        leading[min((first for first in titles.values() if text <= first < end), default=end) : end] = True
+    links, words = nodes.links, nodes.words.tolist()
+    is_other = (links.key != 0) & (links.key != page.key) & ~files_among(links.href)
+    leading = nodes.leaves_below(links.row[is_other].tolist()).tolist()
+    titles = {one for one in headings if cards and all(leading[one.begin : one.text])}
+    for heading in repeated:
+        text, end = heading.text, _end_of(nodes, heading, headings, titles)
+        card = min((one.begin for one in titles if text <= one.begin < end), default=end)
+        leading[card:end] = [True] * (end - card)
         linked = leading[text:end]
-        words = nodes.words[text:end]
-        found[begin:end] |= linked.sum() >= _LINKS and words[linked].sum() >= _LINKED * words.sum()
+        if linked.count(True) >= _LINKS and sum(compress(words[text:end], linked)) >= _LINKED * sum(words[text:end]):
+            found[heading.begin : end] = True
     return found
 
 
-def _repeated(nodes: NodeTable, often: Bools, titles: Set[int]) -> Iterator[tuple[int, int, int]]:
-    """The headings whose leaves are all repeated: first leaf, first leaf of the section, and the leaf behind it.
+class _Heading(NamedTuple):
+    """A heading, and the leaves with which it and the text behind it begin."""
 
-    ``titles``: rows of the headings that end no section if they are of a lower level.
-    """
-    rows = rows_with(nodes, HEADING)
-    for number, row in enumerate(rows):
-        first, last = nodes.first_leaf.item(row), nodes.last_leaf.item(row)
-        if first < last and often[first] and often[first:last].all():
-            following = (one for one in rows[number + 1 :] if one not in titles or nodes.tag[one] <= nodes.tag[row])
-            end = next((nodes.first_leaf.item(one) for one in following), len(often))
-            end = min(end, nodes.last_leaf.item(nodes.parent.item(row)))
-            if last < end:
-                yield first, last, end
+    row: int
+    level: int  # its tag
+    begin: int
+    text: int
+
+
+def _headings(nodes: NodeTable) -> list[_Heading]:
+    tag, first, last = nodes.tag.item, nodes.first_leaf.item, nodes.last_leaf.item
+    return [_Heading(row, tag(row), first(row), last(row)) for row in rows_with(nodes, HEADING)]
+
+
+def _end_of(nodes: NodeTable, heading: _Heading, headings: list[_Heading], titles: Set[_Heading]) -> int:
+    """The leaf behind the section of a heading, which no title of a card of a lower level ends."""
+    following = headings[bisect_right(headings, heading) :]
+    ends = (one.begin for one in following if one.level <= heading.level or one not in titles)
+    end = next(ends, len(nodes.leaves))
+    return max(heading.text, min(end, nodes.last_leaf.item(nodes.parent.item(heading.row))))
 
 
 give("small_corrections", IS_LAYOUT=_IS_LAYOUT, RUNS=_RUNS, WORDS=_WORDS)

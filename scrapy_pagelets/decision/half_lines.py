@@ -71,6 +71,9 @@ def torn_bylines(
     lines = {leaf for post in thread.posts for leaf in post.line}
     beside = [] if thread.is_thread else [_near(nodes, headline)]
     for near in (*beside, *_posts(thread.posts, keep)):
+        own = np.array([*near, *(leaf - 1 for leaf in near)], np.int64)
+        if keep[own].all() or not keep[near].any():  # there is nothing to add, or nothing to add to
+            continue
         told = {place for place, leaf in enumerate(near) if leaf in lines or _tells(nodes, leaf, known)}
         if not told:
             continue
@@ -108,7 +111,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         is_kept = 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
         found[label] |= is_kept and not begins_with(nodes, panel, tab)
     may_be = ~keep[:-1] & keep[1:] & (nodes.words[:-1] > 0) & (nodes.words[:-1] <= _LABEL)
-    for leaf in np.flatnonzero(may_be & ~nodes.anchor[nodes.leaves[:-1]]).tolist():
+    for leaf in (may_be & ~nodes.anchor[nodes.leaves[:-1]]).nonzero()[0].tolist():
         value = _value_of(nodes, leaf)
         found[leaf] |= leaf + 1 < value and bool(keep[leaf + 1 : value].all())
     for leaves in map(nodes.leaves_of, rows_named(nodes, _DECLARATION)):
@@ -221,7 +224,7 @@ def _tells(nodes: NodeTable, leaf: int, names: tuple[str, ...]) -> bool:
     text = nodes.strings[leaf]
     if names and text.rstrip().casefold().endswith(names):
         return True
-    return dates.find(text, day_first=True) is not None
+    return dates.has_year(text) and dates.find(text, day_first=True) is not None
 
 
 def _is_name_before(nodes: NodeTable, leaf: int, keep: Bools) -> bool:

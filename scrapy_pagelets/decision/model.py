@@ -192,7 +192,7 @@ class Model:
         templateness : (m,) of the leaves
         """
         found = np.zeros(len(templateness), np.int64)
-        leaves = np.flatnonzero(is_template(templateness))
+        leaves = is_template(templateness).nonzero()[0]
         if self.roles and len(leaves):
             parts = role_parts(self.page_evidence(page), templateness)
             found[leaves] = chosen(self.roles, parts, leaves) + 1

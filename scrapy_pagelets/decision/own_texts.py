@@ -16,7 +16,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision.half_lines import captions_of
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_named, rows_tagged
+from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
@@ -38,10 +38,10 @@ _OFTEN: Final = 0.5
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 #: Elements that may be a value.
-_VALUES: Final = [TAG[name] for name in ("dd", "td", "div", "span")]
+_IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))
 #: Cells, and what tables of layout have in them: other tables, and what a reader fills in.
-_CELLS: Final = [TAG[name] for name in ("td", "th")]
-_NO_DATA: Final = [TAG[name] for name in ("table", "form", "input", "select", "textarea", "button")]
+_IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))
+_IS_NO_DATA: Final = np.isin(np.arange(len(TAGS)), tags_of("table form input select textarea button"))
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
@@ -96,10 +96,10 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 
 def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice]:
     """The leaves of links to other hosts, and to files, that have one among some leaves."""
-    nodes, host = page.nodes, host_of(page.url)
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if (amid | to_files).any() else ()
-    for row, href in links:
-        leaves = nodes.leaves_of(row)
+    nodes, links, host = page.nodes, page.nodes.links, host_of(page.url)
+    may_be = amid | to_files
+    for link in below(nodes, up_to(may_be), links.row).nonzero()[0].tolist() if may_be.any() else ():
+        leaves, href = nodes.leaves_of(links.row.item(link)), links.href[link]
         is_elsewhere = amid[leaves].any() and href[:4].lower() == "http" and host_of(href) != host
         if is_elsewhere or (to_files[leaves].any() and not is_page(href)):
             yield leaves
@@ -107,11 +107,11 @@ def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice
 
 def _values(nodes: NodeTable, often: Bools) -> Iterator[slice]:
     """The leaves of each value whose label, of a few words, is often there: a term, or the first part of two."""
-    rows = np.flatnonzero(np.isin(nodes.tag, _VALUES) & (nodes.first_leaf > 0))
+    rows = (_IS_VALUE[nodes.tag] & (nodes.first_leaf > 0)).nonzero()[0]
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
     words, label, is_definition = up_to(nodes.words), first - 1, nodes.tag[rows] == TAG["dd"]
     follows = is_definition[1:] & is_definition[:-1] & (above[1:] == above[:-1]) & (first[1:] == last[:-1])
-    for at in np.flatnonzero(follows).tolist():  # a term may have several
+    for at in follows.nonzero()[0].tolist():  # a term may have several
         label[at + 1] = label[at]
     is_pair = (nodes.first_leaf[above] == first - 1) & (nodes.last_leaf[above] == last) | is_definition
     is_pair &= (first < last) & (words[last] - words[first] <= _VALUE)
@@ -137,15 +137,16 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     >>> data_tables(page.nodes, Headline(2, "Tea"), unsure, alike, 0).tolist()
     [False, True, True, True, True]
     """
-    behind = nodes.last_leaf[headline.row] if headline else np.inf
-    tables = np.array([row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf[row] >= behind], np.int64)
-    if not len(tables):
+    behind = nodes.last_leaf.item(headline.row) if headline else len(nodes.leaves)
+    below_heading = [row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf.item(row) >= behind]
+    if headline is None or not below_heading:
         return np.zeros(len(templateness), np.bool_)
-    cells = np.flatnonzero(np.isin(nodes.tag, _CELLS) & (nodes.first_leaf < nodes.last_leaf))
+    tables = np.array(below_heading, np.int64)
+    cells = (_IS_CELL[nodes.tag] & (nodes.first_leaf < nodes.last_leaf)).nonzero()[0]
     opening = cells[np.unique(nodes.parent[cells], return_index=True)[1]]
     number, lines, no_data = (
         np.searchsorted(rows, nodes.end[tables]) - np.searchsorted(rows, tables + 1)
-        for rows in (cells, np.sort(opening), np.flatnonzero(np.isin(nodes.tag, _NO_DATA)))
+        for rows in (cells, np.sort(opening), _IS_NO_DATA[nodes.tag].nonzero()[0])
     )
     often, linked = alike > _OFTEN * others, nodes.anchor[nodes.leaves]
     words, repeated, of_links, rated = (

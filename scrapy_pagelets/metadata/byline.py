@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import Final
@@ -83,7 +83,8 @@ _LAST_CHANGE: Final = re.compile(
     re.IGNORECASE,
 )
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
-_SHORT_YEAR: Final = re.compile(r"(?<=\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
+_SHORT_YEAR: Final = re.compile(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
+_WITH_CENTURY: Final = r"\g<1>19"
 #: How such a text begins: its first word has four letters.
 _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
 _BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
@@ -141,9 +142,10 @@ class Byline:
     def _mail(self) -> dict[str, str]:
         """The head of a mail below the heading, by the names in lower case; {} without one."""
         nodes, start = self._page.nodes, self._heading.stop if self._heading else len(self._page.nodes.strings)
-        leaves = range(start, min(start + _AFTER, len(nodes.strings)))
-        if not any(nodes.strings[leaf].lstrip().startswith("From") for leaf in leaves):
+        near = nodes.strings[start : start + _AFTER]
+        if "From" not in " ".join(near) or not any(text.lstrip().startswith("From") for text in near):
             return {}
+        leaves = range(start, start + len(near))
         text = "".join("\n" * bool(nodes.gap[leaf] >= LINE) + nodes.strings[leaf][: _LONGEST * 10] for leaf in leaves)
         lines = (line.partition(":") for line in text.split("\n")[:_LINES_OF_HEAD])
         head = {name.strip().lower(): value.strip()[:_LONGEST] for name, _, value in lines}
@@ -201,9 +203,10 @@ def _end_of_subtitle(nodes: NodeTable, stop: int) -> int:
 def _begins_entry(nodes: NodeTable, leaf: int) -> bool:
     """Whether a leaf begins an entry of a list: like what follows, it has a date and a link of some words."""
     row = nodes.leaves.item(leaf)
-    while (above := nodes.parent.item(row)) > 0 and nodes.first_leaf[above] == leaf:
+    parent, look = nodes.parent.item, nodes.look.item
+    while (above := parent(row)) > 0 and nodes.first_leaf.item(above) == leaf:
         row, after = above, nodes.end.item(above)
-        if after < len(nodes) and nodes.parent[after] == nodes.parent[row] and nodes.look[after] == nodes.look[row]:
+        if after < len(nodes) and parent(after) == parent(row) and look(after) == look(row):
             return _is_entry(nodes, row) and _is_entry(nodes, after)
     return False
 
@@ -296,7 +299,7 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     There are none if it has other words than those around dates and a name behind "by", or two dates that nothing tells
     apart: these are often the first and the last day of something.
     """
-    text = _SHORT_YEAR.sub("19", page.nodes.strings[leaf])
+    text = _SHORT_YEAR.sub(_WITH_CENTURY, page.nodes.strings[leaf])
     if told := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf))):
         date, change = told
         return [(date, _BY_WORDS if _CHANGED.search(text) else change)]
@@ -348,7 +351,8 @@ def _author(page: Page, near: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
     called = called_author(page.nodes) if near else set()
     related = called.intersection(page.nodes.relations)
-    for rows in (called, related, set()):  # of several, the link to an author, or the one behind "by"
+    # Of several, the link to an author, or the one behind "by".
+    for rows in dict.fromkeys(map(frozenset, (called, related, ()))):
         told = {name: leaf for leaf in reversed(near) if (name := _named(page, leaf, near, rows))}
         if len(told) == 1:
             [(name, leaf)] = told.items()
@@ -379,7 +383,7 @@ def called_author(nodes: NodeTable) -> set[int]:
     return {*rows_with(nodes, AUTHOR), *named}
 
 
-def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | None:
+def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:
     """The name that a leaf tells, or the one before it announces."""
     strings = page.nodes.strings
     text = strings[leaf].strip(_MARKS)
@@ -429,7 +433,7 @@ def signed_name(text: str) -> str | None:
     return _name(match["name"] or match["other"]) if match else None
 
 
-def _is_inside(nodes: NodeTable, leaf: int, rows: set[int]) -> bool:
+def _is_inside(nodes: NodeTable, leaf: int, rows: Set[int]) -> bool:
     """Whether one of the three elements around a leaf is among some rows, and has few other leaves."""
     row = nodes.leaves.item(leaf)
     for _ in range(3):
@@ -499,7 +503,7 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
                 if machine := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf + 1))):
                     yield machine[0]
                     continue
-            rest = _SHORT_YEAR.sub("19", rest)
+            rest = _SHORT_YEAR.sub(_WITH_CENTURY, rest)
             told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:
                 yield told[0]

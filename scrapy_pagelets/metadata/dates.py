@@ -12,7 +12,7 @@ from typing import Final
 
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.base.caches import cached, once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.page.page import Page
@@ -100,7 +100,7 @@ def find(text: str, day_first: bool | None = None) -> tuple[str, int, int] | Non
     >>> find("Posted on 5 de agosto de 2026 by Ana"), find("03/04/2024"), find("03/04/2024", True)
     (('2026-08-05', 10, 29), None, ('2024-04-03', 0, 10))
     """
-    return next(iter(find_all(text, day_first)), None)
+    return next(iter(_found(text, day_first)), None) if has_year(text) else None
 
 
 def find_all(text: str, day_first: bool | None = None) -> list[tuple[str, int, int]]:
@@ -114,8 +114,12 @@ def find_all(text: str, day_first: bool | None = None) -> list[tuple[str, int, i
     >>> find_all("Posted 4 March 2025, updated 7 June 2025")
     [('2025-03-04', 7, 19), ('2025-06-07', 29, 40)]
     """
-    if not has_year(text):
-        return []
+    return [*_found(text, day_first)] if has_year(text) else []
+
+
+@cached
+def _found(text: str, day_first: bool | None) -> tuple[tuple[str, int, int], ...]:
+    """The dates in a text, which several readers ask for: of bylines, of posts, of labels."""
     text = text[:_LONGEST_TEXT]
     found = [match for form in _FORMS for match in islice(form.finditer(text), _MOST)]
     dates: list[tuple[str, int, int]] = []
@@ -124,7 +128,7 @@ def find_all(text: str, day_first: bool | None = None) -> list[tuple[str, int, i
             day = _date(match, day_first)
             if _is_plausible(day) and (not dates or match.start() >= dates[-1][2]):
                 dates.append((day.isoformat(), match.start(), match.end()))
-    return dates
+    return tuple(dates)
 
 
 def _date(match: re.Match[str], day_first: bool | None) -> date:

@@ -184,7 +184,7 @@ def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
 def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     """The first heading with the text of a link by which the page leads to itself."""
     nodes = page.nodes
-    own = [i for i in np.flatnonzero(nodes.links.key == page.key).tolist() if "#" not in nodes.links.href[i]]
+    own = [i for i in (nodes.links.key == page.key).nonzero()[0].tolist() if "#" not in nodes.links.href[i]]
     texts = {heading_text(nodes, int(nodes.links.row[i])).casefold() for i in own[:_MOST]} - {""}
     for row, _ in _candidates(nodes) if texts else ():
         text = heading_text(nodes, row)
@@ -210,7 +210,7 @@ def _entry(
 def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[str]]:
     """What the page says in few words at the same place as many others, such as the name of the site; longest first."""
     nodes = page.nodes
-    often = np.flatnonzero((alike > max(1, _OFTEN * pages)) & (nodes.words > 0) & (nodes.words <= most))
+    often = ((alike > max(1, _OFTEN * pages)) & (nodes.words > 0) & (nodes.words <= most)).nonzero()[0]
     texts = {nodes.strings[leaf] for leaf in often[:_MOST].tolist()}
     texts |= {meta.content[:_TITLE] for meta in page.metas[:_MOST] if meta.property == "og:site_name"}
     return sorted(filter(None, map(_words, texts)), key=len, reverse=True)
@@ -320,14 +320,13 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
 def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
     """Those of some buttons that a heading has beside other words."""
     within = buttons[bisect_left(buttons, row) : bisect_left(buttons, nodes.end.item(row))]
-    words = sum(int(nodes.words[nodes.leaves_of(button)].sum()) for button in within)
-    return within if nodes.words[nodes.leaves_of(row)].sum() > words else []
+    return within if nodes.words_of(row) > sum(map(nodes.words_of, within)) else []
 
 
 def _without_buttons(nodes: NodeTable, row: int) -> str | None:
     """The text of a heading without that of the buttons in it; None if it has none beside other words."""
-    buttons = _buttons_in(nodes, row, rows_tagged(nodes, TAG["button"]))
-    if not buttons:
+    buttons = rows_tagged(nodes, TAG["button"])
+    if not buttons or not (buttons := _buttons_in(nodes, row, buttons)):
         return None
     leaves, pressed = nodes.leaves_of(row), nodes.leaves_below(buttons)
     kept = [leaf for leaf in range(leaves.start, leaves.stop) if not pressed[leaf]]

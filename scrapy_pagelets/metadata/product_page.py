@@ -128,7 +128,7 @@ class ShownProduct:
     @property
     def names_a_price(self) -> bool:
         """Whether the names of some element speak of a price: a quick look."""
-        return any(kind & PRICE for kind in self._kinds)
+        return any(map(PRICE.__and__, self._kinds))
 
     def facts(self) -> dict[str, Any]:
         """What it shows, by the names of the feed."""
@@ -170,8 +170,8 @@ class ShownProduct:
         chosen = (self._of_rows & kind > 0) & (self._around & RELATED == 0) & (nodes.tag != TEXT)
         later = chosen & (first >= self._heading.stop) & (first < self._heading.stop + after)
         earlier = chosen & (first >= self._heading.start - before) & (nodes.last_leaf <= self._heading.start)
-        yield from np.flatnonzero(later).tolist()
-        yield from np.flatnonzero(earlier).tolist()[::-1]
+        yield from later.nonzero()[0].tolist()
+        yield from earlier.nonzero()[0].tolist()[::-1]
 
     @cached_property
     def _price(self) -> _Price | None:

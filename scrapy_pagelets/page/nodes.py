@@ -12,13 +12,14 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.table import attributes_at as attributes_at
 from scrapy_pagelets.core.table import elements as elements
 from scrapy_pagelets.core.table import elements_at as elements_at
 from scrapy_pagelets.core.table import values_at as values_at
 from scrapy_pagelets.core.text import leaves_beginning as leaves_beginning
+from scrapy_pagelets.core.text import rows_named as rows_named
 from scrapy_pagelets.core.text import rows_tagged as rows_tagged
 from scrapy_pagelets.core.text import rows_with as rows_with
 from scrapy_pagelets.page.looks import Look
@@ -160,6 +161,16 @@ class NodeTable:
         """The leaves below a row."""
         return slice(self.first_leaf.item(row), self.last_leaf.item(row))
 
+    def words_of(self, row: int) -> int:
+        """Number of words below a row."""
+        sums = self.word_sums
+        return sums.item(self.last_leaf.item(row)) - sums.item(self.first_leaf.item(row))
+
+    @cached_property
+    def word_sums(self) -> Ints:
+        """(m + 1,) the words of the first leaves, from none to all of them."""
+        return up_to(self.words)
+
     def leaves_below(self, rows: Iterable[int]) -> Bools:
         """(m,) the leaves below some rows."""
         found = np.zeros(len(self.leaves), np.bool_)
@@ -278,13 +289,6 @@ def ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
     rank[order] = np.arange(len(parent)) - starts[group] + 1
     count[order] = np.diff(np.append(starts, len(parent)))[group]
     return rank, count
-
-
-def rows_named(nodes: NodeTable, names: re.Pattern[str]) -> list[int]:
-    """Rows of the elements in whose classes a pattern is found, in document order."""
-    named = {classes for classes in {look[2] for look in nodes.looks} if names.search(classes)}
-    looks = [number for number, look in enumerate(nodes.looks) if look[2] in named] if named else []
-    return list(np.flatnonzero(np.isin(nodes.look, looks) & (nodes.tag != TEXT)).tolist()) if looks else []
 
 
 give("text", XPATH_NAME=_XPATH_NAME)

@@ -20,6 +20,7 @@ from scrapy_pagelets.core.text import links_of as links_of
 from scrapy_pagelets.core.text import paths_of as paths_of
 from scrapy_pagelets.core.text import text_of as text_of
 from scrapy_pagelets.core.text import told_of as told_of
+from scrapy_pagelets.core.text import without_invisible as without_invisible
 from scrapy_pagelets.core.text import words_in as words_in
 from scrapy_pagelets.core.text import written_leaves as written_leaves
 from scrapy_pagelets.page import code, data_tables, formulas
@@ -68,11 +69,6 @@ def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     """
     nodes = code.without_blanks(data_tables.in_lines(nodes), keep)
     return _with_brackets(formulas.with_one_form(nodes, keep)), written_leaves(nodes, keep)
-
-
-def without_invisible(text: str) -> str:
-    """Return a text without characters that no reader sees."""
-    return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 def _lines_of_code(nodes: NodeTable) -> frozenset[int]:
@@ -214,7 +210,7 @@ def link_of(base: str, url: str) -> str:
         return url
 
 
-give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, without_invisible=without_invisible)
+give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, is_invisible=_INVISIBLE.match)
 
 _MARK: Final = re.compile(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
 

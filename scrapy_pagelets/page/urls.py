@@ -14,6 +14,7 @@ from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import quoted
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.urls import absolute as absolute
+from scrapy_pagelets.core.urls import files_among as files_among
 from scrapy_pagelets.core.urls import pages_of_host as pages_of_host
 from scrapy_pagelets.core.urls import targets_of as targets_of
 from scrapy_pagelets.core.urls import written_addresses as written_addresses
@@ -327,7 +328,10 @@ def _suffixes() -> tldextract.TLDExtract:
 @cached
 def is_page(url: str) -> bool:
     """Return False for a URL whose path ends like a file that is not a page (style sheet, image, archive, PDF ...)."""
-    return not _NOT_A_PAGE.search(urlsplit(url).path)
+    try:
+        return not _NOT_A_PAGE.search(urlsplit(url).path)
+    except ValueError:  # "http://[half"
+        return True
 
 
 def _written(base: str, href: str) -> str:
@@ -345,7 +349,7 @@ _join = cached(urljoin)
 give(
     "urls", joined=_written,
     TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,
-    host_of=host_of, is_page_of_host=is_page_of_host,
+    host_of=host_of, is_page=is_page, is_page_of_host=is_page_of_host,
 )  # fmt: skip
 
 #: Addresses that carry an IPv4 address in their last 32 bits (RFC 6052).

@@ -1,9 +1,12 @@
 """What the compiled core finds in a text before it is parsed; `tests.scale.test_limits` compares it with a parser."""
 
+from unicodedata import normalize
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scrapy_pagelets.base.characters import is_composed
 from scrapy_pagelets.page.limits import may_have_long_tag, without_nul
 
 #: Characters of one, two and four bytes.
@@ -30,3 +33,17 @@ def test_the_same_characters_are_left(text):
 )
 def test_texts_that_may_have_a_long_tag(text, most, expected):
     assert may_have_long_tag(text, most) is expected
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=0x2100)))
+@example("é’–€")
+@example("e\u0301")
+@example("\u2000")
+@example("\u2126")
+def test_what_surely_is_in_form_nfc_is_in_it(text):
+    assert not is_composed(text) or normalize("NFC", text) == text
+
+
+@pytest.mark.parametrize("text", ["Café naïve", "“Tea” – 5…", ""])
+def test_texts_in_latin_letters_are_in_form_nfc(text):
+    assert is_composed(text)

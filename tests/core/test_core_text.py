@@ -1,5 +1,6 @@
 """The texts and XPaths of the compiled core: every one is the same as without the core."""
 
+import re
 import unicodedata
 from copy import deepcopy
 from dataclasses import replace
@@ -15,9 +16,10 @@ from scrapy_pagelets.feed.content_words import content_of, visible_words
 from scrapy_pagelets.metadata.headline import _words, heading_text, naming
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS, MENU, NOTHING
-from scrapy_pagelets.page.nodes import TAG, leaves_beginning, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, leaves_beginning, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import decode, parse
 from scrapy_pagelets.page.text import (
+    _INVISIBLE,
     anchors_of,
     first_of_items,
     left_over,
@@ -25,6 +27,7 @@ from scrapy_pagelets.page.text import (
     paths_of,
     text_of,
     told_of,
+    without_invisible,
     words_in,
     written_leaves,
 )
@@ -56,6 +59,9 @@ def assert_equal_texts(root, keep):
     assert links_of(nodes, leaves) == page_text.links_of(other, leaves)
     for sign in (HEADING, MENU, LANDMARKS["p"] | NOTHING):
         assert rows_with(nodes, sign) == node_rows.rows_with(other, sign)
+    for names in map(re.compile, ("x", "^$", "no such class")):
+        assert rows_named(nodes, names) == node_rows.rows_named(other, names)
+        assert rows_named(nodes, names) == rows_named(nodes, names)  # the second time, what it knows
     for characters in ("", ["ab"], "abc", ["tplTPLx1", "", "a "], ["", " "]):
         assert leaves_beginning(nodes, characters) == node_rows.leaves_beginning(other, characters)
     assert left_over(nodes).tolist() == page_text.left_over(other).tolist()
@@ -150,3 +156,8 @@ characters = st.sampled_from(MARKS) | st.characters()
 def test_visible_words(text):
     assert visible_words(text) == page_text.visible_words(text)
     assert unicodedata.is_normalized("NFC", visible_words("e\u0301"))
+
+
+@given(st.text(st.sampled_from("a \n\xad\xe9\x85\u200b\u200c\ue000\uf8ff\U0001f600")))
+def test_what_nobody_sees_is_left_out(text):
+    assert without_invisible(text) == _INVISIBLE.sub("", text)

@@ -11,7 +11,9 @@ from scrapy_pagelets.page.urls import (
     LONGEST,
     ROOM,
     absolute,
+    files_among,
     host_of,
+    is_page,
     pages_of_host,
     same_host,
     targets_of,
@@ -142,3 +144,10 @@ def test_pages_of_a_host(urls, url):
 def test_real_pages(path):
     page = Page.parse(path.read_bytes(), f"http://example.com/{path.relative_to(SITE)}")
     assert_equal(page.base, page.nodes.links.href)
+
+
+@given(
+    st.lists(hrefs | st.sampled_from(("/a.PDF", "a.html?b.pdf", "a.pdf#b", "b.zip/c", "http://[half.pdf", "a.pdf\n")))
+)
+def test_files_among_links_are_the_same(links):
+    assert files_among(links).tolist() == [not is_page(link) for link in links]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,6 +46,12 @@ def rows_with(nodes: NodeTable, sign: int) -> list[int]:
     """Rows of the elements whose look has a sign, see `looks.signs`, in document order."""
     of_looks = nodes.signs & sign > 0
     return list(np.flatnonzero(of_looks[nodes.look] & (nodes.tag != TEXT)).tolist())
+
+
+def rows_named(nodes: NodeTable, names: re.Pattern[str]) -> list[int]:
+    """Rows of the elements in whose classes a pattern is found, in document order."""
+    rows = np.flatnonzero(nodes.tag != TEXT).tolist()
+    return [row for row in rows if names.search(nodes.looks[nodes.look[row]][2])]
 
 
 def rows_tagged(nodes: NodeTable, tag: int) -> list[int]:
