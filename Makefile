@@ -50,9 +50,10 @@ $(VENV)/.installed: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@$(PIP) install --quiet --editable '.[archive,corpus]'
 	@touch $@
 
+# Most modules of so many packages are never imported: Python compiles those that are.
 $(VENV)/.installed-dev: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@echo "Installing scrapy-pagelets and its development dependencies ..."
-	@$(PIP) install --quiet --editable '.[dev]'
+	@$(PIP) install --quiet --no-compile --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -88,7 +89,8 @@ chromium: $(VENV)/.installed-dev
 	if ! $(BIN)/python -c "$$check" 2>/dev/null; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing chromium with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium-headless-shell >/dev/null 2>&1 || \
+				DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 		fi; \
 		$(BIN)/python -c "$$check" 2>/dev/null || { \
 			echo "The tests need Chromium: apt-get install chromium, or $(BIN)/playwright install chromium." >&2; exit 1; \

@@ -14,6 +14,9 @@ collect_ignore = ["crawler", "middlewares", "pipelines"]
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# All processors are busy with tests: threads of linear algebra would only wait for each other, which takes time, too.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
 
 def pytest_collection_finish() -> None:
     """From here on there is garbage; what is there by now is none, and is not looked at again."""

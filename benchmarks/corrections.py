@@ -39,7 +39,7 @@ from scrapy_pagelets.training.training_tables import CONTENT, UNKNOWN, Example
 #: Functions of `decision`, and what stands in for each.
 OF_DECISION: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
-        "comments_of signatures_of asides_of repeats_of link_sections_of rest_of_trails lone_headings_of "
+        "comments_of signatures_of asides_of repeats_of link_sections_of lone_headings_of "
         "said_of_itself facts_of own_texts data_tables companions torn_bylines".split(),
         lambda *args, **_: nothing(*args),
     ),

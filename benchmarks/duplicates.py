@@ -2,13 +2,16 @@
 
     python -m benchmarks duplicates speed               # signatures and index, beside rensa, gaoya and datasketch
     python -m benchmarks duplicates sites --feeds DIR   # pairs within the sites of a folder of feeds, judged again
+    python -m benchmarks duplicates search --feeds DIR  # excerpts and similar pages, beside comparisons of all pages
     python -m benchmarks duplicates twins --feed FEED   # the same texts in three templates; the table of the paper
     python -m benchmarks duplicates grafts              # the same texts in the templates of many sites, without a crawl
 
 ``speed`` uses texts of the sites of ``--data`` and random sketches; ``pip install rensa gaoya`` for the comparison.
 Times are processor time; compare times of the same run only. ``sites`` and ``twins`` need the referee (``--referee``).
 ``sites`` applies the default settings to the texts of existing feeds (``python -m benchmarks sites``), and to gold and
-full text. ``grafts`` compares content whose words count the same with content that is weighed (`certainty`).
+full text. ``search`` takes all feeds for one, and compares what `pagelets duplicates --contained` and `pagelets
+similar` find by datasketch with the exact answers, from the number of common shingles of each pair of texts (a product
+of sparse matrices). ``grafts`` compares content whose words count the same with content that is weighed (`certainty`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from benchmarks.grafts import Graft, article_texts, grafts_of
 from benchmarks.printed_segments import FORMS, parts
@@ -37,8 +41,22 @@ from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
-from scrapy_pagelets.duplicates.shingles import SIZE, shingles, word_hashes, word_weights
-from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash, minhashes
+from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, shingles, word_hashes, word_weights
+from scrapy_pagelets.duplicates.sketch import (
+    LEAST,
+    PERMUTATIONS,
+    SCHEME,
+    SEED,
+    Sketched,
+    band_keys,
+    banding,
+    contained,
+    encode,
+    lean_minhash,
+    minhash,
+    minhashes,
+    most_similar,
+)
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import is_template
@@ -57,6 +75,8 @@ FEW = 10_000
 TEXTS = 400
 #: Grafted texts, and the sites on which each is met at a time.
 GRAFTED, AT_ONCE = 40, 3
+#: For `search`: shares of a text on another page, pages that others are similar to, and how many of these are shown.
+LEAST_SHARES, ASKED, SIMILAR = (0.9, 1.0), 100, 10
 #: Segmenters whose largest segment is tried on the twins, beside CClus as printed.
 CUTS = ("gcuts-strict", "gcuts", "gcuts-top", "cclus", "pagelets")
 CCLUS = "CClus"
@@ -66,15 +86,17 @@ PRINTED = {"full text": "30.9% 88.7%", "gcuts-strict": "61.7% 99.9%", CCLUS: "34
 
 def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
-    parser.add_argument("what", choices=("speed", "sites", "twins", "grafts"))
+    parser.add_argument("what", choices=("speed", "sites", "search", "twins", "grafts"))
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--feeds", type=Path, default=Path("out/sites"), help="folder of feeds, for `sites`")
+    parser.add_argument(
+        "--feeds", type=Path, default=Path("out/sites"), help="folder of feeds, for `sites` and `search`"
+    )
     parser.add_argument("--feed", type=Path, help="output of `scrapy crawl archive` on the twins, for `twins`")
     parser.add_argument("--model", default=LABELLED, help="name or path of the model, for `grafts`")
     parser.add_argument("--sizes", default="100000,1000000", help="numbers of documents, for `speed`")
     args = parser.parse_args(argv)
-    {"speed": speed, "sites": sites, "twins": twins, "grafts": grafts}[args.what](args)
+    {"speed": speed, "sites": sites, "search": search, "twins": twins, "grafts": grafts}[args.what](args)
 
 
 def speed(args: argparse.Namespace) -> None:
@@ -325,6 +347,62 @@ def sites(args: argparse.Namespace) -> None:
     if wrong:
         print("\nSites with errors on cleaned text\n")
         table(["site", "true", "flagged", "right"], wrong)
+
+
+def search(args: argparse.Namespace) -> None:
+    """Print what the search of datasketch finds of the exact answers, and the times of both."""
+    feeds = sorted(need(args.feeds, "name a folder of feeds with --feeds").glob("*.jsonl"))
+    contents = [line["text"] or "" for feed in feeds for line in map(json.loads, feed.open(encoding="utf-8"))]
+    sets = [shingles(tokens) for text in contents if len(tokens := word_hashes(text)) >= SIZE]
+    texts = [Sketched(lean_minhash(encode(minhash(found))), found) for found in sets]
+    sizes = np.array(list(map(len, sets)))
+    start = time.process_time()
+    common = in_common(sets)
+    together = time.process_time() - start
+    rows: list[list[Any]] = []
+    for least in LEAST_SHARES:
+        start = time.process_time()
+        found = {number: share for number, _, share in contained(texts, least)}
+        middle = time.process_time()
+        exact = on_larger(common, sizes, least)
+        seconds = middle - start, together + time.process_time() - middle
+        rows.append([f"stand on another page, {least}", len(exact), len(found.keys() & exact), *seconds])
+    minhashes_ = [text.minhash for text in texts]
+    asked = random.Random(0).sample(range(len(texts)), min(ASKED, len(texts)))
+    start = time.process_time()
+    lists = [{other for other, _ in most_similar(minhashes_, number, SIMILAR)} for number in asked]
+    middle = time.process_time()
+    best = [nearest(common, sizes, number) for number in asked]
+    seconds = (middle - start) / len(asked), (time.process_time() - middle) / len(asked)
+    hits = sum(len(one & other) for one, other in zip(lists, best, strict=True))
+    rows.append([f"the {SIMILAR} most similar to one page", sum(map(len, best)), hits, *seconds])
+    print(f"{len(texts)} texts of {len(feeds)} sites; {together:.2f} s to count the common shingles of all pairs\n")
+    table(["", "exact", "found of these", "seconds", "seconds of the exact answer"], rows)
+
+
+def in_common(sets: Sequence[Hashes]) -> csr_array:
+    """(n, n) the number of shingles that two texts have in common."""
+    found, columns = np.unique(np.concatenate(sets), return_inverse=True)
+    starts = np.cumsum([0, *map(len, sets)])
+    matrix = csr_array((np.ones(len(columns), np.int32), columns, starts), (len(sets), len(found)))
+    return csr_array(matrix @ matrix.T)
+
+
+def on_larger(common: csr_array, sizes: np.ndarray, least: float) -> set[int]:
+    """The texts of which at least this share of the shingles is in a larger text; of equal texts, the later ones."""
+    pairs = common.tocoo()
+    inner, outer = pairs.coords
+    larger = (sizes[outer] > sizes[inner]) | ((sizes[outer] == sizes[inner]) & (outer < inner))
+    return set(inner[larger & (pairs.data >= least * sizes[inner])].tolist())
+
+
+def nearest(common: csr_array, sizes: np.ndarray, number: int) -> set[int]:
+    """The texts that resemble one most, of those that a sketch can tell from none."""
+    row = common[[number]].tocoo()
+    others, counts = row.coords[1], row.data
+    resemblance = np.where(others == number, 0, counts / (sizes[others] + sizes[number] - counts))
+    best = np.lexsort((others, -resemblance))[:SIMILAR]
+    return set(others[best[resemblance[best] >= LEAST]].tolist())
 
 
 def twins(args: argparse.Namespace) -> None:

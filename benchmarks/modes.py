@@ -34,6 +34,8 @@ DETECTIONS = (ETDM, LOCAL, GLOBAL, CLASSIFIER)
 #: Those of 2002, 2003, 2008 (two) and 2007.
 SEGMENTERS = ("pagelets-strict", "vips-strict", "gcuts-strict", "cclus", "sections")
 FULL_TEXT = "full text"
+#: Some of the sites link to a thousand pages that they lack, for each of which a crawl would wait half a second.
+UNTHROTTLED = "AUTOTHROTTLE_ENABLED=0"
 
 #: The referee's figures of a site.
 Score = dict[str, float]
@@ -68,7 +70,7 @@ def by_detection(args: argparse.Namespace, about: Sequence[dict[str, Any]], scor
             else:
                 archived(folder, method, feed)
             found[f"{method}, {way}"][name] = score.score_sites(score.read(feed), gold)
-        print(name, *(f"{mode} {of[name]['f1']:.3f}" for mode, of in found.items()), file=sys.stderr)
+        tell_site(name, found)
     return found
 
 
@@ -92,7 +94,8 @@ def cleaned(spider: Sequence[str], method: str, feed: Path) -> None:
     if feed.exists():
         return
     log, part = feed.with_suffix(".log"), feed.with_suffix(".part.jsonl")
-    options = ["-s", f"PAGELETS_DETECTION={method}", "-s", f"LOG_FILE={log.absolute()}", "-O", str(part.absolute())]
+    settings = [f"PAGELETS_DETECTION={method}", f"LOG_FILE={log.absolute()}", UNTHROTTLED]
+    options = [*(word for setting in settings for word in ("-s", setting)), "-O", str(part.absolute())]
     process = popen([sys.executable, "-m", "scrapy", "crawl", *spider, *options], cwd=ROOT)
     if process.communicate() and process.returncode:
         sys.exit(f"{feed.stem} could not be cleaned: {last_lines(log)}")
@@ -114,6 +117,7 @@ def by_segmenter(folders: Sequence[Path], score: ModuleType) -> Scores:
         for method in (FUSED, *SEGMENTERS):
             feed = [{"url": url, "text": by_method[method]} for url, by_method in texts]
             found[method][folder.name] = score.score_sites(feed, lines)
+        tell_site(folder.name, found)
     return found
 
 
@@ -131,6 +135,11 @@ def uncleaned(gold: Sequence[dict[str, str]], score: ModuleType) -> Score:
     """The scores of the full text of pages."""
     found: Score = score.score_sites([{"url": f"http://h/{g['path']}", "text": g["full"]} for g in gold], gold)
     return found
+
+
+def tell_site(name: str, found: Scores) -> None:
+    """Print the content F1 of a site by each mode, while others are still to come."""
+    print(name, *(f"{mode} {of[name]['f1']:.3f}" for mode, of in found.items()), file=sys.stderr)
 
 
 def tell(what: str, found: Scores, kinds: dict[str, str]) -> None:

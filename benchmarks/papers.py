@@ -17,7 +17,8 @@ with all pages of a site known, by models of ``--models`` that have not learnt f
   every third site of all, whose layout is guessed; see ``expansion.py``.
 
 With ``--mappings``, only the mappings of 2014: the measure above for two key pages of each site by each node equality,
-for the largest mapping and for that of Algorithm 2 as printed (``tests/oracles/greedy_mapping.py``). *Label* is the
+for the largest mapping and for that of Algorithm 2 as printed (``tests/oracles/greedy_mapping.py``); and how much
+smaller the mappings are by which a crawl aligns later pages. *Label* is the
 equality of Figure 1; *weighted* weighs class, attributes, number of children and position, as Section 4.2 says of the
 authors' own.
 
@@ -50,8 +51,10 @@ from benchmarks.smoothing import Judged, Smoothing, folders_of, lowest_odds, mod
 from benchmarks.subdigraphs import Folder, search
 from benchmarks.tools import option_parser, referee, sites_below, table
 from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.core.subtrees import align_page
 from scrapy_pagelets.decision.classifiers import sigmoid
-from scrapy_pagelets.evidence.etdm import extract
+from scrapy_pagelets.evidence.class_template import TemplateTree
+from scrapy_pagelets.evidence.etdm import etdm, extract
 from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_signature_and_text, weighted
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.page_level import scores, sections, smoothed
@@ -166,6 +169,7 @@ def mappings(folders: Sequence[Path], score: ModuleType) -> None:
     """Print precision, recall and F1 of runs of text by node equality and kind of mapping, and the time of a page."""
     figures: dict[tuple[str, str], list[Figures]] = defaultdict(list)
     seconds: dict[tuple[str, str], float] = defaultdict(float)
+    sizes: list[tuple[int, int]] = []
     for folder in folders:
         gold = list(score.read(folder / "gold.jsonl.gz"))
         for line in random.Random(0).sample(gold, min(KEY_PAGES, len(gold))):
@@ -179,12 +183,22 @@ def mappings(folders: Sequence[Path], score: ModuleType) -> None:
                     seconds[name, kind] += time.process_time() - start
                     found = rows[nodes.leaves] & bool(others)
                     figures[name, kind].append(of_runs(example, found))
+            sizes += [aligned(nodes, other) for other in others]
     count = len(next(iter(figures.values())))
     print(f"{count} key pages of {len(folders)} sites; without a set, no text is template\n")
     table(
         ["equality", "mapping", "precision", "recall", "F1", "seconds per page"],
         [[*key, *np.mean(found, axis=0).tolist(), seconds[key] / count] for key, found in figures.items()],
     )
+    smaller = [few / most for few, most in sizes if few < most]
+    print(f"\n{len(sizes)} pages, aligned with a key page in place of the largest mapping, by same_signature: ", end="")
+    print(f"{len(smaller)} have fewer pairs of nodes, {min(smaller, default=1):.1%} of the largest at the least")
+
+
+def aligned(key_page: NodeTable, page: NodeTable) -> tuple[int, int]:
+    """Number of pairs of nodes if a page is aligned, as a crawl does with pages that come later, and at most."""
+    rows = align_page(TemplateTree.of(key_page), page)
+    return int((rows >= 0).sum()), len(etdm(key_page, page, same_signature).pairs)
 
 
 def largest_rows(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality) -> tuple[Bools, Bools]:

@@ -178,6 +178,8 @@ def compare(pages: list[Judged], methods: list[str]) -> None:
     """Print a line for each method."""
     cuts = {"one segment": by_depth(0), "cut at depth 2": by_depth(2), "cut at depth 3": by_depth(3)}
     cuts |= {"each leaf": by_depth(10**9)} | {name: by_method(name) for name in methods}
+    inner = [name for name in methods if name in LEARNT and by_level(name) == INNER]
+    cuts |= {f"{name}, weights of the top level": by_method(name, weights=TOP) for name in inner}
     print(f"{len(pages)} pages\n")
     rows = []
     for name, cut in cuts.items():

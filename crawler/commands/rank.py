@@ -88,18 +88,21 @@ def _clever(options: argparse.Namespace) -> Iterator[str]:
     counted = "links within a site count" if inside(tables, within) else "links between sites count"
     yield f"{_query_summary(tables)}, {ranking.base.sum()} with neighbours; {version}, {counted}"
     if not ranking.authorities.any():
-        raise CommandError(_why_none(tables, inside(tables, within), version))
+        raise CommandError(_why_none(tables, int(ranking.base.sum()), inside(tables, within), version))
     yield from _scores("authority", ranking.authorities, options.top, tables)
     yield from _scores("hub", ranking.hubs, options.top, tables, pagelets=version.startswith("pagelet"))
 
 
-def _why_none(tables: Tables, within: bool, version: str) -> str:
+def _why_none(tables: Tables, pages: int, within: bool, version: str) -> str:
     from scrapy_pagelets.links.votes import votes
 
     between = votes(tables, templates=True, within=within)
     if not within and not tables.crawled[between.target].any():
         return "no link leads from one site of the feed to another: --within counts links within a site as well"
-    return f"no link that {version} counts leads to these pages: try pagelet-ft or page as --version"
+    if pages == 1:
+        return "no link joins the one page that the query finds to another page, so that there is nothing to rank"
+    others = " or ".join(other for other in ("pagelet-ft", "page") if other != version)
+    return f"no link that {version} counts leads to these pages: try {others} as --version"
 
 
 def _pagerank(options: argparse.Namespace) -> Iterator[str]:

@@ -4,6 +4,9 @@ import shutil
 
 import scrapy
 
+#: The browser of the system; None is the one that Playwright has installed.
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
 
 class Rendered(scrapy.Spider):
     """Load a few pages as a browser shows them."""
@@ -11,7 +14,7 @@ class Rendered(scrapy.Spider):
     name = "rendered"
     custom_settings = {
         "ADDONS": {"scrapy_pagelets.Addon": 500},
-        "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": shutil.which("chromium")},  # None: that of Playwright
+        "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": CHROMIUM},
         "DOWNLOAD_HANDLERS": {"http": "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"},
     }
 

@@ -15,7 +15,6 @@ from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_wi
 from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
 from scrapy_pagelets.metadata.headline import Headline, headline_of, names_above
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
@@ -77,12 +76,11 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
         comments = comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
         sections = link_sections_of(page, alike, others, cards=sells)
-        trails = rest_of_trails(page, kept, headline)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
-        for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, trails | told.trail | profiles)):
+        for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, told.trail | profiles)):
             named[leaves] = ROLES.index(role)
-        stripped = comments | sections | trails | signatures
+        stripped = comments | sections | signatures
         stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         stripped[controls_of_posts(page.nodes, told.thread)] = True
         found[stripped] = 1
@@ -90,7 +88,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[profiles] = 1
         found[lines] = 0
         of_page = () if told.thread.is_thread else told.names  # each post of a thread has its author in its line
-        found[said_of_itself(page, headline, of_page, told.prices) & ~(trails | told.trail)] = 0
+        found[said_of_itself(page, headline, of_page, told.prices) & ~told.trail] = 0
         found[facts_of(page, headline, told.facts, ~is_template(found))] = 0
         marks = permalinks(page.nodes)
         found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail | marks)] = 0

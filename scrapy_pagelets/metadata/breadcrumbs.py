@@ -140,25 +140,6 @@ def _pointed(text: str) -> str:
     return text[arrow.end() if arrow else 0 : _LONGEST].strip()
 
 
-def rest_of_trails(page: Page, keep: Bools, headline: Headline | None) -> Bools:
-    """(m,) leaves of trails that are template but for a few names, mostly the last, which has the words of the heading.
-
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-    headline : the page's own heading, which may be the last name of a trail: such a trail is left as it is
-    """
-    nodes = page.nodes
-    mask = np.zeros(len(keep), np.bool_)
-    if headline is None:
-        return mask
-    for row in rows_with(nodes, CRUMBS)[:_MOST]:
-        first, last, end = int(nodes.first_leaf[row]), int(nodes.last_leaf[row]), int(nodes.end[row])
-        if 0 < 2 * keep[first:last].sum() <= last - first and not row <= headline.row < end and _is_trail(page, row):
-            mask[first:last] = True
-    return mask
-
-
 def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
     """Rows of the elements whose label or type is that of breadcrumbs."""
     nodes = page.nodes

@@ -10,8 +10,8 @@ smoothing are ours: ``docs/algorithms/isotonic-2007.md``.
 A node is template if and only if all its children are, so no node may have a higher score than one of its children.
 Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise
 ``sum w |x - y| + c * #{edges: y_parent != y_child}``. The slides charge ``c`` for each distinct value of ``y``, and
-call a set of *adjacent* nodes of one value a section. Only sections decompose over a tree, so here each edge between
-two sections costs ``c``.
+call a set of *adjacent* nodes of one value a section. Here each edge between two sections costs ``c``.
+``tests/oracles/exact_smoothing.py`` minimises what the slides print, and gains less.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ _ARGUMENTS: Final = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+#: The browser that has no window comes first: it starts in half the time.
+_NAMES: Final = "chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable chrome".split()
 #: Pages rendered at once; more do not increase the throughput.
 _PAGES: Final = 4
 #: Seconds that scripts have after the load event to fetch content, and that a page or a browser has to close.

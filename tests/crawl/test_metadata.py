@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.feed_schema import FEED
-from scrapy_pagelets.metadata import breadcrumbs, dates
+from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.metadata.metadata import TOLD, Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
@@ -605,22 +605,3 @@ def test_the_values_of_a_spider_stay_and_types_without_the_fields_pass(tmp_path)
     assert (typed["author"], "canonical" in typed) == ("Ana Bo", False)
     assert found.stat("fields/missing") == 0
     assert not [warning for warning in found.warnings if warning.startswith("Field")]
-
-
-TRAIL = "<ul class=breadcrumb><li><a href=/>Home</a><li><a href=/drugs>Drugs</a><li>Weight loss</ul>"
-
-
-@pytest.mark.parametrize(
-    ("html", "kept", "expected"),
-    [
-        (f"<title>Weight loss</title>{TRAIL}<h1>Weight loss</h1>", [2, 3], [0, 1, 2]),
-        (f"<title>Weight loss</title>{TRAIL}<h1>Weight loss</h1>", [0, 1, 2, 3], []),
-        (f"<title>Weight loss</title>{TRAIL}<h1>Weight loss</h1>", [3], []),
-        (f"<title>Weight loss</title>{TRAIL.replace('Weight loss', '<b class=title>Weight loss</b>')}", [2], []),
-    ],
-)
-def test_the_last_name_of_a_trail_is_template_as_the_rest(html, kept, expected):
-    found = Page.parse(html.encode(), "http://a.example/")
-    leaves = np.arange(len(found.nodes.leaves))
-    mask = breadcrumbs.rest_of_trails(found, np.isin(leaves, kept), headline_of(found))
-    assert leaves[mask].tolist() == expected

@@ -178,6 +178,22 @@ def test_queries_without_an_answer_get_a_sentence(run_rank, options, sentence):
     assert errors[0].startswith(sentence)
 
 
+@pytest.mark.parametrize("version", ["page", "pagelet-ft", "pagelet-ft-fnm"])
+def test_a_base_set_of_one_page_has_no_ranking(run_rank, version):
+    lines = [line("http://h/a", pagelet("guitar", "http://h/gone")), line("http://h/b", pagelet("drum"))]
+    code, _, errors = run_rank(lines, "--query", "guitar", "--version", version)
+    sentence = "no link joins the one page that the query finds to another page, so that there is nothing to rank"
+    assert (code, errors[-1]) == (1, sentence)
+
+
+def test_no_version_is_advised_in_place_of_itself(run_rank):
+    """Two pages have the word, and the only link leads to a page that the feed does not have."""
+    lines = [line(f"http://{host}.com/", pagelet("guitar", "http://gone.com/")) for host in "ab"]
+    for version, others in (("page", "pagelet-ft"), ("pagelet-ft", "page"), ("pagelet", "pagelet-ft or page")):
+        _, _, errors = run_rank(lines, "--query", "guitar", "--version", version, "--within")
+        assert errors[-1] == f"no link that {version} counts leads to these pages: try {others} as --version"
+
+
 def test_sites_without_links_between_them_get_a_hint_at_within(run_rank):
     lines = [line("http://a.com/", pagelet("guitar", "http://a.com/b")), line("http://a.com/b"), line("http://c.com/")]
     code, _, errors = run_rank(lines, "--query", "guitar")

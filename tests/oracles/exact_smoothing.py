@@ -6,6 +6,7 @@ Regularized Isotonic Regression"; ``docs/algorithms/isotonic-2007.md``.
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,35 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
     if len(x) * len(values) > _MAX_CELLS:
         raise ValueError(f"{len(x)} nodes with {len(values)} different scores are too many to be exact: use smooth")
     return minimise(_tree(levels, parent, len(x)), values, x, w, c)
+
+
+def smooth_distinct(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float, values: Floats) -> Floats:
+    """The objective as printed, ``sum w |x - y| + c * (number of distinct y)``, exactly, with ``y`` of ``values``.
+
+    Let ``v_1 < ... < v_m`` be those in use. The distance is that of ``v_1`` everywhere, plus what each step from one to
+    the next changes on the rows above it. Two levels without a penalty give the best rows of a step by itself. As the
+    distance is convex, those of a higher step are among those of a lower one, so that the steps fit together, and the
+    best values are a shortest path: O(n v^2) for v values.
+    """
+    x, w = _columns(x, w, c)
+    tree, values = _tree(levels, parent, len(x)), np.unique(values)
+
+    def step(low: int, high: int) -> Floats:
+        return minimise(tree, values[[low, high]], x, w, 0)
+
+    flat = [float(w @ np.abs(x - value)) for value in values]
+    least, before = [cost + c for cost in flat], [-1] * len(values)
+    for low, high in combinations(range(len(values)), 2):  # all steps to a value come before those from it
+        cost = least[low] + float(w @ np.abs(x - step(low, high))) - flat[low] + c
+        if cost < least[high]:
+            least[high], before[high] = cost, low
+    path = [int(np.argmin(least))]
+    while before[path[0]] >= 0:
+        path.insert(0, before[path[0]])
+    y = np.full(len(x), values[path[0]])
+    for low, high in pairwise(path):
+        y[step(low, high) == values[high]] = values[high]
+    return y
 
 
 def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:

@@ -18,6 +18,7 @@ from datasketch import LeanMinHash, MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.duplicates import in_common, nearest, on_larger
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates.band_index import BandIndex, BloomBands
@@ -289,9 +290,11 @@ def test_excerpts_are_those_of_the_definition(seed):
     generator.shuffle(sets)
     sets += [sets[0], {7}]
     texts = [sketched(values) for values in sets]
+    common, sizes = in_common([text.shingles for text in texts]), np.array(list(map(len, sets)))
     for least in (0.9, 1.0):
         expected = list(excerpts_of(sets, least))
         assert list(contained(texts, least)) == expected
+        assert on_larger(common, sizes, least) == {number for number, _, _ in expected}
         assert expected
     assert list(contained([], 0.9)) == list(contained(texts[:1], 0.9)) == []
 
@@ -301,7 +304,11 @@ def test_the_most_similar_texts_are_those_of_all_comparisons():
     words_ = [generator.randrange(2**32) for _ in range(3000)]
     sets = [{words_[i] for i in range(start, start + 300)} for start in range(0, 2700, 30)]
     minhashes_ = [sketched(values).minhash for values in sets]
+    common = in_common([np.array(sorted(values), np.uint32) for values in sets])
     for number in (0, 40):
+        resembling = {i for i, other in enumerate(sets) if 10 * len(other & sets[number]) >= len(other | sets[number])}
+        near_ones = sorted(resembling - {number}, key=lambda i: (abs(i - number), i))
+        assert nearest(common, np.full(len(sets), 300), number) == set(near_ones[:10])
         every = [(i, minhashes_[number].jaccard(other)) for i, other in enumerate(minhashes_) if i != number]
         best = sorted(every, key=lambda pair: (-pair[1], pair[0]))
         assert most_similar(minhashes_, number, 6) == best[:6]

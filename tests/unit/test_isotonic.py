@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.page_level import sections, smooth
-from tests.oracles.exact_smoothing import isotonic, objective, smooth_exact
+from tests.oracles.exact_smoothing import isotonic, objective, smooth_distinct, smooth_exact
 
 #: Shapes that pages have, and that they should not have: parents of n rows.
 SHAPES = {
@@ -238,12 +238,24 @@ def test_high_cost_makes_one_section_and_no_cost_the_most():
     assert counts[-1] == 0
 
 
-def by_distinct_values(parent, x, c, values):
-    """The objective as the slides print it: the least cost over all monotone scores, and the first that has it."""
+def by_distinct_values(parent, x, w, c, values):
+    """Minimum of the objective as the slides print it, over all monotone scores with these values."""
     y = np.asarray(values)[np.indices((len(values),) * len(x)).reshape(len(x), -1)]
-    cost = np.abs(x[:, None] - y).sum(0) + c * np.array([len(set(one)) for one in y.T.tolist()])
-    cost[(y[parent[1:]] > y[1:]).any(0)] = np.inf
-    return cost.min(), y[:, cost.argmin()]
+    cost = w @ np.abs(x[:, None] - y) + c * np.array([len(set(one)) for one in y.T.tolist()])
+    return cost[(y[parent[1:]] <= y[1:]).all(0)].min()
+
+
+@pytest.mark.parametrize("c", [0, 0.1, 0.5, 2])
+@pytest.mark.parametrize("n", range(1, 7))
+def test_the_printed_objective_equals_brute_force(n, c):
+    rng = np.random.default_rng(17 * n)
+    for grid in (4, None):
+        parent, levels, x, w = random_page(rng, n, grid)
+        values = np.linspace(0, 1, 5) if grid else np.unique(x)
+        y = smooth_distinct(levels, parent, x, w, c, values)
+        assert_monotone(parent, y)
+        cost = w @ np.abs(x - y) + c * len(set(y))
+        assert cost == pytest.approx(by_distinct_values(parent, x, w, c, values))
 
 
 def test_the_penalty_is_for_sections_and_not_for_distinct_values():
@@ -252,9 +264,8 @@ def test_the_penalty_is_for_sections_and_not_for_distinct_values():
     y = smooth(levels_of(parent), parent, x, w, c, 11)
     assert y.tolist() == [1, 1, 1]
     assert objective(parent, x, y, w, c) == pytest.approx(brute_force(parent, x, w, c, x)) == pytest.approx(0.2)
-    least, best = by_distinct_values(parent, x, c, x)
-    assert (least, best.tolist()) == (pytest.approx(0.2), [0.8, 1, 1])
     assert np.abs(x - y).sum() + c * len(set(y)) == pytest.approx(0.3)
+    assert smooth_distinct(levels_of(parent), parent, x, w, c, x).tolist() == [0.8, 1, 1]
 
 
 def test_a_chain_has_as_many_distinct_values_as_sections():
@@ -263,7 +274,7 @@ def test_a_chain_has_as_many_distinct_values_as_sections():
     for _ in range(20):
         x = rng.integers(5, size=5) / 4
         y = smooth(levels_of(parent), parent, x, np.ones(5), 0.3, 5)
-        least, _ = by_distinct_values(parent, x, 0.3, np.unique(x))
+        least = by_distinct_values(parent, x, np.ones(5), 0.3, np.unique(x))
         assert objective(parent, x, y, np.ones(5), 0.3) + 0.3 == pytest.approx(least)
 
 
