@@ -4,6 +4,7 @@ bylines, what leads to other posts and further pages, menus, buttons at code, fo
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -11,7 +12,6 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 import numpy as np
-from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.metadata.headline import buttons_in_headings
@@ -215,17 +215,16 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     [1, 3]
     """
     blocks = nodes.outermost([*rows_tagged(nodes, TAG["pre"]), *_code_in_lines(nodes)])
-    found: list[int] = []
+    found = _languages_beside(nodes, blocks)
     for row in blocks:
         leaves = nodes.leaves_of(row)
-        found += _language_beside(nodes, row)
         before = range(leaves.start - 1, max(-1, leaves.start - _CONTROLS - 1), -1)
         after = range(leaves.stop, min(len(nodes.leaves), leaves.stop + _CONTROLS))
         for beside in (before, after):
             found += takewhile(partial(_is_control, nodes), beside)
     in_code = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
-    for row in (*rows_named(nodes, _TOOLTIP), *in_code):
-        found += range(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+    if rows := [*rows_named(nodes, _TOOLTIP), *in_code]:
+        found += nodes.leaves_below(rows).nonzero()[0].tolist()
     return sorted({*found})
 
 
@@ -235,19 +234,23 @@ def _code_in_lines(nodes: NodeTable) -> list[int]:
     return [row for row in named if (nodes.tag[row : nodes.end[row]] == TAG["br"]).any()]
 
 
-def _language_beside(nodes: NodeTable, row: int) -> list[int]:
+def _languages_beside(nodes: NodeTable, blocks: Iterable[int]) -> list[int]:
     """The leaves that only repeat the language of a block of code, in an element of their own in its frame."""
-    leaves, frame = nodes.leaves_of(row), nodes.parent.item(row)
-    found = list[int]()
-    for leaf in (leaves.start - 1, leaves.stop):
-        if not 0 <= leaf < len(nodes.leaves) or nodes.words.item(leaf) != 1 or nodes.first_leaf[row] == leaf:
-            continue
-        label = nodes.parent.item(nodes.leaves.item(leaf))
-        is_in_frame = nodes.parent.item(label) == frame and nodes.last_leaf[frame] - nodes.first_leaf[frame] > 1
-        if is_in_frame and nodes.tag.item(label) in _LABELS_OF_CODE:
-            language = language_of(nodes.elements[row])
-            found += [leaf] * (nodes.strings[leaf].strip().lower() == language)
-    return found
+    edges = ((row, leaf) for row in blocks for leaf in (nodes.first_leaf.item(row) - 1, nodes.last_leaf.item(row)))
+    labels = [(row, leaf) for row, leaf in edges if _is_label(nodes, row, leaf)]
+    elements = elements_at(nodes, [row for row, _ in labels])
+    told = zip(labels, map(language_of, elements), strict=True)
+    return [leaf for (_, leaf), language in told if nodes.strings[leaf].strip().lower() == language]
+
+
+def _is_label(nodes: NodeTable, row: int, leaf: int) -> bool:
+    """Whether a leaf beside a block of code is a word in an element of its own in the frame of the block."""
+    frame = nodes.parent.item(row)
+    if not 0 <= leaf < len(nodes.leaves) or nodes.words.item(leaf) != 1 or nodes.first_leaf.item(row) == leaf:
+        return False
+    label = nodes.parent.item(nodes.leaves.item(leaf))
+    is_in_frame = nodes.parent.item(label) == frame and nodes.last_leaf[frame] - nodes.first_leaf[frame] > 1
+    return bool(is_in_frame and nodes.tag.item(label) in _LABELS_OF_CODE)
 
 
 def _is_control(nodes: NodeTable, leaf: int) -> bool:
@@ -262,15 +265,20 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
         if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & looks.CONTROL:
             return True
         if nodes.tag.item(row) == TAG["a"]:
-            return _leads_nowhere(nodes.elements[row])
+            return _leads_nowhere(nodes, row)
         row = nodes.parent.item(row)
     return False
 
 
-def _leads_nowhere(link: etree._Element) -> bool:
+def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
     """Whether a link runs a script, and leads neither to a page nor to a place that has a name."""
-    href = (link.get("href") or "").strip()
-    return (href in ("", "#") and not (link.get("name") or link.get("id"))) or href.startswith(_RUN)
+    link = bisect_left(nodes.links.row, row)
+    is_known = link < len(nodes.links.href) and nodes.links.row.item(link) == row
+    href = nodes.links.href[link].strip() if is_known else ""
+    if href not in ("", "#"):
+        return href.startswith(_RUN)
+    element = nodes.elements[row]
+    return not (element.get("name") or element.get("id"))
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:
