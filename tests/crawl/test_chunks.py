@@ -20,7 +20,7 @@ from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.document.blocks import Block, text_of_runs
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.chunking import chunk_records, chunks_of
+from scrapy_pagelets.document.chunking import NamedPlaces, chunk_records, chunks_of
 from scrapy_pagelets.document.units import tokens_of
 from scrapy_pagelets.feed.feed_schema import CHUNK
 from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
@@ -539,3 +539,9 @@ def test_files_that_cannot_be_written(tmp_path, capsys):
 def test_a_pipe_that_closes_ends_the_command_quietly(tmp_path):
     path = feed(tmp_path, *({"url": f"http://h/{n}", "chunks": [PIECE] * 9} for n in range(1000)))
     ends_quietly_when_its_pipe_closes("pagelets", "chunks", str(path))
+
+
+def test_the_top_of_a_page_needs_no_fragment():
+    for name, expected in (("top", "http://example.com/a/b.html"), ("tea", "http://example.com/a/b.html#tea")):
+        read = page(f"<a id={name}></a><p>All about tea")
+        assert NamedPlaces(read, document_of(read, np.array([True]))).url(0) == expected
