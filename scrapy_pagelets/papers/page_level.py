@@ -11,7 +11,7 @@ A node is template if and only if all its children are, so no node may have a hi
 Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise
 ``sum w |x - y| + c * #{edges: y_parent != y_child}``. The slides charge ``c`` for each distinct value of ``y``, and
 call a set of *adjacent* nodes of one value a section. Here each edge between two sections costs ``c``.
-``tests/oracles/exact_smoothing.py`` minimises what the slides print, and gains less.
+``tests/oracles/exact_smoothing.py`` minimises what the slides print, which gains nothing.
 """
 
 from __future__ import annotations
