@@ -68,14 +68,16 @@ class Corrections {
         return inside;
     }
 
-    // The element that a title belongs to. In that of a linked one, as of a post, a header may hold only a date besides:
-    // then it is the smallest element that has content or begins before it. What is template for certain names the site.
+    // The element that a title belongs to. One around the title alone is passed by.
+    // In that of a linked one, as of a post, a header may hold only a date besides: then it is the smallest element that
+    // has content or begins before it. What is template for certain names the site.
     std::size_t around_title(std::size_t row, const Counts &kept) const {
         std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
         const double least = *std::min_element(found.begin() + first(row), found.begin() + last(row));
-        if (least > limits.certain || !nodes.linked(first(row))) return above;
+        if (least > limits.certain) return above;
+        const double most = nodes.linked(first(row)) ? limits.byline : 0;
         while (nodes.parent[above] >= 0 && first(above) == first(row) && below(kept, above) == 0 &&
-               double(below(words, above) - below(words, row)) <= limits.byline)
+               double(below(words, above) - below(words, row)) <= most)
             above = std::size_t(nodes.parent[above]);
         return above;
     }

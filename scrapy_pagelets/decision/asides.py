@@ -18,6 +18,7 @@ from scrapy_pagelets.metadata.headline import buttons_in_headings
 from scrapy_pagelets.metadata.posts import Thread, is_forum
 from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
+from scrapy_pagelets.page.gaps import panels_of
 from scrapy_pagelets.page.nodes import (
     LINE,
     TAG,
@@ -56,6 +57,8 @@ _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
 #: Runs of text beside a block of code that may be buttons, and the levels of their elements.
 _CONTROLS: Final = 6
+#: Words of a button that stands in a row of others.
+_OF_ROW: Final = 2
 _LEVELS: Final = 4
 _TOOLTIP: Final = re.compile(rf"^{TOOLTIP}$")
 #: How the address of a link begins that runs a script.
@@ -154,11 +157,21 @@ def _with_labels(nodes: NodeTable, found: Bools, most: int) -> Bools:
 
 
 def _buttons(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the buttons whose text another one has; the question that opens an answer has a button of its own."""
+    """Rows of the buttons whose text another one has, and of several in a row that say a word or two and open no panel.
+
+    The question that opens an answer has a button of its own.
+    """
     buttons = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf[row] < nodes.last_leaf[row]]
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
-    count = Counter(texts)
+    count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
+    short = [row for row, text in zip(buttons, texts, strict=True) if len(text.split()) <= _OF_ROW]
+    in_row = [row for row in short if above[nodes.parent.item(row)] > 1]
+    tabs = set(panels_of(nodes).values()) if in_row else set[int]()
+    for row in in_row:
+        is_tab = row in tabs or nodes.looks[nodes.look.item(row)][3] == "tab"
+        if not is_tab and nodes.tag.item(nodes.parent.item(row)) != TAG["p"]:  # a sentence names what one presses
+            yield row
 
 
 def _switches(nodes: NodeTable) -> Iterator[int]:
@@ -256,7 +269,7 @@ def _is_label(nodes: NodeTable, row: int, leaf: int) -> bool:
 def _is_control(nodes: NodeTable, leaf: int) -> bool:
     """Whether a leaf is in a button, a link that leads nowhere, or a few words named so; labels of tabs are none."""
     row = nodes.parent.item(nodes.leaves.item(leaf))
-    for _ in range(_LEVELS):
+    for _ in range(_LEVELS if leaf not in nodes.spaces else 0):  # the class of code says that it may be copied
         if row < 0 or nodes.words_of(row) > _LABELS:
             return False
         look = nodes.look.item(row)
@@ -329,12 +342,19 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     [False, False]
     """
     nodes = page.nodes
-    found = nodes.leaves_below((*_sections(nodes), *(rows_with(nodes, looks.REVIEWS) if is_product else ())))
+    reviews = (*rows_with(nodes, looks.REVIEWS), *_typed_reviews(page)) if is_product else ()
+    found = nodes.leaves_below((*_sections(nodes), *reviews))
     if found.any() and (
         is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page, _near(nodes, keep, found))
     ):
         found[:] = False
     return found
+
+
+def _typed_reviews(page: Page) -> list[int]:
+    """Rows of the elements that are reviews by their type."""
+    typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/Review")}
+    return [row for row, each in enumerate(page.nodes.elements) if each in typed] if typed else []
 
 
 def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bools:

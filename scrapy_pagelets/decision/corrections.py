@@ -25,6 +25,7 @@ from scrapy_pagelets.page.urls import files_among
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
 _IS_LAYOUT: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _LAYOUT])
 _TABLE: Final = TAG["table"]
+_HEAD: Final = TAG["th"]
 #: Words and runs of text of a block that is compared with others.
 _WORDS, _RUNS = 20, 3
 #: Share of the words of the first copy that are content, or the second one is not left out.
@@ -152,7 +153,8 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
         leading[card:end] = [True] * (end - card)
         linked = leading[text:end]
         if linked.count(True) >= _LINKS and sum(compress(words[text:end], linked)) >= _LINKED * sum(words[text:end]):
-            found[heading.begin : end] = True
+            rows = slice(nodes.leaves.item(text) - 1, nodes.leaves.item(end - 1))
+            found[heading.begin : end] |= not (nodes.tag[rows] == _HEAD).any()  # a table with heads has data
     return found
 
 
@@ -170,10 +172,16 @@ def _headings(nodes: NodeTable) -> list[_Heading]:
     return [_Heading(row, tag(row), first(row), last(row)) for row in rows_with(nodes, HEADING)]
 
 
+def _is_in_item(nodes: NodeTable, heading: _Heading) -> bool:
+    """Whether a heading is in the item of a list, with a link between both or without one."""
+    above = nodes.parent.item(heading.row)
+    return TAG["li"] in (nodes.tag[above], nodes.tag[nodes.parent[above]])
+
+
 def _end_of(nodes: NodeTable, heading: _Heading, headings: list[_Heading], titles: Set[_Heading]) -> int:
-    """The leaf behind the section of a heading, which no title of a card of a lower level ends."""
+    """The leaf behind the section of a heading, which no title of a card of a lower level ends, nor of a list's."""
     following = headings[bisect_right(headings, heading) :]
-    ends = (one.begin for one in following if one.level <= heading.level or one not in titles)
+    ends = (one.begin for one in following if one not in titles or one.level + _is_in_item(nodes, one) <= heading.level)
     end = next(ends, len(nodes.leaves))
     return max(heading.text, min(end, nodes.last_leaf.item(nodes.parent.item(heading.row))))
 

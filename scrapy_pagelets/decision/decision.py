@@ -18,7 +18,7 @@ from scrapy_pagelets.decision.corrections import (
     repeats_of,
 )
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
-from scrapy_pagelets.decision.own_texts import data_tables, own_texts
+from scrapy_pagelets.decision.own_texts import data_tables, own_texts, said_in_posts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.headline import Headline, headline_of, names_above
@@ -73,6 +73,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     if found is None:
         seen = site.templateness(page)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
+        own |= said_in_posts(page.nodes, told.thread, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1

@@ -40,6 +40,8 @@ _CAPTION: Final = re.compile(
 _DECLARATION: Final = re.compile(
     r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
+#: What tables of layout have in them.
+_NO_DATA: Final = [TAG[name] for name in ("table", "form", "input", "select", "textarea", "button")]
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
 
 
@@ -120,11 +122,23 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         leaves = nodes.leaves_of(row)
         linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
         found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
+    for row, head in _headed_tables(nodes):
+        leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
+        is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
+        found[leaves] |= is_kept & ~nodes.anchor[nodes.leaves[leaves]]
     for row in _quotations(nodes):
         leaves = nodes.leaves_of(row)
         words = nodes.words[leaves]
         found[leaves] |= words[keep[leaves]].sum() >= _QUOTED * words.sum() > 0
     return found & ~keep
+
+
+def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
+    """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads."""
+    for head in rows_tagged(nodes, TAG["thead"]):
+        row = nodes.parent.item(head)
+        if not np.isin(nodes.tag[row + 1 : nodes.end[row]], _NO_DATA).any():
+            yield row, nodes.last_leaf.item(head)
 
 
 def captions_of(nodes: NodeTable) -> list[int]:

@@ -16,6 +16,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision.half_lines import captions_of
 from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
@@ -35,6 +36,9 @@ _NEAR, _MOST_OF_VALUE = 12, 0.9
 _FAR: Final = 20
 #: Share of the other pages that have a label.
 _OFTEN: Final = 0.5
+#: The most templateness of the items of a list.
+_MOST_OF_LIST: Final = 0.85
+_LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 #: Elements that may be a value.
@@ -81,17 +85,51 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     behind_all = (before <= _BEHIND) & (templateness < _MOST_AMID)
     for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, behind_all))):
         mask[leaves] = True
-    for leaves in map(nodes.leaves_of, nodes.outermost(rows_tagged(nodes, TAG["pre"]))):
-        mask[leaves] |= bool((keep | (around & alone))[leaves].any())  # half of a block of code is none
+    blocks = [(row, nodes.leaves_of(row)) for row in nodes.outermost(rows_tagged(nodes, TAG["pre"]))]
+    kept = {nodes.look.item(row) for row, leaves in blocks if keep[leaves].any()}
+    is_own = keep | (around & alone) if blocks else keep
+    for row, leaves in blocks:  # half of a block of code is none, and others that look the same are as much content
+        mask[leaves] |= bool((alone if nodes.look.item(row) in kept else is_own)[leaves].any() or is_own[leaves].any())
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
     own = alike < _OFTEN * others
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
         mask[leaves] |= 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
-    for leaves in _values(nodes, ~own & ~linked):
-        if near[leaves].any() and own[leaves].any():
-            mask[leaves] |= own[leaves] | ~linked[leaves]  # a link that many pages have there is a control
+    for leaves in _values(nodes, ~own & ~linked, near, own):
+        mask[leaves] |= own[leaves] | ~linked[leaves]  # a link that many pages have there is a control
+    for leaves in _lists_behind(nodes, keep, linked):
+        says_more = 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
+        mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
     found: Bools = mask & ~keep
     return found
+
+
+def said_in_posts(nodes: NodeTable, thread: Thread, templateness: Floats, alike: Ints, others: int) -> Bools:
+    """(m,) the sentences of the posts of a thread, without replies, that no other page has, wherever they stand.
+
+    Parameters
+    ----------
+    templateness, alike, others : as of `own_texts`
+    """
+    mask = np.zeros(len(templateness), np.bool_)
+    posts = [post for post in thread.posts if not post.is_reply] if thread.is_thread and others >= _KNOWN else []
+    if not posts:
+        return mask
+    for post in posts:
+        mask[[*set(post.leaves).difference(post.line, post.profile)]] = True
+    mask &= (alike == 0) & (nodes.words >= _SENTENCE) & ~nodes.anchor[nodes.leaves]
+    found: Bools = mask & (templateness < _MOST_AMID)
+    return found
+
+
+def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slice]:
+    """The leaves of the lists without links that go on with the content right before them, in one element with it."""
+    parent, begin = nodes.parent.item, nodes.first_leaf.item
+    for leaf in ((keep[:-1] & ~keep[1:]).nonzero()[0] + 1).tolist():
+        row = parent(nodes.leaves.item(leaf))
+        while begin(above := parent(row)) == leaf:
+            row = above
+        if nodes.tag.item(row) in _LISTS and begin(row) == leaf and not linked[leaves := nodes.leaves_of(row)].any():
+            yield leaves
 
 
 def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice]:
@@ -105,8 +143,11 @@ def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice
             yield leaves
 
 
-def _values(nodes: NodeTable, often: Bools) -> Iterator[slice]:
-    """The leaves of each value whose label, of a few words, is often there: a term, or the first part of two."""
+def _values(nodes: NodeTable, often: Bools, near: Bools, own: Bools) -> Iterator[slice]:
+    """The leaves of each value whose label, of a few words, is often there: a term, or the first part of two.
+
+    Only those count of which some leaves are ``near``, and some the ``own`` ones of the page.
+    """
     rows = (_IS_VALUE[nodes.tag] & (nodes.first_leaf > 0)).nonzero()[0]
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
     words, label, is_definition = up_to(nodes.words), first - 1, nodes.tag[rows] == TAG["dd"]
@@ -116,6 +157,8 @@ def _values(nodes: NodeTable, often: Bools) -> Iterator[slice]:
     is_pair = (nodes.first_leaf[above] == first - 1) & (nodes.last_leaf[above] == last) | is_definition
     is_pair &= (first < last) & (words[last] - words[first] <= _VALUE)
     is_pair &= (nodes.words[label] > 0) & (nodes.words[label] <= _LABEL) & often[label]
+    for some in (up_to(near), up_to(own)):
+        is_pair &= some[first] < some[last]
     yield from map(slice, first[is_pair].tolist(), last[is_pair].tolist())
 
 

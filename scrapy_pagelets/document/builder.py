@@ -9,7 +9,7 @@ from typing import Final
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.document.blocks import ALL, PLAIN, Block, Run, Switches, text_of_runs, tidy
-from scrapy_pagelets.document.pictures import declared_by, is_shown_as_written, named_by, shown_with
+from scrapy_pagelets.document.pictures import above_heading, declared_by, is_shown_as_written, named_by, shown_with
 from scrapy_pagelets.document.walk import Walk
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page import urls
@@ -44,6 +44,7 @@ def document_of(
         images[own] = True
     if headline is not None:
         images[named_by(page, headline, images)] = True
+        images[[row for row in above_heading(page, headline, images) if row not in repeated]] = True
     walk = Walk(page, keep, images, switches)
     root = walk.document(0, len(page.nodes))
     _prune(root)

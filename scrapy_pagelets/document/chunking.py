@@ -24,6 +24,8 @@ _SMALL: Final = 4
 _LONGEST: Final = 200
 #: Elements that have a name for the place where they stand, without text of their own.
 _ANCHORS: Final = ("a", "span")
+#: The name of the top of each page, whatever element has it.
+_TOP: Final = "top"
 #: Characters of a fragment that need no escape (RFC 3986, 3.5), beside letters and digits.
 _SAFE: Final = "-._~!$&'()*+,;=:@/?"
 
@@ -340,7 +342,7 @@ def _names(page: Page, first: int, last: int) -> Iterator[tuple[int, str]]:
     for row in np.flatnonzero(may).tolist():
         element = nodes.elements[row]
         for name in (element.get("id"), element.get("name") if tags[nodes.look[row]] == "a" else None):
-            if name and len(name) <= _LONGEST and name not in seen:
+            if name and len(name) <= _LONGEST and name not in seen and name.lower() != _TOP:
                 seen.add(name)
                 if places[row]:
                     yield row, name

@@ -22,6 +22,8 @@ DEPTH: Final = 16
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
 _BOXES: Final = ("[ ]", "[x]")
 _DASHES: Final = (" \N{EN DASH}", " \N{EM DASH}")
+#: Characters of the mark of a footnote.
+_MARK: Final = 3
 #: Ends what has begun.
 End = Callable[[], None]
 
@@ -100,8 +102,9 @@ class Draft:
         if within.kind == "list" and block.kind != "item":
             joins = within.children and block.kind == "list"
             within = within.children[-1] if joins else _new_item(within)
-        before = within.children[-1] if within.kind == "item" and within.children else block
-        if before.kind == block.kind == "paragraph" and before is not block and _goes_on(before):
+        before = within.children[-1] if within.children else block
+        goes_on = (within.kind == "item" and _goes_on(before)) if before.runs else False
+        if before.kind == block.kind == "paragraph" and before is not block and (goes_on or _is_mark(before)):
             _join(before, block, Run(" "))
         else:
             within.children.append(block)
@@ -127,10 +130,14 @@ class Draft:
         return end
 
     def begin_group(self, block: Block) -> End:
-        """Begin a list or quote; a heading ends where a list begins in it."""
+        """Begin a list or quote; a heading ends where a list begins in it, and a list with nothing before it is one."""
         self.end_paragraph()
         if self.heading is not None and self.heading.runs:
             self.heading = None
+        within = self._inside[-1]
+        if within.kind == block.kind == "list" and not within.children:
+            within.ordered, within.number, within.step = block.ordered, block.number, block.step
+            return self.end_paragraph
         if len(self._inside) >= DEPTH:
             return self.end_paragraph
         self.add(block)
@@ -232,6 +239,11 @@ def _colon(term: Block) -> list[Run]:
 def _goes_on(paragraph: Block) -> bool:
     """Whether a paragraph ends in a dash: style sheets put the next one into its line."""
     return f" {paragraph.runs[-1].text}".endswith(_DASHES)
+
+
+def _is_mark(paragraph: Block) -> bool:
+    """Whether a paragraph is the raised mark of a footnote, which follows it."""
+    return len(paragraph.runs) == 1 and paragraph.runs[0].style.script == "sup" and len(paragraph.runs[0].text) <= _MARK
 
 
 _ARTICLE: Final = TAG["article"]

@@ -13,6 +13,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.decision.asides import hints_of
 from scrapy_pagelets.decision.content import permalinks
@@ -20,6 +21,7 @@ from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import is_page
 
 #: Tags of pictures.
 PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))
@@ -302,6 +304,7 @@ def _teasers(nodes: NodeTable, rows: Ints, keep: Bools) -> set[int]:
     return found
 
 
+@once
 def picture_rows(nodes: NodeTable) -> Ints:
     """Rows of the pictures and players, and of each ``noscript`` with a picture of its own."""
     shows = np.array([look[0] in _SHOWING for look in nodes.looks])
@@ -381,15 +384,54 @@ def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
     nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
     rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
     same = [row for row in rows if name in " ".join(_text_of(nodes.elements[row]).split()).casefold()]
-    around = [(row, nodes.end.item(row)) for row in rows_with(nodes, _AROUND)] if same else []
-    elsewhere = (nodes.links.key != 0) & (nodes.links.key != page.key)
-    around += [(row, nodes.end.item(row)) for row in nodes.links.row[elsewhere].tolist()] if same else []
+    around = _elsewhere(page, rows_with(nodes, _AROUND)) if same else []
     found = list[int]()
     for kind in (PICTURES, PLAYERS):
         of_kind = [row for row in same if nodes.elements[row].tag in kind]
         if of_kind and not shown[of_kind].any():
             found += [row for row in of_kind if not any(start < row < end for start, end in around)][:1]
     return found
+
+
+def _elsewhere(page: Page, rows: list[int]) -> list[tuple[int, int]]:
+    """The rows of some elements and of links to other pages, not to files, each with the row behind it."""
+    links = zip(page.nodes.links.row.tolist(), page.nodes.links.key.tolist(), page.nodes.links.href, strict=True)
+    rows = rows + [row for row, key, href in links if key not in (0, page.key) and is_page(href)]
+    return [(row, page.nodes.end.item(row)) for row in rows]
+
+
+def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
+    """The named pictures that are not shown and stand right above the own heading, but for controls between both.
+
+    These are the gallery of a shop, the cover of a book, the object of a museum; those in the head of a site, in menus
+    and in links to other pages are not.
+
+    Parameters
+    ----------
+    shown : (n,) the pictures that stand in the content
+    """
+    nodes, place = page.nodes, page.nodes.first_leaf.item(headline.row)
+    rows = picture_rows(nodes)
+    near = rows[(nodes.first_leaf[rows] >= place - _TO_HEADING) & (nodes.first_leaf[rows] <= place) & ~shown[rows]]
+    may_be = [row for row in near[near < headline.row].tolist() if nodes.elements[row].tag in PICTURES]
+    named = [row for row in may_be if len(text_of(nodes.elements[row]).split()) >= _WORDS]
+    beside = [row for row in rows_with(nodes, _AROUND) if not row < headline.row < nodes.end[row]] if named else []
+    around = _elsewhere(page, beside) if named else []
+    known = {it for row in rows[shown[rows]].tolist() for it in _names(nodes.elements[row])} if named else set()
+    found = list[int]()
+    for row in named:
+        image = nodes.elements[row]
+        is_apart = any(start < row < end for start, end in around)
+        if not is_apart and not is_tiny(image) and not _is_no_content(image) and known.isdisjoint(_names(image)):
+            known.update(_names(image))
+            found.append(row)
+    return found
+
+
+def _names(element: etree._Element) -> set[str]:
+    """The name of the file of a picture and its text: copies in another size share one or both."""
+    image = image_of(element)
+    return {name_of(source_of(image)), text_of(image)} - {""}
 
 
 def _text_of(element: etree._Element) -> str:

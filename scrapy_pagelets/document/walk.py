@@ -46,6 +46,8 @@ _TASKS: Final = re.compile(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)",
 _DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox-checked".split())
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _BULLET: Final = "\N{BULLET} "
+#: What joins the letters or pictures around it: alone, editors keep an empty paragraph open with it.
+_JOINERS: Final = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
 #: Elements around a block of code that may name it the gutter of another.
@@ -77,6 +79,8 @@ class Walk:
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
         self.around_boxes = {*self._around_boxes()}
+        self.has_sections = "section" in self.tags
+        self.arranging: set[etree._Element] = set()  # lists of sections
         self._begin_draft(Draft())
 
     def _around_boxes(self) -> Iterator[int]:
@@ -166,6 +170,8 @@ class Walk:
         if nodes.gap[leaf] >= SPACE or leaf != self.last_leaf + 1:
             draft.space()
         text = without_invisible(nodes.strings[leaf])
+        if not text.isascii() and not text.strip(_JOINERS):
+            return
         if leaf in nodes.spaces:
             text = " ".join(text.split())
         if self.source is None or draft.style.code:
@@ -242,9 +248,12 @@ class Walk:
         if _HEADING.fullmatch(tag) and (tag == "h1" or not self.names_author(row)):
             return self.draft.begin_heading(int(tag[1]) + _LEVELS * (row in self.inside_entries))
         if tag in _LISTS:
+            if self.has_sections and _holds_sections(element):
+                self.arranging.add(element)
+                return None
             return self.draft.begin_group(_list_of(element))
         match tag:
-            case "li":
+            case "li" if not self.arranging or element.getparent() not in self.arranging:
                 return self.draft.begin_item(element.get("value"), _state_of(element))
             case "blockquote":
                 return self.draft.begin_group(Block("quote"))
@@ -260,7 +269,8 @@ class Walk:
     def names_author(self, row: int) -> bool:
         """Whether the class of an element says author; in manuals, ``fn`` is a function."""
         look = self.nodes.look.item(row)
-        return bool(self.nodes.signs.item(look) & AUTHOR) and "aut" in self.nodes.looks[look][2].lower()
+        classes = self.nodes.looks[look][2].lower()
+        return bool(self.nodes.signs.item(look) & AUTHOR) and ("aut" in classes or "byline" in classes)
 
     def has_short_entries(self, row: int) -> bool:
         """Whether a definition list has nothing but terms and short definitions."""
@@ -367,6 +377,8 @@ class Walk:
             leaves = list(range(self.nodes.first_leaf[row], self.nodes.last_leaf[row]))
             links, language = list(self.links_of_code(row)), code.language_of(element)
             self.draft.add(Block("code", text=text, runs=links, language=language, leaves=leaves))
+        for picture in np.flatnonzero(self.images[row : self.nodes.end[row]]).tolist():
+            self.write_picture(row + picture, pictures.image_of(self.nodes.elements[row + picture]))
 
     def is_code(self, row: int) -> bool:
         """Whether an element is a block of code, which neither headings nor cells have."""
@@ -422,6 +434,9 @@ class Walk:
         leaves = [leaf for cell in cells for leaf in self.leaves_of(cell)]
         if len(filled) == 1 and not is_left_over(filled[0]):
             self.draft.add(Block("paragraph", runs=filled[0], leaves=leaves))
+        elif len(used) > 1 == sum(used):  # a box of a note, with its sign
+            for cell in (cell for cell in filled if not is_left_over(cell)):
+                self.draft.add(Block("paragraph", runs=cell, leaves=leaves))
         elif len(filled) > 1:
             self.draft.add(Block("table", rows=lines, leaves=leaves))
 
@@ -446,7 +461,8 @@ class Walk:
             if self.tags[nodes.look[row]] in _CONTROLS:
                 return
             element = nodes.elements[row]
-            name = element.get("aria-label") or element.get("title") or element.findtext("title") or ""
+            named = element.get("aria-label") or element.get("title") or element.findtext("title")
+            name = named or (element.get("alt") or "").partition("[")[0]  # brackets name signs, as text browsers do
             if 0 < len(name := " ".join(readable(name).split())) <= _LONGEST_NAME:
                 yield name
 
@@ -472,6 +488,13 @@ def _state_of(item: etree._Element) -> bool | None:
     drawn = (child for child in item[:1] if not child.text and not len(child))  # a box without text, as Notion has it
     classes = " ".join(each.get("class", "") for each in (item, *drawn))
     return not _DONE.isdisjoint(classes.lower().split())
+
+
+def _holds_sections(element: etree._Element) -> bool:
+    """Whether a list is there to arrange sections with headings, as in Javadoc: each of its items begins with one."""
+    items = [each for each in element if each.tag == "li"]
+    firsts = [next((child for child in item if len(child)), item) for item in items]
+    return bool(items) and all(one.tag == "section" and _HEADING.fullmatch(str(one[0].tag)) for one in firsts)
 
 
 def _list_of(element: etree._Element) -> Block:

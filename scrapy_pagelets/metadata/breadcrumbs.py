@@ -12,12 +12,13 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import CRUMBS, CRUMBS_NAMED, MENU
-from scrapy_pagelets.page.nodes import TAG, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import Object, types_of, values_of
 
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
 _ITEMS: Final = [TAG["li"], TAG["a"]]
+_LISTS: Final = [TAG["ul"], TAG["ol"]]
 #: Parts of a page that have a trail, whatever their class says.
 _PAGE: Final = [TAG[name] for name in "html body main article".split()]
 #: Marks between two names. Some sites write them into the name.
@@ -91,12 +92,25 @@ def shown(page: Page, marked: Iterable[etree._Element], headline: Headline | Non
         if row < end or not _is_trail(page, row):
             continue
         end = int(nodes.end[row])
-        names = list(_shown_names(page, first, last))
+        names = list(_shown_names(page, *_list_in(nodes, row)))
         if 1 <= len(names) <= _MOST_NAMES:
             has_heading = headline is None or row <= headline.row < end
             mask[first:last] = any(row <= other < end for other in sure) or not has_heading
             best = max(best, [name for name in names if not _NO_CRUMB.fullmatch(name)], key=len)
     return best, mask
+
+
+def _list_in(nodes: NodeTable, row: int) -> tuple[int, int]:
+    """The leaves of the one list right in a trail, beside which links lead to the pages before and after; or all."""
+    while row + 1 < nodes.end[row] == nodes.end[row + 1]:
+        row += 1
+    own = slice(row + 1, nodes.end.item(row))
+    lists = [
+        row + 1 + at for at in np.flatnonzero((nodes.parent[own] == row) & np.isin(nodes.tag[own], _LISTS)).tolist()
+    ]
+    [inner] = lists if len(lists) == 1 else [row]
+    inner = inner if nodes.last_leaf[inner] - nodes.first_leaf[inner] > 1 else row
+    return nodes.first_leaf.item(inner), nodes.last_leaf.item(inner)
 
 
 def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
@@ -123,7 +137,8 @@ def _names_before(page: Page, leaf: int) -> tuple[list[str], int]:
     """The texts of the links before a leaf, as far as there is an arrow behind each of them, and the first leaf."""
     nodes, names, first = page.nodes, list[str](), leaf
     while leaf > 0 and len(names) < _MOST_NAMES:
-        is_pointed = bool(_ARROW.match(nodes.strings[leaf]))
+        # The own name may stand in the next line.
+        is_pointed = bool(_ARROW.match(nodes.strings[leaf])) or (not names and nodes.gap[leaf] == LINE)
         leaf -= 1
         if not is_pointed and _ARROW.fullmatch(nodes.strings[leaf]):
             is_pointed, leaf = leaf > 0, leaf - 1

@@ -10,15 +10,27 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, LANDMARKS, RELATED
-from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, attributes_at, leaves_beginning, rows_named, rows_with
+from scrapy_pagelets.page.nodes import (
+    LINE,
+    TAG,
+    NodeTable,
+    attributes_at,
+    leaves_beginning,
+    rows_named,
+    rows_with,
+    tags_of,
+)
 from scrapy_pagelets.page.page import Page
 
 #: Attributes with the date of an element, by its tag.
 _ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title"}
+#: Elements that may tell in words how long ago something was, and in their title exactly when.
+_DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
@@ -27,8 +39,9 @@ _FEW: Final = 3
 #: Words of a name.
 _MOST_WORDS: Final = 6
 _BY: Final = (
-    r"(?:(?:article|discussion|posted|published|written|created|submitted|started|words|text|story)\s+)?by|"
-    r"author|von|verfasst von|par|publié par|rédigé par|por|escrito por|publicado por|di|scritto da|pubblicato da|"
+    r"(?:(?:article|discussion|posted|added|opened|reported|published|written|created|submitted|started|words|text|"
+    r"story)\s+)?by|author|reporter|von|verfasst von|par|publié par|rédigé par|por|escrito por|publicado por|"
+    r"di|scritto da|pubblicato da|"
     r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者"
 )
 _BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
@@ -173,7 +186,7 @@ def _near(page: Page, heading: slice) -> list[int]:
     found: list[int] = []
     words = nodes.words[: stop + _AFTER].tolist()
     for leaf in range(stop, len(words)):
-        if leaf in headings and not _BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST]):
+        if leaf in headings and not _is_byline(nodes, leaf):
             if nodes.anchor[nodes.leaves[leaf]] and len(found) <= _FEW:
                 return []
             break
@@ -189,10 +202,15 @@ def _near(page: Page, heading: slice) -> list[int]:
     return [leaf for leaf in found if len(nodes.strings[leaf]) <= _LONGEST]
 
 
+def _is_byline(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a leaf in a heading tells the author."""
+    return bool(_BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST])) or _is_inside(nodes, leaf, called_author(nodes))
+
+
 def _end_of_subtitle(nodes: NodeTable, stop: int) -> int:
     """Where a subtitle ends: a heading right behind the own one, no link, alone of its level or in a header."""
     row = next((row for row in rows_with(nodes, HEADING) if nodes.first_leaf[row] == stop), -1)
-    if row < 0 or nodes.anchor[nodes.leaves[stop]] or _BY_NAME.fullmatch(nodes.strings[stop][:_LONGEST]):
+    if row < 0 or nodes.anchor[nodes.leaves[stop]] or _is_byline(nodes, stop):
         return stop
     in_header = nodes.signs[nodes.look[nodes.parent[row]]] & LANDMARKS["header"] > 0
     if not in_header and np.count_nonzero(nodes.tag == nodes.tag[row]) > 1:
@@ -299,13 +317,16 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     There are none if it has other words than those around dates and a name behind "by", or two dates that nothing tells
     apart: these are often the first and the last day of something.
     """
-    text = _SHORT_YEAR.sub(_WITH_CENTURY, page.nodes.strings[leaf])
+    nodes, text = page.nodes, _SHORT_YEAR.sub(_WITH_CENTURY, page.nodes.strings[leaf])
     if told := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf))):
         date, change = told
         return [(date, _BY_WORDS if _CHANGED.search(text) else change)]
     found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
     if not found:
-        return []
+        row = nodes.parent.item(nodes.leaves.item(leaf))
+        is_age = nodes.tag.item(row) in _DATED and any(map(str.isdecimal, text))  # "3 years ago"
+        moment = _moment(nodes, row) if is_age else None
+        return [(moment, 0)] if moment else []
     words = [_BY_LAST.sub("", each) for each in _words_around(text, found)]
     if not _AROUND_DATE.issuperset(_WORD.findall(" ".join(words).lower())):
         return []
@@ -316,12 +337,18 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     return [(date, _BY_WORDS * change) for (date, *_), change in zip(found, changes, strict=True) if told_apart]
 
 
+def _moment(nodes: NodeTable, row: int) -> str | None:
+    """The moment in the title of an element, which says "3 years ago"; None without one."""
+    match = dates.MOMENT.search(attributes_at(nodes, [row], "title")[0])
+    return dates.iso(match[0]) if match else None
+
+
 def machine_date(page: Page, row: int) -> tuple[str, int] | None:
     """The date of a ``time`` element, or of an ``abbr`` as in hAtom, and whether its class says that it is a change."""
     nodes = page.nodes
     if row < 0 or (name := _ATTRIBUTES.get(nodes.tag.item(row))) is None:
         return None
-    told = dates.iso(attributes_at(nodes, [row], name)[0])
+    told = dates.iso(attributes_at(nodes, [row], name)[0]) or _moment(nodes, row)
     classes = nodes.looks[nodes.look.item(row)][2].lower()
     return (told, _BY_CLASS * (bool(_CHANGED.search(classes)) and "publi" not in classes)) if told else None
 
@@ -376,6 +403,7 @@ def _also_named(page: Page, leaf: int, near: list[int]) -> Iterator[str]:
         yield name
 
 
+@once
 def called_author(nodes: NodeTable) -> set[int]:
     """The rows of the elements whose class or relation says author."""
     related = [(row, relation.lower()) for row, relation in nodes.relations.items()]

@@ -59,6 +59,10 @@ _FIGURES: Final = lazily(rf"(?<![\d/-])(?P<first>\d\d?)(?P<mark>[/-])(?P<second>
 _YEAR_BEHIND: Final = re.compile(r"[/-](?:19|20)\d\d")
 _BEFORE_YEAR: Final = ("/20", "-20", "/19", "-19")
 _AHEAD: Final = 5
+#: A day with the time of it, as titles of elements tell it.
+MOMENT: Final = re.compile(
+    r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+)
 _UTC: Final = lazily(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
 #: Longer texts are no dates.
 _LONGEST: Final = 100

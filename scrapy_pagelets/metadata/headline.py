@@ -242,8 +242,10 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first paragraph or the like that says what the title begins with, and nothing else."""
-    nodes, name = page.nodes, " ".join(_ENDS.split(page.title[:_TITLE])[0].split())
+    """The first paragraph or the like that says what the title begins with, but for a number, and nothing else."""
+    nodes, parts = page.nodes, [" ".join(part.split()) for part in _ENDS.split(page.title[:_TITLE])]
+    is_number = any(map(str.isdecimal, parts[0])) and len(_words(parts[0])) < _SHORT  # of a ticket, say
+    name = parts[is_number and len(parts) > 1]
     for leaf in np.flatnonzero(nodes.words >= _SHORT).tolist() if len(_words(name)) >= _SHORT else ():
         row = nodes.parent.item(nodes.leaves.item(leaf))
         if (

@@ -187,7 +187,11 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
-        "published": told.date("datePublished", _PUBLISHED) or first.published or entry.published or beside.published,
+        "published": told.date("datePublished", _PUBLISHED)
+        or told.posted
+        or first.published
+        or entry.published
+        or beside.published,
         "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
         "canonical": _web_address(page, canonical),
         "description": told.text("description", _DESCRIPTION),
@@ -211,7 +215,7 @@ class _Told:
     ) -> None:
         self._page = page
         self._habits = habits
-        self._ids = by_id(objects)
+        self._objects, self._ids = objects, by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
         self.metas = _metas(page.metas)
@@ -223,6 +227,13 @@ class _Told:
             if isinstance(value, str) and (told := dates.iso(value)):
                 return told
         return None
+
+    @property
+    def posted(self) -> str | None:
+        """The date of the first job that it declares."""
+        jobs = (each for each in self._objects if "JobPosting" in types_of(each))
+        values = (value for each in jobs for value in values_of(each.get("datePosted")) if isinstance(value, str))
+        return next(filter(None, map(dates.iso, values)), None)
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""
@@ -256,7 +267,7 @@ class _Told:
         """The names of the first property that has any."""
         structured: Iterable[list[Any]] = (
             [self._work.get("author") or self._work.get("creator")] if self._work else [],
-            *([value] for value in self._meta_values(_AUTHOR)),
+            *(self._metas_named(name) for name in _AUTHOR if name in self.metas),
             self._of_microdata("author") or self._of_microdata("creator"),
             [self._about.get("author")] if self._about else [],
         )
@@ -274,6 +285,11 @@ class _Told:
 
     def _meta_values(self, names: Sequence[str]) -> list[str]:
         return [self.metas[name] for name in names if name in self.metas]
+
+    def _metas_named(self, name: str) -> list[str]:
+        """All values of a name: several authors have a ``<meta>`` each."""
+        metas = islice(self._page.metas, _MOST)
+        return [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
 
     def _of_microdata(self, name: str) -> list[str]:
         return [value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]

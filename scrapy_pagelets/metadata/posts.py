@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import POST, SIGNATURE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.structured_data import types_of
+from scrapy_pagelets.page.structured_data import types_of, value_of
 
 # Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
 _FORUM: Final = re.compile(
@@ -81,6 +82,8 @@ def is_discussion(page: Page) -> bool:
 
 #: Types of schema.org of posts and comments.
 _TYPES: Final = frozenset("Comment UserComments Review Answer Question DiscussionForumPosting".split())
+#: Properties of posts in microdata.
+_PROPERTIES: Final = ("author", "datePublished", "dateCreated")
 #: Names of what is no post of a thread, but said of something else, or in reply.
 _IN_REPLY: Final = re.compile(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
@@ -109,9 +112,8 @@ _NO_POST: Final = lazily(
     re.IGNORECASE,
 )
 #: Classes of elements that tell in words how long ago a post was written, and in their title exactly when.
-_TIME: Final = lazily(r"(?:^|[\s_-])(?:age|date|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE)
-_MOMENT: Final = re.compile(
-    r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_TIME: Final = lazily(
+    r"(?:^|[\s_-])(?:age|date|timeline|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE
 )
 #: Labels of the date of a post, which then may stand beside what is told of its author.
 _OF_POST: Final = re.compile(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
@@ -240,6 +242,7 @@ class _Reader:
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
         self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))
         self._dated = dict(self._machine_dates())
+        self._quoted = nodes.leaves_below(rows_tagged(nodes, TAG["blockquote"]))
         self._called_dates = nodes.leaves_below(rows_named(nodes, _TIME))
 
     @cached_property
@@ -270,7 +273,32 @@ class _Reader:
                 joined = self._joined(one, other)
                 found[number - 1] = Post()
                 found[number] = replace(joined, is_reply=one.is_reply and number not in opens)
-        return [Post() if _holds_posts(post, found, inner) else post for post, inner in zip(found, inside, strict=True)]
+        posts = [
+            Post() if _holds_posts(post, found, inner) else post for post, inner in zip(found, inside, strict=True)
+        ]
+        return [self._declared(row, post) for row, post in zip(rows, posts, strict=True)] if self._unsaid else posts
+
+    @cached_property
+    def _unsaid(self) -> list[tuple[int, str, str]]:
+        """The rows with authors and dates in microdata that no text tells, with the property and its value."""
+        nodes = self._page.nodes
+        named = {each: prop for each in self._page.microdata if (prop := each.get("itemprop") or "") in _PROPERTIES}
+        rows = ((row, each) for row, each in enumerate(nodes.elements if named else ()) if each in named)
+        return [
+            (row, named[each], value_of(each)) for row, each in rows if nodes.first_leaf[row] == nodes.last_leaf[row]
+        ]
+
+    def _declared(self, row: int, post: Post) -> Post:
+        """A post with what the microdata in its element tells and its text does not."""
+        first, end = (bisect_left(self._unsaid, (edge,)) for edge in (row, self._page.nodes.end.item(row)))
+        told = self._unsaid[first:end] if post.leaves else []
+        authors = (name_in(value) for _, prop, value in told if prop == "author")
+        moments = (dates.iso(value) for _, prop, value in told if prop != "author")
+        return replace(
+            post,
+            author=post.author or next(filter(None, authors), None),
+            published=post.published or next(filter(None, moments), None),
+        )
 
     def _with_heads(self, rows: Sequence[int]) -> list[int]:
         """The rows, but for texts without author and date those of the elements that begin with these."""
@@ -312,7 +340,7 @@ class _Reader:
         """A post with what its first and last leaves tell."""
         words = self._page.nodes.words
         near = dict.fromkeys(post.leaves[:_FIRST] + post.leaves[-_LAST:])
-        short = [leaf for leaf in near if words.item(leaf) < _LONG]
+        short = [leaf for leaf in near if words.item(leaf) < _LONG and not self._quoted[leaf]]
         said_at, published = self._date(short)
         said_by, author = self._author(short)
         if author and said_at >= 0:  # rather the name in the line of the date than that in the profile
@@ -359,7 +387,7 @@ class _Reader:
                 yield nodes.first_leaf.item(row), told[0]
         rows = [row for row in rows_named(nodes, _TIME) if nodes.leaves_of(row).start < nodes.leaves_of(row).stop]
         for row, title in zip(rows, attributes_at(nodes, rows, "title"), strict=True):
-            if (match := _MOMENT.match(title)) and (moment := dates.iso(match[0])):
+            if (match := dates.MOMENT.search(title)) and (moment := dates.iso(match[0])):
                 yield nodes.first_leaf.item(row), moment
 
     def _is_of_author(self, leaf: int) -> bool:

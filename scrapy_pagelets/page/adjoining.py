@@ -21,7 +21,7 @@ from scrapy_pagelets.page.nodes import GLUED, SPACE, NodeTable, elements_at, row
 _FIELD: Final = lazily(
     r"(?:^|[\s_-])(?:date(?:time)?|time(?:stamp)?|published|updated|posted|author|byline|username|nick(?:name)?|"
     r"count(?:er|s)?|badge|comments?|replies|views?|likes?|votes?|score|rating|price|currency|label|value|tags?|"
-    r"category|lines?|rows?|cell|item|field|meta)(?:$|[\s_]|-(?!through|height))",
+    r"category|classifier|lines?|rows?|cell|item|field|meta)(?:$|[\s_]|-(?!through|height))",
     re.IGNORECASE,
 )
 #: Classes of highlighted code, and those that editors give to any part of a word.
@@ -39,6 +39,9 @@ _UNSPACED: Final = lazily(
 )
 #: Punctuation before a space.
 _MARKS: Final = ":;!?,)"
+_NUMBER: Final = re.compile(r"\d[\d.,]*")
+#: Letters of a word behind a number that is no unit.
+_LONG: Final = 3
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split())
 #: Elements in which each character counts, or whose texts belong to what is before them.
@@ -114,7 +117,15 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return _is_link(ended) != _is_link(begun) and _is_apart(ended) and _is_apart(begun)
     if _is_link(ended) != _is_link(begun):
         return " " in (one if _is_link(ended) else other) or (_is_apart(ended) and _is_apart(begun))
-    if other[0].isupper() and (one[-1] in _MARKS[:4] or (ended and begun and " " in one and " " in other)):
+    if other[0].isupper() and one[-1] in _MARKS[:4]:
+        return not one.endswith("::")
+    if (
+        ended
+        and begun
+        and (_NUMBER.fullmatch(one) and (word := _WORD.match(other)) and (len(word[0]) >= _LONG or " " in other))
+    ):
+        return True
+    if ended and begun and " " in one and " " in other and (other[0].isupper() or other[0].isdigit()):
         return not one.endswith("::")
     classes, others = _named(ended), _named(begun)
     if classes == others:

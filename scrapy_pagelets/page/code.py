@@ -38,19 +38,20 @@ _INSIDE: Final = 4
 _CELL, _LIST = TAG["td"], TAG["ul"]
 _DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
-    r"(?:^|\s)(?:language|lang|mw-highlight-lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
+    r"(?:^|\s)(?:language|lang|mw-highlight-lang|highlight-source|highlight-text|highlight|hl|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
     re.IGNORECASE,
 )
 #: In these classes, a language stands beside one of these words: ``highlight js``, ``sourceCode python``.
 _BESIDE: Final = frozenset(
-    "mw-geshi syntaxhighlighter highlight sourcecode prettyprint codehilite hljs src code rouge literal-block".split()
+    "mw-geshi syntaxhighlighter syntaxhl highlight sourcecode prettyprint codehilite hljs src code rouge "
+    "literal-block".split()
 )
 #: Where Confluence writes what others have in classes.
 _PARAMETERS: Final = "data-syntaxhighlighter-params"
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
-    "container toolbar example box line lines table copy linenums linenumbers line-numbers".split()
+    "container toolbar example box line lines table copy with-copy linenums linenumbers line-numbers".split()
 )
 _LANGUAGES: Final = frozenset(
     "ada apache asm awk bash batch c c# c++ clojure cmake coffeescript console cpp crystal cs csharp css csv cython d "
@@ -204,6 +205,8 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
             walk.skip_subtree()
         elif event == "start":
             if node is not element:
+                if node.tag == "code" and _is_labelled(node, element):
+                    lines.end_line()
                 lines.begin(node)
             lines.add(node.text, node)
         elif node is not element:
@@ -211,6 +214,13 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
                 lines.end(node)
             lines.add(node.tail, node.getparent())
     return lines.text()
+
+
+def _is_labelled(node: etree._Element, block: etree._Element) -> bool:
+    """Whether a node is the code in a block, of several lines, and what stands before it in the block is words."""
+    label = node.getprevious() if node.getparent() is block else None
+    said = "".join(map(str, label.itertext())) if label is not None else ""
+    return any(map(str.isalpha, said)) and "\n" not in said and any("\n" in str(text) for text in node.itertext())
 
 
 class _Lines:

@@ -77,7 +77,7 @@ def placing(classes: str, role: str) -> int:
 #: The look of a node: tag, id, class, role.
 Look = tuple[str, str, str, str]
 _VOLATILE: Final = re.compile(
-    r"\d{3,}|^(?:post|node|comment|(?:menu|page|cat)-item)[-_]?\d|(?:^|-)(?:odd|even|alt)$|"
+    r"\d{3,}|^(?:post|product|node|comment|(?:menu|page|cat)-item)[-_]?\d|(?:^|-)(?:odd|even|alt)$|"
     r"^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
     r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)",
     re.IGNORECASE,

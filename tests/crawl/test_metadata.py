@@ -94,6 +94,17 @@ def test_an_author_may_be_elsewhere_in_the_graph():
     assert told(script(graph))["author"] == "Ana"
 
 
+def test_a_job_tells_when_it_was_posted():
+    job = {"@type": "JobPosting", "datePosted": "2026-04-09"}
+    assert told(script(job) + article(""))["published"] == "2026-04-09"
+    assert "published" not in told(script({**job, "@type": "Event"}) + article(""))
+
+
+def test_authors_have_a_meta_each():
+    metas = "<meta name=citation_author content='Bo, Ana'><meta name=citation_author content='Roe, Tad'>"
+    assert told(metas + article(""))["author"] == "Bo, Ana, Roe, Tad"
+
+
 def test_reviews_and_entries_of_a_list_do_not_count():
     review = {"@type": "Review", "author": "Eve", "datePublished": "2020-01-01"}
     product = {"@type": "Product", "name": "Tea", "review": [review], "description": "Green"}
@@ -501,12 +512,20 @@ def test_back_and_search_are_no_breadcrumbs():
     assert "breadcrumbs" not in told("<div class=breadcrumb><a href=/>« Back to our teas</a></div>" + article(""))
 
 
+def test_links_to_the_pages_before_and_after_are_no_breadcrumbs():
+    trail = "<ul><li><a href=/>Home</a><li><a href=/a/>Teas</a></ul>"
+    around = "<div id=breadcrumbs><div><div><a href=b>On pots »</a></div>{}</div></div>"
+    assert told(around.format(trail) + article(""))["breadcrumbs"] == NAMES[:2]
+    assert told(around.format("<ul></ul>") + article(""))["breadcrumbs"] == ["On pots"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On tea", NAMES),
         ("<p><a href=/>Home</a> <i>»</i> <a href=/a/>Teas</a> <i>»</i> <i>On tea</i>", NAMES),
         ("<p><a href=/>Home</a> / <a href=/a/>Teas</a> / On tea", NAMES),
+        ("<p><a href=/>Home</a> › <a href=/a/>Teas</a><br><i>On tea</i>", NAMES),
         ("<p><a href=/>Home</a> | <a href=/a/>Teas</a> | On tea", None),
         ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On pots", None),
         ("<p><a href=/>Home</a> -&gt; On tea", None),

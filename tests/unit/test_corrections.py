@@ -26,6 +26,9 @@ def kept(html, **templateness):
         # the name of the site, linked or not
         ("<article><header><h2><a href=/a>Uji</a></h2><i>may</i></header>{text}</article>", 0.96, ["All"]),
         ("<header><h2>Uji</h2><i>may</i></header>{text}", 0.8, ["All"]),
+        # a heading in an element of its own
+        ("<div><h2>Uji</h2></div>{text}", 0.8, ["Uji", "All"]),
+        ("<div><h2>Uji</h2></div>{text}", 0.96, ["All"]),
         # a title whose text is not content
         (f"<main><h2><a href=/a>Uji</a></h2><ul>{'<li>of us<li>of tea' * 9}</ul></main>{{text}}", 0.8, ["All"]),
     ],

@@ -7,6 +7,8 @@ import pytest
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.asides import asides_of, controls_of_posts
+from scrapy_pagelets.decision.corrections import link_sections_of
+from scrapy_pagelets.decision.half_lines import companions
 from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
@@ -66,6 +68,12 @@ def test_own_headings(title, body, expected):
         ("<div class=language-ts><span>ts</span><pre>a = 1</pre></div>", ["ts"]),
         ("<div class=language-ts><h3>ts</h3><pre>a = 1</pre></div>", []),
         ("<div class=language-ts><span>js</span><pre>a = 1</pre></div>", []),
+        # code beside code whose class says that it may be copied
+        ("<pre class=code-with-copy>a = 1</pre><pre>b</pre>", []),
+        # buttons in a row, but not those that open something
+        ("<div><button>1x</button><button>2x</button></div><p><button>How hot?</button>", ["1x", "2x"]),
+        ("<div><button>How hot is it?</button><button>How cold is it?</button></div>", []),
+        ("<p>Press <button>1x</button> or <button>2x</button>", []),
         # headings with buttons
         ("<h3>Leaves<button>Metric</button></h3><p>20 g", ["Metric"]),
         ("<h3><button>How hot?</button></h3><p>80 degrees", []),
@@ -96,6 +104,44 @@ def test_controls(html, expected):
         # the class of `pre` is the language of rustdoc
         ("<pre class='rust item-decl'>struct Tea;</pre>", "```rust\nstruct Tea;\n```"),
         ("<pre class='wide text'>Tea</pre>", "```\nTea\n```"),
+        # classes of Quarto, Jupyter and Redmine
+        ("<pre class='sourceCode r code-with-copy'><code>a</code></pre>", "```r\na\n```"),
+        ("<div class='highlight hl-ipython3'><pre>a</pre></div>", "```ipython3\na\n```"),
+        ("<pre><code class='ruby syntaxhl'>a</code></pre>", "```ruby\na\n```"),
+        # ReSpec: a label in the block, which a style sheet shows above the code
+        ("<pre><b>Tea</b><code>a {\n}</code></pre>", "```\nTea\na {\n}\n```"),
+        ("<pre><b>$ </b><code>a\nb</code></pre>", "```\n$ a\nb\n```"),
+        ("<pre><b>let</b><code>a</code></pre>", "```\nleta\n```"),
+        # a plot behind the code that has drawn it
+        (
+            "<p>Tea<pre>plot(a)\n<img src=/a.png alt=Plot>\nb</pre>",
+            "Tea\n\n```\nplot(a)\n\nb\n```\n\n![Plot](http://example.com/a.png)",
+        ),
+        # Javadoc: lists of sections
+        (
+            "<ul><li><section><h2>Methods</h2><ul><li><section><h3>brew</h3><p>Hot</section></ul></section></ul>",
+            "# Methods\n\n## brew\n\nHot",
+        ),
+        ("<ul><li><section><p>Hot</section></ul>", "- Hot"),
+        # DocBook: the sign of a note, which is all that its column has
+        (
+            "<table><tr><td rowspan=2><img alt='[Note]'><th>Note<tr><td>Brew it hot</table>",
+            "Note\n\nBrew it hot",
+        ),
+        # an icon that is the value of a cell
+        (
+            "<table><tr><th>Leaf<th>Hot<tr><td>White<td><img alt=Yes></table>",
+            "| Leaf | Hot |\n| --- | --- |\n| White | Yes |",
+        ),
+        # the byline of a work, in a heading
+        (
+            "<h2>Tea</h2><h3 class=byline><a href=/ana>Ana</a></h3><p>Hot",
+            "# Tea\n\n[Ana](http://example.com/ana)\n\nHot",
+        ),
+        # an empty paragraph that an editor keeps open
+        ("<p><b>\u200d</b>Tea</p><p>\u200d</p>", "Tea"),
+        # the mark of a footnote
+        ("<p>Tea<div id=1><sup>1</sup><p>Of Uji</div><p>So", "Tea\n\n<sup>1</sup> Of Uji\n\nSo"),
         # Doxygen
         (
             "<div class=fragment><div class=line>int f() {</div><div class=line>  g();</div><div class=line>}</div>"
@@ -165,6 +211,9 @@ def test_markdown(html, expected):
         ("By <a href=/a>Ana Bo</a> and <a href=/b>Tad Roe</a>", "Ana Bo, Tad Roe"),
         ("By <a href=/a>Ana Bo</a> and others", "Ana Bo"),
         ("By <a href=/a>Ana Bo</a> in <a href=/b>White teas</a>", "Ana Bo"),
+        ("Added by <a href=/a>Ana Bo</a>", "Ana Bo"),
+        ("<h3 class=byline><a rel=author href=/a>Ana Bo</a></h3>", "Ana Bo"),
+        ("<h3><a href=/a>Ana Bo</a></h3>", None),
         ("<span class=author>מאת <a href=/a rel=author>נועה כהן</a></span>", "נועה כהן"),
     ],
 )
@@ -191,6 +240,13 @@ def test_authors(byline, expected):
             "<h1>Tea</h1><p><span>Published April 13, 2024</span> <span>Updated April 14, 2024, 8:11 a.m. ET</span>",
             "2024-04-13",
             "2024-04-14",
+        ),
+        # Redmine
+        (
+            "<h1>Tea</h1><p>Added by <a href=/u>Ana</a> <a title='2024-04-13 09:10'>over 2 years</a> ago. Updated "
+            "<a title='2024-04-14 10:10'>2 years</a> ago.",
+            "2024-04-13T09:10:00",
+            "2024-04-14T10:10:00",
         ),
     ],
 )
@@ -325,8 +381,17 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
         # half of a block of code
         ("<pre><b>let</b> a = 1;</pre><p>Black", [0.9, 0.6, 0], [8, 0, 0], ["let", "a = 1;"]),
         ("<pre><b>let</b> a = 1;</pre><p>Black", [0.9, 0.9, 0], [8, 8, 0], []),
+        # a block that looks like one of content
+        ("<pre>a</pre><p>Buy</p><i>It</i><i>now</i><i>or</i><pre>b</pre>", [0, *[0.9] * 5], [0, *[8] * 4, 0], ["b"]),
+        ("<pre>a</pre><p>Buy</p><i>It</i><i>now</i><i>or</i><pre>b</pre>", [0, *[0.9] * 5], [0, *[8] * 5], []),
         # all definitions of a term
         ("<dl><dt>Venue<dd>Barn<dd>6 Mill Lane</dl>", [0.9, 0.8, 0.8], [8, 0, 0], ["Barn", "6 Mill Lane"]),
+        # a list that goes on with a paragraph
+        ("<ul><li>2 cm<li>Of oak</ul>", [0.8, 0.8], [8, 0], ["2 cm", "Of oak"]),
+        ("<ul><li>2 cm<li>Of oak</ul>", [0.9, 0.9], [8, 0], []),
+        ("<ul><li>Buy it<li>Oak</ul>", [0.8, 0.8], [8, 0], []),
+        ("<ul><li><a href=/a>2 cm</a><li>Of oak</ul>", [0.8, 0.8], [0, 0], []),
+        ("<div><ul><li>2 cm<li>Of oak</ul></div>", [0.8, 0.8], [0, 0], []),
         # a link to a file, but not one to another page or, as advertisements are, to another site
         ("<a href=/a.pdf><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], ["Form", "15 KB"]),
         ("<a href=http://b.test/a><b>Book</b> <i>On all the teas of the hills</i></a>", [0.7, 0.9], [0, 8], []),
@@ -357,6 +422,50 @@ def test_the_picture_that_the_heading_names_is_content(picture, is_shown):
     keep = np.array([text not in ("Share", "Print") for text in read.nodes.strings])
     text = markdown_of(document_of(read, keep, headline_of(read)))
     assert ("tea.test/a." in text) == is_shown
+
+
+@pytest.mark.parametrize(
+    ("picture", "is_shown"),
+    [
+        ("<img src=a.jpg alt='A white pot'>", True),
+        ("<a href=/a.jpg><img src=a.jpg alt='A white pot'></a>", True),
+        ("<img src=a.jpg alt='A green pot'><img src=small/a.jpg alt='A white pot'>", True),
+        ("<a href=/b><img src=a.jpg alt='A white pot'></a>", False),
+        ("<header><img src=a.jpg alt='A white pot'></header>", False),
+        ("<img src=a.jpg>", False),
+    ],
+)
+def test_the_gallery_above_the_heading_is_content(picture, is_shown):
+    html = f"<title>Teapot</title><p>Back</p><div>{picture}</div><p>Zoom</p><h1>Teapot</h1><p>Share</p><p>{PROSE}"
+    read = Page.parse(html.encode(), "http://tea.test/x")
+    keep = np.array([text not in ("Back", "Zoom", "Share") for text in read.nodes.strings])
+    headline = headline_of(read)
+    assert markdown_of(document_of(read, keep, headline)).count("a.jpg)") == is_shown
+    pictures = [row for row, one in enumerate(read.nodes.elements) if one.tag == "img"]
+    assert "a.jpg" not in markdown_of(document_of(read, keep, headline, repeated=pictures))
+
+
+@pytest.mark.parametrize(("cell", "is_kept"), [("Hot", True), ("Not in weather as hot as this", False)])
+def test_heads_and_cells_of_a_table_go_with_most_of_its_words(cell, is_kept):
+    read = page(f"<p>Tea<table><thead><tr><th>Leaf<th>Cups<tbody><tr><td>White<td>4 cups<tr><td><b>{cell}</b></table>")
+    keep = np.array([text in ("Tea", "White", "4 cups") for text in read.nodes.strings])
+    assert companions(read.nodes, keep).tolist() == [False, is_kept, is_kept, False, False, is_kept]
+    filled = page("<p>Tea<table><thead><tr><th>Leaf of any kind<tbody><tr><td>White <button>Buy</button></table>").nodes
+    assert not companions(filled, np.array([True, False, True, True])).any()
+
+
+@pytest.mark.parametrize(
+    ("section", "is_found"),
+    [
+        ("<h2>Also</h2><ul><li><h2><a href=/b>Black tea</a></h2>$4<li><h2><a href=/c>Blue tea</a></h2>$5</ul>", True),
+        ("<h2>Also</h2><ul><li><h2>Black tea</h2>$4<li><h2>Blue tea</h2>$5</ul>", False),
+        ("<h2>Norms</h2><table><tr><th>Norm<tr><td><a href=http://n.test/a>The norm of tea</a> 4</table>", False),
+    ],
+)
+def test_cards_of_other_products_are_a_section_of_links_and_tables_are_none(section, is_found):
+    read = page(f"<h1>Tea</h1><div>{section}</div>")
+    alike = np.array([0, 9, *[0] * (len(read.nodes.leaves) - 2)])
+    assert link_sections_of(read, alike, 9, cards=True)[1:].tolist() == [is_found] * (len(alike) - 1)
 
 
 def test_a_control_in_a_value_and_an_avatar_in_its_frame_are_no_content():

@@ -140,6 +140,8 @@ def test_the_only_heading_of_the_first_level_has_what_the_title_begins_with(titl
     ("html", "is_found"),
     [
         ("<p>How to steep tea</p>", True),
+        ("<title>703 – How to steep tea</title><p>How to steep tea</p>", True),
+        ("<title>The Tea Times – How to steep tea</title><p>How to steep tea</p>", False),
         ("<p><a href=/tea>How to steep tea</a></p>", False),
         ("<li>How to steep tea</li>", False),
         ("<p>How to steep tea, and when</p>", False),
@@ -147,6 +149,6 @@ def test_the_only_heading_of_the_first_level_has_what_the_title_begins_with(titl
 )
 def test_a_paragraph_of_what_the_title_begins_with_is_the_headline_of_a_page_without_headings(html, is_found):
     page = Page.parse(
-        f"<title>How to steep tea - The Tea Times</title>{html}<p>All about it".encode(), "http://a.test/a"
+        f"{html}<p>All about it<title>How to steep tea - The Tea Times</title>".encode(), "http://a.test/a"
     )
     assert (headline_of(page) is not None) == is_found

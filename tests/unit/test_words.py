@@ -43,6 +43,13 @@ def text(html):
             "one two",
         ),
         ("<style>.verse { color: red }</style><em class=verse>one</em><em class=verse>two</em>", "onetwo"),
+        # a number, and what there are so many of
+        (
+            "<li><span>3</span><span>rooms</span><li><b>2</b><b>kg</b> <span>1</span><span>st</span>",
+            "- 3 rooms\n- 2kg 1st",
+        ),
+        ("<time><span>5h ago</span><span>13.03 GMT</span></time>", "5h ago 13.03 GMT"),
+        ("<dl><dt><b>size</b><span class=classifier>int</span></dl>", "size int"),
         # parts of a word
         ("<b>h</b>ello", "hello"),
         ("<span class=dropcap>T</span><span class=first-line>hey were</span>", "They were"),
