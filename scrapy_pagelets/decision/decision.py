@@ -10,7 +10,13 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, controls_of_posts, signatures_of, signed_posts
 from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
-from scrapy_pagelets.decision.corrections import decided_together, link_sections_of, lone_headings_of, repeats_of
+from scrapy_pagelets.decision.corrections import (
+    decided_together,
+    has_lone_heading,
+    link_sections_of,
+    lone_headings_of,
+    repeats_of,
+)
 from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.own_texts import data_tables, own_texts, said_in_posts
 from scrapy_pagelets.decision.page_features import declared
@@ -99,8 +105,10 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         names = (told.fields["author"] or "").split(", ")
         found[torn_bylines(page.nodes, headline, told.thread, names, ~is_template(found))] = 0
         found = np.where(marks | stripped, found, signs_with_words(page.nodes, found))
-        own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
-        found[lone_headings_of(page.nodes, ~is_template(found), alike, site.pages_with_text(page), others) & ~own] = 1
+        kept = ~is_template(found)
+        if has_lone_heading(page.nodes, kept):
+            own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
+            found[lone_headings_of(page.nodes, kept, alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)
