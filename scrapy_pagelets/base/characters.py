@@ -15,8 +15,6 @@ from typing import Any, Final, Literal, cast
 from unicodedata import combining, normalize
 from urllib.parse import quote
 
-from scrapy_pagelets.core.limits import is_composed as is_composed
-
 #: C0, DEL and C1 except tab and line feed; line separators that only some readers honour; characters that no encoding
 #: or no XML document can hold.
 _CLASS: Final = "\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
@@ -63,8 +61,6 @@ def normalised(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
     >>> normalised("NFKC", "ｅ\u0301"), len(normalised("NFC", "e" + 300 * "\u0301\u0316"))
     ('é', 601)
     """
-    if form == "NFC" and is_composed(text):
-        return text
     if not any(map(combining, text[::_STRIDE])):
         return normalize(form, text)
     return "".join(part if number % 2 else normalize(form, part) for number, part in enumerate(_MARKS.split(text)))

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""What is looked at in a text as a whole, see `scrapy_pagelets.page.limits` and `scrapy_pagelets.base.characters`."""
+"""What is looked at in a text as a whole, see `scrapy_pagelets.page.limits` and `scrapy_pagelets.page.text`."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 

@@ -13,6 +13,7 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import normalised, quoted, readable
 from scrapy_pagelets.core import give
+from scrapy_pagelets.core.limits import is_composed as is_composed
 from scrapy_pagelets.core.text import anchors_of as anchors_of
 from scrapy_pagelets.core.text import first_of_items as first_of_items
 from scrapy_pagelets.core.text import left_over as left_over
@@ -57,7 +58,10 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     """
     nodes, leaves = write_leaves(nodes, keep)
     text = text_of(nodes, leaves, first_of_items(nodes, leaves) - _lines_of_code(nodes))
-    return text if text.isascii() else normalised("NFC", without_invisible(text))
+    if text.isascii():
+        return text
+    seen = without_invisible(text)
+    return seen if is_composed(seen) else normalised("NFC", seen)
 
 
 def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.base.characters import is_composed
 from scrapy_pagelets.page.limits import may_have_long_tag, without_nul
+from scrapy_pagelets.page.text import is_composed
 
 #: Characters of one, two and four bytes.
 texts = st.text(st.sampled_from("ab\0\n\xe9\u20ac\U0001f600"))
