@@ -401,7 +401,7 @@ def _elsewhere(page: Page, rows: list[int]) -> list[tuple[int, int]]:
 
 
 def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
-    """The named pictures that are not shown and stand right above the own heading, but for controls between both.
+    """The pictures right above the own heading, but for controls, that are not shown and have most of its words.
 
     These are the gallery of a shop, the cover of a book, the object of a museum; those in the head of a site, in menus
     and in links to other pages are not.
@@ -414,7 +414,9 @@ def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
     rows = picture_rows(nodes)
     near = rows[(nodes.first_leaf[rows] >= place - _TO_HEADING) & (nodes.first_leaf[rows] <= place) & ~shown[rows]]
     may_be = [row for row in near[near < headline.row].tolist() if nodes.elements[row].tag in PICTURES]
-    named = [row for row in may_be if len(text_of(nodes.elements[row]).split()) >= _WORDS]
+    words = set(headline.text.casefold().split())
+    texts = ((row, text_of(nodes.elements[row]).casefold().split()) for row in may_be)
+    named = [row for row, text in texts if len(text) >= _WORDS and 2 * len(words.intersection(text)) > len(words)]
     beside = [row for row in rows_with(nodes, _AROUND) if not row < headline.row < nodes.end[row]] if named else []
     around = _elsewhere(page, beside) if named else []
     known = {it for row in rows[shown[rows]].tolist() for it in _names(nodes.elements[row])} if named else set()

@@ -427,11 +427,12 @@ def test_the_picture_that_the_heading_names_is_content(picture, is_shown):
 @pytest.mark.parametrize(
     ("picture", "is_shown"),
     [
-        ("<img src=a.jpg alt='A white pot'>", True),
-        ("<a href=/a.jpg><img src=a.jpg alt='A white pot'></a>", True),
-        ("<img src=a.jpg alt='A green pot'><img src=small/a.jpg alt='A white pot'>", True),
-        ("<a href=/b><img src=a.jpg alt='A white pot'></a>", False),
-        ("<header><img src=a.jpg alt='A white pot'></header>", False),
+        ("<img src=a.jpg alt='A white teapot'>", True),
+        ("<a href=/a.jpg><img src=a.jpg alt='A white teapot'></a>", True),
+        ("<img src=a.jpg alt='A green teapot'><img src=small/a.jpg alt='A white teapot'>", True),
+        ("<a href=/b><img src=a.jpg alt='A white teapot'></a>", False),
+        ("<header><img src=a.jpg alt='A white teapot'></header>", False),
+        ("<img src=a.jpg alt='Shop of tea'>", False),
         ("<img src=a.jpg>", False),
     ],
 )
