@@ -18,7 +18,7 @@ from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import Post, Thread
 from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, TAGS, NodeTable, rows_named, rows_tagged, rows_with, tags_of
 
 #: Runs of text before and after the own heading that may be its byline.
 _BEFORE, _AFTER = 3, 14
@@ -40,9 +40,9 @@ _CAPTION: Final = re.compile(
 _DECLARATION: Final = re.compile(
     r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
-#: What tables of layout have in them.
-_NO_DATA: Final = [TAG[name] for name in ("table", "form", "input", "select", "textarea", "button")]
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
+#: What tables of layout have in them: other tables, and what a reader fills in.
+IS_NO_DATA: Final = np.isin(np.arange(len(TAGS)), tags_of("table form input select textarea button"))
 
 
 def torn_bylines(
@@ -137,7 +137,7 @@ def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
     """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads."""
     for head in rows_tagged(nodes, TAG["thead"]):
         row = nodes.parent.item(head)
-        if not np.isin(nodes.tag[row + 1 : nodes.end[row]], _NO_DATA).any():
+        if not IS_NO_DATA[nodes.tag[row + 1 : nodes.end[row]]].any():
             yield row, nodes.last_leaf.item(head)
 
 

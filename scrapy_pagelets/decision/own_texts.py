@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
-from scrapy_pagelets.decision.half_lines import captions_of
+from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
@@ -43,9 +43,8 @@ _LISTS: Final = (TAG["ul"], TAG["ol"])
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 #: Elements that may be a value.
 _IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))
-#: Cells, and what tables of layout have in them: other tables, and what a reader fills in.
+#: Cells.
 _IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))
-_IS_NO_DATA: Final = np.isin(np.arange(len(TAGS)), tags_of("table form input select textarea button"))
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
@@ -189,7 +188,7 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     opening = cells[np.unique(nodes.parent[cells], return_index=True)[1]]
     number, lines, no_data = (
         np.searchsorted(rows, nodes.end[tables]) - np.searchsorted(rows, tables + 1)
-        for rows in (cells, np.sort(opening), _IS_NO_DATA[nodes.tag].nonzero()[0])
+        for rows in (cells, np.sort(opening), IS_NO_DATA[nodes.tag].nonzero()[0])
     )
     often, linked = alike > _OFTEN * others, nodes.anchor[nodes.leaves]
     words, repeated, of_links, rated = (
