@@ -80,7 +80,11 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     linked = nodes.anchor[nodes.leaves]
     around, alone = amid | after, alike == 0
     captions = nodes.leaves_below(captions_of(nodes))
-    mask |= around & alone & ((nodes.words >= _SENTENCE) | captions) & ~linked
+    shared = up_to(~alone)[1:]
+    since = shared - np.maximum.accumulate(np.where(keep, shared, -_FAR))
+    until = np.minimum.accumulate(np.where(keep, shared, shared[-1] + _FAR)[::-1])[::-1] - shared
+    amid_own = (since <= _AMID) & (until <= _AMID) & (templateness < _MOST_AMID)
+    mask |= (around | amid_own) & alone & ((nodes.words >= _SENTENCE) | captions) & ~linked
     behind_all = (before <= _BEHIND) & (templateness < _MOST_AMID)
     for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, behind_all))):
         mask[leaves] = True
