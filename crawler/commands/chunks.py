@@ -29,14 +29,12 @@ _ADVICE: Final = "crawl with -s PAGELETS_CHUNKS=200 to have chunks of 200 words"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), made with -s PAGELETS_CHUNKS=...")
     parser.add_argument("-o", "--out", metavar="FILE", help="file to write (default: standard output)")
     parser.add_argument("--no-duplicates", action="store_true", help="leave out near-duplicates of other pages")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the lines."""
     feed = Feed(options.feed, (*_PAGE, "chunks"), one_of=("chunks",), advice=_ADVICE)
     names = (options.feed, options.out)
     if options.out is not None and all(map(os.path.exists, names)) and os.path.samefile(*names):

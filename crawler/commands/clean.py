@@ -26,7 +26,6 @@ _WEB: Final = ("http://", "https://")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument(
         "source", metavar="FILE|FOLDER|WARC|-",
         help="an HTML file, or - for standard input: its content is printed; a folder or an archive: all pages are "
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the page, or write the feed."""
     source = options.source
     if source.startswith(_WEB):
         raise CommandError(f"{source} is an address: {options.script} crawl {source} --pages 1")

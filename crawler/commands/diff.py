@@ -37,7 +37,6 @@ WHERE old.hash IS NOT new.hash ORDER BY new.url
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     about = "feed, JSON lines (.jsonl, .jsonl.gz) or Parquet (.parquet)"
     parser.add_argument("old", help=f"the earlier {about}")
     parser.add_argument("new", help="the later one")

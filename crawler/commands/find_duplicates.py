@@ -50,7 +50,6 @@ class Pages:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
     parser.add_argument(
         "--pagelets", action="store_true", help="compare blocks instead of pages, and show those on several hosts"
@@ -84,7 +83,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the tables."""
     feed = Feed(options.feed, _COLUMNS, ("text",), ("pagelets",) if options.pagelets else ("text", "pagelets"))
     Config(duplicates_threshold=options.threshold, duplicates_threshold_across=options.across)
     threshold = Threshold(options.threshold, options.across)

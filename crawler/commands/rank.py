@@ -30,7 +30,6 @@ _COMMON: Final = 0.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), made with -s PAGELETS_EXPORT=all")
     parser.add_argument("--query", metavar="WORDS", help="rank by hubs and authorities for these words")
     parser.add_argument(
@@ -51,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the tables."""
     for line in _chosen(options)(options):
         show(line)
 

@@ -27,7 +27,6 @@ _STARS: Final = ("**", "**")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `pagelets index` write it")
     parser.add_argument("query", help="words to search; in quotes if there are several")
     parser.add_argument(
@@ -56,7 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the pages."""
     for line in _lines(options):
         write(line)
 

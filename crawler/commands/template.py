@@ -56,7 +56,6 @@ class _Class:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument(
         "source",
         metavar="FEED-or-STORE-or-URL",
@@ -70,7 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the template, or write the templates."""
     classes = _chosen(_classes(options.source), options)
     if options.out:
         _write_all(classes, Path(options.out), options.source)

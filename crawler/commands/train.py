@@ -32,7 +32,6 @@ _TIMEOUT = 600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("archive", nargs="*", help="WARC files, globs, or folders of WARC or HTML files")
     parser.add_argument(
         "--segments", metavar="FOLDER",
