@@ -92,10 +92,9 @@ class CrawlReport(Component):
         from scrapy_pagelets.report.html_report import CrawlFacts, html_file
         from scrapy_pagelets.report.summary import summary_of
 
-        stats = self.crawler.stats.get_stats() if self.crawler.stats is not None else {}
         rules, progress = self.session.rules, self.session.progress
         facts = CrawlFacts(
-            dict(stats),
+            dict(self.session.stats.get_stats()),
             loaded=progress.loaded,
             computed=_by_step(self._computed_before),
             subdigraphs=progress.subdigraphs,

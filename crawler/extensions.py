@@ -206,8 +206,7 @@ class MetricsFile(Component):
 
         registry = CollectorRegistry()
         gauge = Gauge("scrapy_stat", "Value of a stat of Scrapy", ["spider", "stat"], registry=registry)
-        stats = {} if self.crawler.stats is None else self.crawler.stats.get_stats()
-        for name, value in stats.items():
+        for name, value in self.session.stats.get_stats().items():
             number = value.timestamp() if isinstance(value, datetime) else value
             if isinstance(number, int | float):
                 gauge.labels(self._spider, name).set(number)

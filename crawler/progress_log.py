@@ -52,8 +52,8 @@ class ProgressLog(Component):
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logging = create_looping_call(self._log)
         self._drawing = create_looping_call(self._draw)
-        self._line = LiveLine.of(sys.stderr)
-        self._output = NotebookLine.here()
+        self._line: LiveLine | None = None
+        self._output: Any = None
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
@@ -61,8 +61,8 @@ class ProgressLog(Component):
     def spider_opened(self) -> None:
         if self._interval:
             self._logging.start(self._interval, now=False)
-        if self._line is not None:
-            self._line.begin()
+        self._line = LiveLine.of(sys.stderr)
+        self._output = output_of_cell(progress_line(self.session, 0))
         if self._line is not None or self._output is not None:
             self._drawing.start(_REFRESH)
 
@@ -79,7 +79,7 @@ class ProgressLog(Component):
         for sentence in sentences:
             logger.info("%s", sentence)
         if self._output is not None:
-            self._output.show("\n".join(sentences))
+            self._output.update({"text/plain": "\n".join(sentences)}, raw=True)
 
     def _log(self) -> None:
         logger.info("%s", progress_sentence(self.session, self._waiting_requests()))
@@ -87,9 +87,9 @@ class ProgressLog(Component):
     def _draw(self) -> None:
         line = progress_line(self.session, self._waiting_requests())
         if self._line is not None:
-            self._line.show(line)
+            self._line.update(line)
         if self._output is not None:
-            self._output.show(line)
+            self._output.update({"text/plain": line}, raw=True)
 
     def _waiting_requests(self) -> int:
         engine = self.crawler.engine
@@ -106,9 +106,7 @@ class _Counts:
 
     def __init__(self, session: CrawlSession) -> None:
         names = ("pages/cleaned", "words", "words/template", "duplicates", "pages/empty")
-        stats = {} if session.stats is None else session.stats.get_stats()
-        counts: list[int] = [stats.get(f"pagelets/{name}", 0) for name in names]
-        self.cleaned, self.words, self.template, self.duplicates, self.empty = counts
+        self.cleaned, self.words, self.template, self.duplicates, self.empty = map(session.stat, names)
         self.sites = len(session.sites)
         self.share = f"{self.template / self.words:.0%}" if self.words else "0%"
 
@@ -159,8 +157,7 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
     if counts.duplicates or counts.empty:
         yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
     if session.config.changed == ONLY:
-        names = ("recrawl/left_out", "recrawl/not_modified")
-        loaded, not_sent = (0 if session.stats is None else session.stats.get_value(f"pagelets/{n}", 0) for n in names)
+        loaded, not_sent = session.stat("recrawl/left_out"), session.stat("recrawl/not_modified")
         same = f"{counted(loaded + not_sent, 'page')} {'is' if loaded + not_sent == 1 else 'are'} the same"
         yield f"{same} as in the earlier crawl, and left out ({not_sent} of them were not sent again)"
     written = ", ".join(f"{name} ({counted(items, 'item')})" for name, items in feeds.items())
@@ -172,8 +169,7 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
         without = "" if find_spec("playwright") else " --no-picture"
         yield f"to see it on a page, and why: pagelets view {quoted} --page URL{without}"
     for stat, sentence in session.progress.warnings.items():
-        number = session.stats.get_value(f"pagelets/{stat}", 1) if session.stats is not None else 1
-        yield f"warned of {stat}, {counted(number, 'time')}: {sentence}"
+        yield f"warned of {stat}, {counted(session.stat(stat), 'time')}: {sentence}"
 
 
 def duration(seconds: float) -> str:
@@ -189,82 +185,40 @@ def duration(seconds: float) -> str:
 
 
 class LiveLine:
-    """A line below the log of this process, on the console that the log is written to."""
-
-    #: The terminal has one last line, whatever the number of crawls in the process.
-    _taken: bool = False
+    """A line at the end of a terminal, below the log of this process."""
 
     def __init__(self, console: Console) -> None:
-        self._live = Live(
-            console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
-        )
-        self._streams: dict[logging.StreamHandler[Any], IO[str]] = {}
+        self._live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False)
+        self._live.start()
+        # What is written to `sys.stderr` scrolls above the line from now on.
+        handlers = (one for one in logging.getLogger().handlers if isinstance(one, logging.StreamHandler))
+        self._handlers = [one for one in handlers if one.stream is console.file]
+        for handler in self._handlers:
+            handler.setStream(sys.stderr)
 
     @classmethod
     def of(cls, stream: IO[str] | None) -> Self | None:
         """The line of a stream; None if it is no terminal, or has a line already."""
-        if stream is None or not stream.isatty() or cls._taken:
+        if stream is None or not stream.isatty():  # nor is the stream of a terminal with a line
             return None
-        console = Console(file=stream)
+        console = Console(file=stream, soft_wrap=True)
         return None if console.is_dumb_terminal else cls(console)
 
-    def begin(self) -> None:
-        """Draw the line, and let the log scroll above it."""
-        LiveLine._taken = True
-        above = _Above(self._live.console)
-        for handler in logging.getLogger().handlers:
-            if isinstance(handler, logging.StreamHandler) and handler.stream is self._live.console.file:
-                self._streams[handler] = handler.setStream(above) or handler.stream
-        self._live.start()
-
-    def show(self, line: str) -> None:
+    def update(self, line: str) -> None:
         self._live.update(Text(line, style="bold", no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def end(self) -> None:
         """Remove the line, and give the log its stream back."""
         self._live.stop()
-        for handler, stream in self._streams.items():
-            handler.setStream(stream)
-        LiveLine._taken = False
+        for handler in self._handlers:
+            handler.setStream(self._live.console.file)
 
 
-class _Above:
-    """A stream that writes above the live line."""
-
-    def __init__(self, console: Console) -> None:
-        self._console: Final = console
-
-    def write(self, text: str) -> int:
-        if stripped := text.rstrip("\n"):
-            self._console.print(Text.from_ansi(stripped), soft_wrap=True)
-        return len(text)
-
-    def flush(self) -> None:
-        self._console.file.flush()
-
-
-class NotebookLine:
-    """An output of a cell that changes, by ``IPython.display.display``, in place of a `LiveLine`."""
-
-    def __init__(self, display: Any) -> None:
-        self._display = display
-        self._shown: Any = None
-
-    @classmethod
-    def here(cls) -> Self | None:
-        """The line of the cell that runs; None outside of a notebook."""
-        if "IPython" not in sys.modules:
-            return None
-        shell = import_module("IPython").get_ipython()
-        return cls(import_module("IPython.display").display) if hasattr(shell, "kernel") else None
-
-    def show(self, line: str) -> None:
-        """Make the output, or change it."""
-        content = {"text/plain": line}
-        if self._shown is None:
-            self._shown = self._display(content, raw=True, display_id=True)
-        else:
-            self._shown.update(content, raw=True)
+def output_of_cell(line: str) -> Any:
+    """A line as an output of the notebook's cell that runs, which its ``update`` changes; None outside of a notebook."""
+    if "IPython" not in sys.modules or not hasattr(import_module("IPython").get_ipython(), "kernel"):
+        return None
+    return import_module("IPython.display").display({"text/plain": line}, raw=True, display_id=True)
 
 
 class ShortFields(LogFormatter):

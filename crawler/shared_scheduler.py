@@ -175,7 +175,7 @@ class SharedScheduler(BaseScheduler):
             logger.warning("others will take over the requests of this process: %s", error)
 
     def _count(self, stat: str, by: int = 1) -> None:
-        if self.session.stats is not None and by:
+        if by:
             self.session.stats.inc_value(stat, by)
 
     def _wake(self) -> None:

@@ -13,7 +13,7 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
 from scrapy_pagelets.probing.prober import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
-from scrapy_pagelets.session.crawl_session import Component
+from scrapy_pagelets.session.crawl_session import Component, session_of
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
@@ -24,8 +24,7 @@ class _Subtracting(StatsCollector):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        assert crawler.stats is not None
-        self._counted = crawler.stats
+        self._counted = session_of(crawler).stats
 
     def inc_value(self, key: str, count: int = 1, start: int = 0, spider: object = None) -> None:
         self._counted.inc_value(key, -count, start)
@@ -77,7 +76,7 @@ class HandoverMiddleware(Component):
             request.meta[FRAMES] = stored.frames
         response = stored.replace(request=request)
         # Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded.
-        if self.crawler.stats is not None and self.crawler.get_downloader_middleware(DownloaderStats) is not None:
+        if self.crawler.get_downloader_middleware(DownloaderStats) is not None:
             DownloaderStats(_Subtracting(self.crawler)).process_response(request, response)
         return response
 

@@ -195,12 +195,10 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             self._waiting.add(request, added)
 
     async def spider_closed(self) -> None:
-        stats = self.session.stats
-        pages = stats.get_value("pagelets/priority/pages", 0) if stats is not None else 0
-        if stats is None or not pages:
+        if not (pages := self.session.stat("priority/pages")):
             return
-        stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
-        logger.info(_SCORED, pages, self._relevance / pages, stats.get_value("pagelets/priority/template", 0))
+        self.session.stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
+        logger.info(_SCORED, pages, self._relevance / pages, self.session.stat("priority/template"))
         if self.topic is not None and self._file is not None:
             try:
                 await in_thread(self.topic.save, self._file)

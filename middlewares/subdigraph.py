@@ -244,7 +244,6 @@ class MenuSubdigraphMiddleware(Component):
         self.session.cancel_menu_loads()
 
     def spider_closed(self) -> None:
-        stats = self.session.stats
-        if stats is not None and (templates := stats.get_value("pagelets/templates/probed")):
-            loaded = stats.get_value("pagelets/probe/loaded", 0)
-            stats.set_value("pagelets/probe/pages_per_template", round(loaded / templates, 2))
+        if templates := self.session.stat("templates/probed"):
+            mean = round(self.session.stat("probe/loaded") / templates, 2)
+            self.session.stats.set_value("pagelets/probe/pages_per_template", mean)

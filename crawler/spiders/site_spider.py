@@ -361,8 +361,7 @@ class SiteSpider(Spider):
 
     def _tell_empty(self) -> None:
         """Report that no sitemap lists a page of the site; one that lists only old pages is as it should be."""
-        stats = self.session.stats
-        if stats is not None and not any(stats.get_value(f"pagelets/sitemaps/{name}") for name in ("failed", "older")):
+        if not self.session.stat("sitemaps/failed") + self.session.stat("sitemaps/older"):
             logger.error("no sitemap lists a page of %s: nothing to crawl", ", ".join(sorted(self.hosts)))
             self.session.count("start/failed")
             self.crawler.signals.connect(mark_failed, signals.engine_stopped)

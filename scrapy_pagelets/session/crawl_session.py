@@ -141,6 +141,7 @@ class CrawlSession:
     def __init__(self, crawler: Crawler) -> None:
         if problem := memory_shortage():
             raise ConfigError(problem)
+        assert crawler.stats is not None
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
         # Load files now: a missing one ends the crawl before it starts.
@@ -297,8 +298,11 @@ class CrawlSession:
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to the stat ``pagelets/<name>``."""
-        if self.stats is not None:
-            self.stats.inc_value(f"pagelets/{name}", by)
+        self.stats.inc_value(f"pagelets/{name}", by)
+
+    def stat(self, name: str) -> int:
+        """Return the stat ``pagelets/<name>``, 0 if nothing was counted."""
+        return int(self.stats.get_value(f"pagelets/{name}", 0))
 
     def warn(self, name: str, message: str, *arguments: object) -> None:
         """Count a problem in the stat ``pagelets/<name>``; log the first of each name as a warning, others at DEBUG."""
