@@ -249,8 +249,8 @@ class ParquetItemExporter(BaseItemExporter):
         self._thread = ThreadPoolExecutor(1, "parquet")
         # The method is private in Scrapy 2.14.
         self._serialized = getattr(self, "get_serialized_fields", None) or getattr(self, "_get_serialized_fields")  # noqa: B009
-        self._writing: Future[None] | None = None
-        self._fault: OSError | None = None
+        #: The last write: one that has failed raises its error at each later call.
+        self._writing: Future[Any] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
@@ -264,8 +264,8 @@ class ParquetItemExporter(BaseItemExporter):
 
     def export_item(self, item: Any) -> None:
         """Add a snapshot of the item to the current row group; OSError if the file could not be written, ever since."""
-        if self._fault is not None:
-            raise self._fault
+        if self._writing is not None and self._writing.done():
+            self._writing.result()
         row = dict(self._serialized(item))
         if self._columns is not None:
             self._add(self._columns, row)
@@ -278,8 +278,6 @@ class ParquetItemExporter(BaseItemExporter):
     def finish_exporting(self) -> None:
         """Write the last row group and the footer, without which the file is unreadable."""
         try:
-            if self._fault is not None:
-                raise self._fault
             if self._columns is None:
                 self._start_file()
             if self._batches:
@@ -298,11 +296,8 @@ class ParquetItemExporter(BaseItemExporter):
 
         first, self._first, self._size = self._first, [], 0
         self._columns = columns = Columns(first, self._declared())
-        try:
-            self._writer = ParquetWriter(self._file, columns.schema, compression=self._compression)
-        except OSError as error:
-            self._fault = error
-            raise
+        self._writing = self._thread.submit(ParquetWriter, self._file, columns.schema, compression=self._compression)
+        self._writer = self._writing.result()
         for row in first:
             self._add(columns, row)
 
@@ -325,13 +320,8 @@ class ParquetItemExporter(BaseItemExporter):
         self._writer.write_table(pa.Table.from_batches(batches).combine_chunks())
 
     def _wait(self) -> None:
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            try:
-                writing.result()
-            except OSError as error:
-                self._fault = error
-                raise
+        if self._writing is not None:
+            self._writing.result()
 
     def _declared(self) -> dict[str, pa.DataType | None]:
         """Return the columns known before the first item, with the types of those that belong to the feed."""

@@ -82,10 +82,10 @@ class SiteReport(Component):
 class Preparation(Component):
     """Call `prepare` before the first page, and let the `GarbageCollector` work as long as the crawl runs."""
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if is_for_single_pages(crawler):
-            raise NotConfigured
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
         self._open = False

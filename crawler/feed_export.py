@@ -95,10 +95,10 @@ class Feeds(FeedExporter):
 
     async def close_spider(self, spider: Spider) -> None:
         await super().close_spider(spider)
-        stats = self.crawler.stats
-        failed = sum(int(n) for name, n in stats.get_stats().items() if name.startswith(_FAILED)) if stats else 0
-        if failed:
-            session_of(self.crawler).record_loss("feeds could not be stored, see the errors above", _REMEDY, failed)
+        session = session_of(self.crawler)
+        stats = session.stats.get_stats().items()
+        if failed := sum(int(number) for name, number in stats if name.startswith(_FAILED)):
+            session.record_loss("feeds could not be stored, see the errors above", _REMEDY, failed)
 
     async def _close_slot(self, slot: FeedSlot, spider: Spider) -> None:
         try:

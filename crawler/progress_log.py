@@ -17,7 +17,6 @@ from rich.live import Live
 from rich.text import Text
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
@@ -28,7 +27,6 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component, CrawlSession
 from scrapy_pagelets.session.page_context import copied, current_places
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 
 logger = logging.getLogger(__name__)
 
@@ -45,10 +43,10 @@ class ProgressLog(Component):
     does, and at last tells what came out.
     """
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if is_for_single_pages(crawler):
-            raise NotConfigured
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logging = create_looping_call(self._log)
         self._drawing = create_looping_call(self._draw)

@@ -15,7 +15,6 @@ from scrapy_pagelets.recrawl.version_store import Validators
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.requests import CONDITIONAL, FOLLOWED, UNMODIFIED
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: the headers that we have added.
@@ -34,12 +33,12 @@ class ConditionalMiddleware(Component):
     rendered are loaded always, because what their scripts load may have changed.
     """
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         config = self.session.config
         if config.changed != ONLY or config.render or crawler.settings.getbool("HTTPCACHE_ENABLED"):
-            raise NotConfigured
-        if is_for_single_pages(crawler):
             raise NotConfigured
 
     async def process_request(self, request: Request) -> None:

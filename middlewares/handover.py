@@ -8,14 +8,12 @@ from typing import Any
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.stats import DownloaderStats
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
 from scrapy_pagelets.probing.prober import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
 from scrapy_pagelets.session.crawl_session import Component, session_of
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
 
 
@@ -43,10 +41,10 @@ class HandoverMiddleware(Component):
     cache), nothing is handed over, and nothing is loaded for templates.
     """
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if is_for_single_pages(crawler):
-            raise NotConfigured
         self._identities = Identities(crawler, self)
         crawler.signals.connect(self.scheduler_empty, signals.scheduler_empty)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)

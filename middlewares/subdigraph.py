@@ -29,7 +29,7 @@ from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
 from scrapy_pagelets.probing.prober import Prober, Traffic
 from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.response_store import is_html
-from scrapy_pagelets.session.scrapy_hooks import before_closing, is_for_single_pages
+from scrapy_pagelets.session.scrapy_hooks import before_closing
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)
@@ -88,9 +88,11 @@ class MenuSubdigraphMiddleware(Component):
     A response with request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
     """
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if not self.session.config.probe or is_for_single_pages(crawler):
+        if not self.session.config.probe:
             raise NotConfigured
         if not is_asyncio_available():
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")

@@ -22,8 +22,9 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, parts, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.spiders import start_pages
-from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob, JobError
+from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob
 from scrapy_pagelets.evidence.complete_subdigraph import KnownSubdigraphs, LinkedPages
 from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
@@ -141,7 +142,7 @@ class ArchiveSpider(Spider):
         logger.info("%s in %s; cleaning them", counted(pages, "page"), counted(len(self.sources), "source"))
         try:
             self.job.begin()
-        except JobError as error:
+        except ConfigError as error:
             return self._refuse(str(error))
         return True
 
@@ -162,7 +163,7 @@ class ArchiveSpider(Spider):
         cleaning = self._numbered()
         start = 0
         for length in lengths:
-            if self.job.journal.has_all(start, length):
+            if self.job.has(start, length):
                 async for _ in _first(learning, length):
                     pass
             else:
@@ -209,7 +210,7 @@ class ArchiveSpider(Spider):
             async for number, record in numbered:
                 if self._is_closing:
                     break
-                if self.job.journal.has(number):
+                if self.job.has(number):
                     continue
                 ahead.append(asyncio.create_task(in_thread(self._cut, number, record)))
                 if len(ahead) >= _AHEAD:
@@ -263,7 +264,7 @@ class ArchiveSpider(Spider):
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
             if (request := self._request(number, record)) is not None:
-                if self.job.journal.has(number):
+                if self.job.has(number):
                     await in_thread(self.session.responses.take, response_token(request))  # as it was rendered
                     continue
                 if self.session.config.render:

@@ -69,7 +69,7 @@ class RequestJournal:
 
     def _open(self, path: Path) -> sqlite3.Connection | None:
         try:
-            return _connect(path)
+            return open_journal(path, _SCHEMA, _VERSION)
         except sqlite3.OperationalError as error:
             self.problem = f"{path} cannot be used, the job cannot be continued: {error}"
             self.complete = False
@@ -217,18 +217,19 @@ class RequestJournal:
         self.failed(f"the journal of the job cannot be written, the next run of the job may miss pages: {error}")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def open_journal(path: Path, schema: str, version: int) -> sqlite3.Connection:
+    """Open an SQLite file of a job, made by a schema; sqlite3.DatabaseError if it is damaged, or of another version."""
     base = sqlite3.connect(path, isolation_level=None)
     try:
         # Written data survives the process, though perhaps not a crash of the system: no need to wait for the disk.
         base.execute("PRAGMA journal_mode = WAL")
         base.execute("PRAGMA synchronous = OFF")
-        (version,) = base.execute("PRAGMA user_version").fetchone()
-        if not version and not base.execute("SELECT 1 FROM sqlite_master").fetchone():
-            base.executescript(_SCHEMA)
-        elif version == _FORMER:
+        if not base.execute("SELECT 1 FROM sqlite_master").fetchone():
+            base.executescript(schema)
+        (found,) = base.execute("PRAGMA user_version").fetchone()
+        if found == _FORMER != version:
             raise ConfigError(FORMER_JOB.format(path.parent))
-        elif version != _VERSION:
+        if found != version:
             raise sqlite3.DatabaseError("it is not a journal, or one of another version")
         if (result := base.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
             raise sqlite3.DatabaseError(str(result[0]))

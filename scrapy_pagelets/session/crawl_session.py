@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
@@ -398,7 +399,12 @@ def session_of(crawler: Crawler) -> CrawlSession:
 class Component:
     """A middleware, extension or pipeline, which Scrapy makes with the crawler."""
 
+    #: Whether it works in commands that show or check single pages as well.
+    for_single_pages = True
+
     def __init__(self, crawler: Crawler) -> None:
+        if not self.for_single_pages and is_for_single_pages(crawler):
+            raise NotConfigured
         self.crawler = crawler
         self.session = session_of(crawler)
 
