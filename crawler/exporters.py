@@ -291,7 +291,6 @@ class ParquetItemExporter(BaseItemExporter):
         return items >= self._batch_items or self._size >= BATCH_BYTES
 
     def _start_file(self) -> None:
-        """Infer the columns from the first row group and open the writer."""
         from pyarrow.parquet import ParquetWriter
 
         first, self._first, self._size = self._first, [], 0

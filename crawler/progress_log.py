@@ -100,8 +100,6 @@ _READABLE: Final = (".jsonl", ".jl", ".parquet")
 
 
 class _Counts:
-    """Numbers of a crawl by its stats; see ``docs/settings.md``."""
-
     def __init__(self, session: CrawlSession) -> None:
         names = ("pages/cleaned", "words", "words/template", "duplicates", "pages/empty")
         self.cleaned, self.words, self.template, self.duplicates, self.empty = map(session.stat, names)

@@ -182,7 +182,6 @@ class SharedScheduler(BaseScheduler):
         self._woken.set()
 
     async def _run(self) -> None:
-        """Exchange with Redis until the crawl has finished."""
         try:
             while not (self._state.finished or self._closing):
                 self._woken.clear()
@@ -206,7 +205,6 @@ class SharedScheduler(BaseScheduler):
         self._stopping = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=self._stopped))
 
     async def _exchange(self) -> None:
-        """Hand over what is new, and get requests."""
         # Before the new requests: those that a page has led to are queued before it counts as done.
         done = tuple(self._leases.done)
         await self._hand_over()
@@ -243,7 +241,6 @@ class SharedScheduler(BaseScheduler):
         return held
 
     def _take(self, lease: Lease) -> None:
-        """Make a request out of a lease."""
         if lease.id in self._leases:
             # Taken for dead meanwhile, this process has got it back; Redis does not know that its page is held.
             self._held.discard(lease.id)

@@ -85,7 +85,6 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _topic(self) -> Topic | None:
-        """The topic of the crawl, None if the settings give none that can be used."""
         if not focused(self.crawler.settings):
             return None
         if find_spec("sklearn") is None:
@@ -139,7 +138,6 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         return found
 
     def _distiller_of(self, site: str) -> Distiller:
-        """The distiller of a site; those of sites that have had no page for long are forgotten."""
         distiller = self._distillers[site] = self._distillers.pop(site, Distiller())
         return distiller
 

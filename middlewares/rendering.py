@@ -128,7 +128,6 @@ class RenderingMiddleware(Component):
         return None if resources is None else await in_waiting_thread(resources.get, url)
 
     def _require_browser(self) -> dict[str, Any]:
-        """Return the launch options of the browser; `MissingBrowser` says what is missing for rendering."""
         if obstacle := self.session.config.obstacle_to_rendering:
             raise MissingBrowser(obstacle)
         require_playwright()

@@ -129,7 +129,6 @@ class MenuSubdigraphMiddleware(Component):
         return response
 
     async def _wait_and_learn(self, request: Request, response: HtmlResponse) -> None:
-        """Wait until the template of the page's class is known, and learn the page."""
         size = len(response.body)
         page, page_outline, site, is_learnt = await self.session.compute(size, self._read, response)
         self.traffic.arrived(request, page)
@@ -159,7 +158,6 @@ class MenuSubdigraphMiddleware(Component):
         return page, page_outline, site, may_learn
 
     def _running(self, site: Site, page_outline: frozenset[int]) -> _RunningSearch | None:
-        """The running search for the template of such pages, None if there is none."""
         searches = list(self._searches.get(site.name, ()))
         return next((search for search in searches if same_class(search.outline, page_outline)), None)
 

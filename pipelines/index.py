@@ -66,7 +66,6 @@ class IndexPipeline(PagePipeline):
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _open_if_available(self) -> Index | None:
-        """The index; None if it is unavailable when the crawl begins."""
         try:
             return open_index(self._target)
         except IndexAway as error:

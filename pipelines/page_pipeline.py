@@ -116,7 +116,6 @@ class Fields:
         return not getattr(self._crawler.spider, "yields_blanks", False) and not _is_default(item, field, value)
 
     def _alternative(self, item: Any, name: str) -> str | None:
-        """The alternative name of a field, None if the item cannot take it."""
         alternative = _ALTERNATIVES.get(name, f"page_{name}")
         taken = {self.session.config.field_name(each) for each in FIELDS}
         return alternative if isinstance(item, dict) and alternative not in item and alternative not in taken else None
@@ -141,7 +140,6 @@ class Fields:
         return False
 
     def _lacked(self, item: Any) -> list[str]:
-        """Our fields that the type of an item does not have."""
         config = self.session.config
         names = (config.field_name(field.name) for field in FEED if field.is_on(config) and field.name not in _OPTIONAL)
         return [name for name in names if name is not None and not _can_have(item, name)]
@@ -162,7 +160,6 @@ def value_of(item: Any, field: str | None) -> Any:
 
 
 def _content_of(item: Any) -> MutableMapping[str, Any] | None:
-    """The fields of an item of any type, None if it is no item."""
     if isinstance(item, dict):  # as most are: to ask itemadapter each time would take longer than all else
         return item
     return ItemAdapter(item) if ItemAdapter.is_item(item) else None

@@ -48,7 +48,6 @@ class SegmentPipeline(PagePipeline):
             self.fields.put(item, name, value)
 
     def _values(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The fields that a spider may set itself, and our own."""
         is_left_out = self.session.config.field_name("pagelets") is None
         ours = {} if is_left_out else context.record.values(SEGMENT)
         own = context.record.values(PAGE)

@@ -77,7 +77,6 @@ def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | Non
 
 
 def _describe(parser: argparse.ArgumentParser, module: ModuleType, script: str) -> None:
-    """Add arguments and examples."""
     module.add_arguments(parser)
     if getattr(module, "USES_SETTINGS", False):
         parser.add_argument(

@@ -131,7 +131,6 @@ def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]
 
 
 def _described(base: sqlite3.Connection, most: int) -> Iterator[str]:
-    """A line for each page that has changed, and some of its changes below it."""
     from scrapy_pagelets.recrawl.version_store import changes
 
     for url, found, old, new in _changed(base):

@@ -123,7 +123,6 @@ def _groups(feed: Feed, threshold: Threshold) -> Iterator[str]:
 
 
 def _blocks(feed: Feed, threshold: Threshold) -> Iterator[str]:
-    """A line for each block that appears on several hosts."""
     from scrapy_pagelets.duplicates.groups import near_groups, on_several_hosts
 
     pages = Pages()
@@ -139,7 +138,6 @@ def _blocks(feed: Feed, threshold: Threshold) -> Iterator[str]:
 
 
 def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
-    """A line for each page that resembles an earlier one."""
     from scrapy_pagelets.duplicates.band_index import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import minhash
@@ -156,7 +154,6 @@ def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> 
 
 
 def _excerpts(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
-    """A line for each page whose content stands on a larger one."""
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import Sketched, SketchError, contained, lean_minhash
 

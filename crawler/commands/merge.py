@@ -71,13 +71,11 @@ def _merge(parts: Sequence[Path], feed: Path, field: str) -> tuple[int, int]:
 
 
 def _is_cut(path: Path) -> bool:
-    """True if the last line has no end."""
     with _opened(path) as file:
         return bool(file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n")
 
 
 def _lines(path: Path, field: str) -> Iterator[tuple[bytes, str | None]]:
-    """Each whole line of a part, and the URL in it."""
     with _opened(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):

@@ -55,7 +55,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], Iterator[str]]:
-    """The function for the options, which must not contradict each other."""
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of lines, from 1")
     if options.query is None and not options.pagerank and options.related is None:
@@ -68,7 +67,6 @@ def _chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], Itera
 
 
 def _clever(options: argparse.Namespace) -> Iterator[str]:
-    """The tables of authorities and of hubs."""
     from scrapy_pagelets.links.clever import BEST, VERSIONS, clever
     from scrapy_pagelets.links.votes import inside
 
@@ -157,7 +155,6 @@ def _size(tables: Tables) -> str:
 
 
 def _query_summary(tables: Tables) -> str:
-    """Describe how many pages the query finds; it must find one."""
     matching = tables.terms > 0
     if not matching.any():
         raise CommandError(f"{_size(tables)}; no page has a word of the query in its content")
@@ -184,5 +181,4 @@ def _page(tables: Tables, page: int) -> str:
 
 
 def _pagelet(tables: Tables, pagelet: int) -> str:
-    """URL of its page, its number and the beginning of its text."""
     return f"{tables.urls[tables.page[pagelet]]}  {tables.number[pagelet]}: {tables.labels[pagelet]}".rstrip()

@@ -102,7 +102,6 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
 
 
 def _method(options: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of `search` for the options, which must not contradict each other."""
     from scrapy_pagelets.retrieval.search import FEEDBACK, printed
 
     given = {"pages": options.pages, "selected": options.segments, "terms": options.terms, "share": options.share}

@@ -109,7 +109,6 @@ def _print_largest(classes: list[_Class], source: str) -> None:
 
 
 def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
-    """Write all templates, and name the classes without a template."""
     written = set()
     for one in classes:
         html, path = one.html(), folder / f"{_UNSAFE.sub('_', one.id)[-_LONGEST_NAME:]}.html"
@@ -245,7 +244,6 @@ def _of_feed(path: str) -> Iterator[_Class]:
 
 
 def _with_template(feed: Feed) -> Iterator[tuple[str, Line]]:
-    """The pages of a feed that have a template, after its id."""
     from scrapy_pagelets.feed.class_templates import is_path
 
     for line in feed:

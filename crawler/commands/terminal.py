@@ -91,14 +91,12 @@ class _WorkingLine:
         self._live: Live | None = None
 
     def begin(self) -> None:
-        """Show the line if the command takes long."""
         self._since = time.monotonic()
         self._timer = Timer(_PATIENCE, self._show)
         self._timer.daemon = True
         self._timer.start()
 
     def end(self) -> None:
-        """Remove the line."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

@@ -216,7 +216,6 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
 
 
 def _without_effect(rules: Rules) -> list[str]:
-    """What the rules do not do on this page."""
     selectors, hosts = rules.without_element(), rules.without_page()
     return [
         *([f"These selectors match nothing on this page: {'; '.join(selectors)}."] if selectors else []),
@@ -244,7 +243,6 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
 
 
 async def _draw(name: str, written: str) -> None:
-    """Write the page with its pagelets as a picture."""
     from playwright.async_api import async_playwright
 
     from scrapy_pagelets.rendering.browser import HEIGHT, WIDTH, launch_options

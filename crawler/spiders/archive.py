@@ -311,7 +311,6 @@ class ArchiveSpider(Spider):
             self._subdigraphs.add(page, page_class)
 
     async def _learn_subdigraphs(self, subdigraphs: KnownSubdigraphs) -> None:
-        """Learn the templates of complete subdigraphs, whose pages are read once more."""
         waiting: dict[int, list[LinkedPages]] = {}
         for linked in await in_thread(list, subdigraphs.found()):
             for key in linked.missing:
@@ -345,7 +344,6 @@ class ArchiveSpider(Spider):
         return None
 
     async def _render(self, record: Record) -> None:
-        """Render a page, learn it, and store it until it is cleaned."""
         engine = self.crawler.engine
         assert engine is not None
         try:
@@ -387,7 +385,6 @@ class ArchiveSpider(Spider):
 
 
 async def _first(values: AsyncIterator[T], count: int) -> AsyncIterator[T]:
-    """The next values, so many of them."""
     while count and (value := await anext(values, None)) is not None:
         count -= 1
         yield value

@@ -159,7 +159,6 @@ class SiteSpider(Spider):
 
     @property
     def _given(self) -> list[str]:
-        """The URLs that the user has given."""
         return [*self.start_urls, *filter(None, [self.sitemap_url])]
 
     async def _resume(self) -> None:
@@ -224,7 +223,6 @@ class SiteSpider(Spider):
         yield from self._followed(response, (url for url in response.meta[UNMODIFIED] if self._is_new(key(url))))
 
     def _followed(self, response: Response, links: Iterable[str]) -> Iterator[Request]:
-        """Yield requests for the links of a page within the site."""
         # In a shared crawl, another process may have followed the start page to this host.
         if (response.meta.get("pagelets_start") or self.session.shared is not None) and not self._is_own(response.url):
             self.hosts.add(_host(response.url))

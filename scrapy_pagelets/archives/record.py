@@ -189,7 +189,6 @@ def _decoded(encoding: str, body: bytes, size: int) -> tuple[bytes, bool]:
 
 
 def _inflated(body: bytes, window: int, size: int) -> tuple[bytes, bool]:
-    """Inflate a body, up to where it is cut off."""
     stream = zlib.decompressobj(window)
     inflated = stream.decompress(body, size)
     if not inflated:
@@ -198,7 +197,6 @@ def _inflated(body: bytes, window: int, size: int) -> tuple[bytes, bool]:
 
 
 def _read(stream: BrotliReader | ZstdReader, size: int) -> tuple[bytes, bool]:
-    """Read a stream, up to where it is cut off."""
     read = bytearray()
     try:
         while len(read) < size and (part := stream.read(min(_PART, size - len(read)))):

@@ -95,7 +95,6 @@ class Resources:
         return None
 
     def _places(self) -> dict[int, tuple[str, int]]:
-        """The places of all records of WARC files, by keys."""
         with self._lock:
             if self._index is None:
                 self._index = {key: place for source in self._warcs for key, place in _indexed(source)}

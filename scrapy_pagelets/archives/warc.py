@@ -202,7 +202,6 @@ def _url(record: WarcRecord, header: bytes = b"WARC-Target-URI") -> str:
 
 
 def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
-    """Status, headers and encoded body."""
     from fastwarc.warc import WarcRecordType
 
     declared = record.headers.get("Content-Type") or ""
@@ -229,7 +228,6 @@ def _block(record: WarcRecord, keep: bool) -> bytes:
 
 
 def _html(headers: Headers, packed: bytes) -> tuple[bytes, bool]:
-    """The page in a body, and whether it is cut off."""
     declared = http.media_type(headers.get("Content-Type", [""])[0])
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")

@@ -113,7 +113,6 @@ def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
 
 
 def _left_out(inspected: Inspected) -> Iterator[str]:
-    """Sentences about what is too large to be shown."""
     runs, picture = len(inspected.record.page.nodes.leaves), inspected.picture
     if not runs:
         yield "The page has no text."
@@ -158,7 +157,6 @@ def _forms(nodes: NodeTable) -> list[str]:
 
 
 def _boxes(page: Page, rows: Sequence[int]) -> list[list[int] | None]:
-    """Left, top, width and height of rows that can be seen."""
     layout = page.layout
     if layout is None:
         return []
@@ -185,7 +183,6 @@ def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, An
 
 
 def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
-    """Labels of the leaves for each value of the sliders."""
     if not len(page.nodes.leaves):
         return {}
     tree = vips(page)
@@ -210,7 +207,6 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
 
 
 def _texts(record: PageRecord) -> dict[str, str]:
-    """The whole page and its content."""
     everything = np.zeros_like(record.decision.templateness)
     before = PageRecord(record.page, replace(record.decision, templateness=everything, headline=None))
     return {

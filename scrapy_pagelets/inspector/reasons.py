@@ -94,7 +94,6 @@ class Reasons:
         return float(np.average(values[index], weights=self._words[index]))
 
     def _by_rule(self, index: Ints) -> Iterator[str]:
-        """The rules of the user that name it."""
         for cause, mask in self._named.items():
             if mask[index].any():
                 yield f"The rule {cause.action} for {cause.host} names {_part(self._mean(mask, index))}."
@@ -111,7 +110,6 @@ class Reasons:
         return found
 
     def _by_page(self, index: Ints) -> Iterator[str]:
-        """What the page tells of itself."""
         if self.decision.headline is not None:
             rows = (self.decision.headline.row, *self.decision.headline.sections)
             nodes = self.page.nodes
@@ -126,7 +124,6 @@ class Reasons:
             yield "The page itself says that some of it is its heading, author, product or price: content."
 
     def _by_site(self, index: Ints) -> Iterator[str]:
-        """What other pages of the site have in common with it."""
         others = self.site.pages - 1
         if others < 1:
             yield "No other page of the site is known: the page alone decides."

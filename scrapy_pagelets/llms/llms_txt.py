@@ -47,7 +47,6 @@ class _Entry:
 
     @property
     def folders(self) -> list[str]:
-        """The folders of its path."""
         return urlsplit(self.url).path.split("/")[1:-1]
 
     @property

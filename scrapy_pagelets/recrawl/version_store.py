@@ -152,7 +152,6 @@ class VersionStore:
             return self._base.executemany(insert, map(_row, feed)).rowcount
 
     def _before(self, page: int) -> _Row | None:
-        """What an earlier crawl has seen of a page."""
         select = "SELECT crawl, hash, words, known, hash_before, words_before FROM pages WHERE key = ?"
         found = self._base.execute(select, (page,)).fetchone()
         if found is None:

@@ -142,7 +142,6 @@ def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
 
 
 def _ranking(values: Mapping[str, float], shown: Callable[[float], str], name: str) -> str:
-    """The largest of some values as a list."""
     ranked = sorted(values.items(), key=lambda item: (-item[1], item[0]))
     rows = "".join(f"<li>{_text(key)}: {shown(value)}</li>" for key, value in ranked[:_RANKED])
     more = f"<p class=soft>and {len(ranked) - _RANKED:,} {name} more.</p>" if len(ranked) > _RANKED else ""
@@ -225,7 +224,6 @@ def _table(caption: str, rows: Sequence[tuple[str, Totals]]) -> str:
 
 
 def _figures(totals: Totals) -> list[str]:
-    """The values of the columns ``_COLUMNS``."""
     values = (f"{n:,}" for n in (totals.pages, totals.kept, totals.stripped))
     return [*values, f"{totals.share:.0%}", f"{totals.duplicates:,}", f"{totals.empty:,}"]
 
@@ -263,7 +261,6 @@ def _curves(points: Sequence[Totals]) -> list[str]:
 
 @contextmanager
 def _axes(name: str) -> Iterator[tuple[Figure, Axes]]:
-    """The axes of a curve over the pages."""
     from matplotlib.figure import Figure
 
     with _style():

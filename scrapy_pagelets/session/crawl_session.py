@@ -359,7 +359,6 @@ class CrawlSession:
 
 
 def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
-    """Load what a setting names; an error names the setting."""
     try:
         return read(name)
     except ConfigError as error:

@@ -100,7 +100,6 @@ class ResponseStore:
         return sorted(token for token in self._listed() if token.startswith(prefix))
 
     def _listed(self) -> list[str]:
-        """The names of the files in a lasting folder."""
         if self._lasting is not None:
             with suppress(OSError):  # there is no folder yet, or it cannot be used, which `put` reports
                 return [path.name for path in self._lasting.iterdir() if path.suffix != _UNFINISHED]
