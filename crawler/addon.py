@@ -13,8 +13,6 @@ from scrapy.utils.misc import load_object
 
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
-        # First of all: no other middleware may send these requests to the network.
-        "scrapy_pagelets.middlewares.archived.ArchivedMiddleware": 10,
         # Closer to the engine than retries, redirects and decompression: both see pages as the spider does.
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
         # Renders responses before MenuSubdigraphMiddleware sees them.

@@ -22,7 +22,6 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.class_template import ClassTemplate
 from scrapy_pagelets.evidence.menu_links import shape
 from scrapy_pagelets.evidence.site_counts import outline, same_class
-from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
@@ -115,7 +114,7 @@ class MenuSubdigraphMiddleware(Component):
             self.traffic.arrived(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        if request.callback is NO_CALLBACK or ARCHIVED in request.meta:
+        if request.callback is NO_CALLBACK:
             return response
         wanted = request.meta.get("pagelets_probe", True)
         if not is_html(response) or response.status != 200 or not wanted:
