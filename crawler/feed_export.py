@@ -29,9 +29,8 @@ class Feeds(FeedExporter):
     """Scrapy's feed exports with error reports; the add-on replaces Scrapy's extension with this one.
 
     A feed whose library is missing ends the crawl before it starts. A feed that cannot be written does not affect the
-    other feeds: the first failure is a warning, ``pagelets/feeds/failed`` counts all of them, and the run ends with an
-    ERROR line and exit code 1. In a job, the feed is flushed after each item, so that a killed process loses none. If
-    lines are appended to a feed whose last line was cut off by a killed process, that line is removed with a warning.
+    other feeds, but the run ends with an ERROR line and exit code 1. In a job, the feed is flushed after each item, so
+    that a killed process loses none. A last line that a killed process has cut off is removed with a warning.
 
     ``sizes``: the bytes of each file by its path: at the start and, in a job, after each item. ``is_whole``: False if a
     disk did not take an item.
@@ -168,12 +167,12 @@ def _part(uri: str, worker: str) -> str:
 def location(uri: str) -> str:
     """Return the path of a feed, or its URL without user and password."""
     parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" else uri if not parts.scheme else _shown(uri)
+    if parts.scheme in ("", "file"):
+        return unquote(parts.path) if parts.scheme else uri
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _shown(uri: str) -> str:
     """The name of a feed for logs: a file's name, or a URL without user and password."""
-    parts = urlsplit(uri)
-    if parts.scheme in ("", "file"):
-        return Path(parts.path).name or uri
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    name = location(uri)
+    return name if "://" in name else Path(name).name or uri

@@ -211,7 +211,7 @@ class LiveLine:
 
 
 def output_of_cell(line: str) -> Any:
-    """A line as an output of the notebook's cell that runs, which its ``update`` changes; None outside of a notebook."""
+    """A line as an output of the cell that runs, which its ``update`` changes; None outside of a notebook."""
     if "IPython" not in sys.modules or not hasattr(import_module("IPython").get_ipython(), "kernel"):
         return None
     return import_module("IPython.display").display({"text/plain": line}, raw=True, display_id=True)

@@ -52,9 +52,6 @@ class SharedScheduler(BaseScheduler):
 
     Redis is asked in threads, by one task: it hands over what is new, and gets new requests. While Redis is away, the
     task waits, and with it the crawl.
-
-    ``pagelets/shared/leased`` counts the requests that this process has got, ``pagelets/shared/alone`` those that
-    cannot be sent to others (`session.requests`), and ``pagelets/shared/unreadable`` the damaged entries of Redis.
     """
 
     def __init__(self, crawler: Crawler) -> None:

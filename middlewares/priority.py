@@ -57,15 +57,8 @@ class PriorityMiddleware(BaseSpiderMiddleware):
     With ``SCHEDULER_PRIORITY_QUEUE = "scrapy_pagelets.session.raising.RaisingQueue"`` and without a job directory,
     requests that wait are raised if a good hub links to their pages (`Distiller`).
 
-    Requests for links that a rule ignores (``PAGELETS_RULES``) keep their priority.
-
-    A page is cut only once, here or in the pipelines. Here that happens in a thread, and only if the page yields
-    requests. Requests keep their priority if their response is not a page or has the meta ``pagelets_probe: False``.
-
-    Stats: ``pagelets/priority/pages`` counts the scored pages, ``.../requests`` the requests that match a link of their
-    page, ``.../unmatched`` those that match none, ``.../template`` those whose link appears only in the template,
-    ``.../ignored`` those whose link a rule ignores, and ``.../raised`` those that were raised.
-    ``.../relevance`` is the mean relevance of the pages.
+    A page is cut only once, here or in the pipelines; here only if it yields requests. Requests keep their priority if
+    their response is not a page or has the meta ``pagelets_probe: False``, or if a rule ignores their links.
     """
 
     def __init__(self, crawler: Crawler) -> None:

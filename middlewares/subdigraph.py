@@ -78,13 +78,10 @@ class MenuSubdigraphMiddleware(Component):
     slow, not HTML, or redirected elsewhere are only counted, in ``pagelets/probe/failed/<why>``.
 
     Nothing is loaded for a page that was requested with cookies or an Authorization header, nor on a site that has set
-    cookies (``pagelets/templates/not_probed``). Its template is learnt from the pages that the spider requests.
-
-    Pages whose structure is always new would cause a search each. Therefore a search is made only if its loads, with
-    those before on the site, are no more than 40 plus the pages that the spider received
-    (``pagelets/templates/over_budget`` counts the others).
-
-    A response with request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
+    cookies. Its template is learnt from the pages that the spider requests. Pages whose structure is always new would
+    cause a search each: therefore a search is made only if its loads, with those before on the site, are no more than
+    40 plus the pages that the spider received. A response with request meta ``pagelets_probe: False`` is no key page,
+    and is learnt only if it yields an item.
     """
 
     for_single_pages = False

@@ -43,8 +43,7 @@ class IndexPipeline(PagePipeline):
 
     A page replaces an earlier one with the same URL. All items of a page become one page of the index, unless they
     have URLs of their own. Near-duplicates are indexed, and a search shows the best page of each group. While the index
-    is unavailable, pages wait on disk. Stats: ``pagelets/index/pages``, ``.../pagelets``, ``.../batches``, and those of
-    failures.
+    is unavailable, pages wait on disk.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -22,9 +22,8 @@ class SegmentPipeline(PagePipeline):
 
     Also set ``url``, ``title``, ``language``, ``fetched_at``, ``robots`` and what the page tells of itself (``author``,
     ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``, ``product``) if the spider
-    has not. ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed; ``pagelets/robots/dropped``
-    counts them, and ``pagelets/robots/<directive>`` the items of pages with a directive.
-    Items that do not come from an HTML page pass unchanged and are counted in ``pagelets/items/no_page``.
+    has not. ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed. Items that do not come from
+    an HTML page pass unchanged.
     """
 
     async def process_item(self, item: Any) -> Any:

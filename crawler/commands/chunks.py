@@ -44,7 +44,9 @@ def run(options: argparse.Namespace) -> None:
         for line in lines:
             write(line)
     else:
-        _save(lines, options.out)
+        first = list(islice(lines, 1))  # the file is not touched if the feed cannot be used
+        with saving(options.out), open(options.out, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in chain(first, lines))
     warn(feed.note)
 
 
@@ -55,10 +57,3 @@ def _lines(feed: Feed, *, duplicates: bool) -> Iterator[str]:
                 # The URL of the page is ``page``.
                 about = {"page" if name == "url" else name: page.get(name) for name in _PAGE}
                 yield json.dumps(about | chunk)
-
-
-def _save(lines: Iterator[str], name: str) -> None:
-    """Write the lines to a file, which is not touched if the feed cannot be used."""
-    first = list(islice(lines, 1))
-    with saving(name), open(name, "w", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in chain(first, lines))

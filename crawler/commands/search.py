@@ -55,16 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    for line in _lines(options):
-        write(line)
-
-
-def _lines(options: argparse.Namespace) -> Iterator[str]:
-    """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
     with filled(options.index) as collection:
-        yield from _answer(collection, options)
+        for line in _answer(collection, options):
+            write(line)
 
 
 @contextmanager
@@ -83,6 +78,7 @@ def filled(index: str) -> Iterator[StoredCollection]:
 
 
 def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterator[str]:
+    """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
     from scrapy_pagelets.retrieval.search import distinct, is_common, query_of, search
 
     asked, left_out = query_of(options.query)

@@ -24,6 +24,7 @@ FORMER_JOB: Final = (
 )
 #: State of a request: pending, its page is settling, its item is made, it has led to no page.
 _ASKED, _HELD, _PAGE, _NO_PAGE = range(4)
+_SET_STATE: Final = "UPDATE requests SET state = ? WHERE number = ?"
 #: ``held`` are settling pages, ``spare`` URLs in reserve. ``fingerprints`` has an additional row for each redirect.
 #: ``names`` are the hosts of the crawl and the sites that have settled.
 _SCHEMA: Final = f"""
@@ -113,11 +114,11 @@ class RequestJournal:
         """Record that a page is settling."""
         if held.number is not None:
             self._write("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", *held)
-            self._set_state(_HELD, held.number)
+            self._write(_SET_STATE, _HELD, held.number)
 
     def ask_again(self, number: int) -> None:
         """Record that a settling page is lost, and that its request has to be sent again."""
-        self._set_state(_ASKED, number)
+        self._write(_SET_STATE, _ASKED, number)
 
     def settle(self, number: int | None, *, page: bool = True) -> None:
         """Record that a request is done: its item is made or, if ``page`` is False, it has led to no page."""
@@ -125,9 +126,6 @@ class RequestJournal:
             self._write("DELETE FROM held WHERE number = ?", number)
             state = _PAGE if page else _NO_PAGE
             self._write("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
-
-    def _set_state(self, state: int, number: int) -> None:
-        self._write("UPDATE requests SET state = ? WHERE number = ?", state, number)
 
     def held(self) -> list[Held]:
         """Return the settling pages in the order of their requests."""
@@ -158,18 +156,18 @@ class RequestJournal:
     @property
     def pages(self) -> int:
         """Number of requests that have led to a page."""
-        rows = self._all("SELECT count(*) FROM requests WHERE state IN (?, ?)", _HELD, _PAGE)
-        return int(rows[0][0]) if rows else 0
+        [(number,)] = self._all("SELECT count(*) FROM requests WHERE state IN (?, ?)", _HELD, _PAGE) or [(0,)]
+        return int(number)
 
     @property
     def requests(self) -> int:
         """Number of requests."""
-        rows = self._all("SELECT count(*) FROM requests")
-        return int(rows[0][0]) if rows else 0
+        [(number,)] = self._all("SELECT count(*) FROM requests") or [(0,)]
+        return int(number)
 
     def spare(self) -> list[tuple[str, int]]:
         """Return the URLs in reserve and their depths."""
-        return [(url, depth) for url, depth in self._all("SELECT url, depth FROM spare ORDER BY number")]
+        return self._all("SELECT url, depth FROM spare ORDER BY number")
 
     def add_spare(self, url: str, depth: int) -> None:
         """Add a URL to the reserve."""

@@ -60,12 +60,7 @@ def records(
     source : a source as listed by `expand`
     base : prefix of the URL of an HTML file, before its path below the folder: ``https://example.com/``, or ``http://``
         if the folders of the first level are named after hosts. Without it, the page has a ``file://`` URL
-    skipped : counts the records that are not pages, by reason: ``type`` (a request, metadata, a revisit
-        of the same page or of one that is not there), ``status``
-        (other than 200), ``not_html``, ``empty``, ``no_url``, ``encoding`` (the body cannot be decoded), ``too_large``,
-        ``headers`` (too many), ``bomb`` (a compression bomb), ``unreadable`` (the file cannot be opened, or is a pipe,
-        a socket or a device), and ``truncated``: once for a file that is cut off or damaged. The rest of such a file is
-        skipped, and one warning names file and offset
+    skipped : counts the records that are not pages, by reason, see the stat ``archive/skipped`` in ``docs/settings.md``
     log : called with each message and its arguments, of which the first is a path
     resources : what else the archive holds, for the pages that revisits refer to; without it, this source
     """

@@ -94,13 +94,10 @@ def contents(inspected: Inspected) -> dict[str, Any]:
 
 
 def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
-    """The HTML file.
+    """The HTML file with what `contents` returns, and the page as a browser shows it, JPEG; empty if not rendered.
 
-    Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script
-    makes texts.
-
-    ``contents``: see `contents.contents`. ``picture``: the page as a browser shows it, JPEG; empty if it was not
-    rendered.
+    Nothing of it is written as HTML: it is JSON in an element that browsers do not run, from which the script makes
+    texts.
     """
     style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
     return Template(_file("inspector.html")).substitute(

@@ -139,10 +139,7 @@ def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> 
 
 
 def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
-    """Divide two texts into equal and different parts, in order; say whether the whole texts were compared.
-
-    ``url``: of the near-duplicate. ``own`` and ``other``: the texts of the page and of the near-duplicate.
-    """
+    """Divide the texts of a page and of its near-duplicate, whose URL is given, into equal and different parts."""
     one, two = (_PIECE.findall(text) for text in (own, other))
     whole = max(len(one), len(two)) <= _MOST
     one, two = one[:_MOST], two[:_MOST]
@@ -158,11 +155,7 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
 
 
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
-    """Open the sites of a store, and let the site of a page learn it.
-
-    ``store``: folder of the store; "" for none: the page alone is known. ``model``, ``detection``, ``strict`` and
-    ``classifier``: see `SiteCache`.
-    """
+    """Open the sites of a store, "" for none, and let the site of a page learn it; for the rest see `SiteCache`."""
     kept = SiteStore(Path(store) if store else None, load(model))
     sites = SiteCache(kept, model, detection=detection, strict=strict, classifier=classifier)
     sites.learn(page)
@@ -192,11 +185,7 @@ def _reasons(page: Page, sites: SiteCache) -> Reasons:
 
 
 def by_feed(page: Page, line: Line, sites: SiteCache, *, stored: bool) -> Inspected:
-    """Inspect a page as the feed of a crawl has recorded it.
-
-    ``page``: the page, from an archive or fetched again. ``stored`` says whether the sites come from a store: only then
-    they know more than the page.
-    """
+    """Inspect a page as the feed of a crawl has recorded it; sites that are ``stored`` know more than the page."""
     records = pagelets_of_line(line)
     found, lost = _place_pagelets(page, records)
     scripts = "" if page.source is None else ", or scripts change it (--no-scripts shows it without)"

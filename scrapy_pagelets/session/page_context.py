@@ -233,8 +233,7 @@ class FirstPages:
 
     A waiting item has left the scraper: its response does not count against ``SCRAPER_SLOT_MAX_ACTIVE_SIZE``, other
     items and the links of its page go on. It is released when its class has enough pages, when too many others wait,
-    after 15 seconds, and as soon as the spider is idle or closes; ``pagelets/first_pages/<why>`` counts the reasons
-    ``enough``, ``full``, ``late``, ``idle`` and ``closing``.
+    after 15 seconds, and as soon as the spider is idle or closes; stats count these reasons.
     """
 
     def __init__(self, crawler: Crawler) -> None:
