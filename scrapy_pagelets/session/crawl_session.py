@@ -166,9 +166,7 @@ class CrawlSession:
         self.shared = SharedCrawl(self.config, crawler, self.warn, self.record_loss) if is_shared else None
         #: The requests of a shared crawl that this process works on.
         self.leases = Leases()
-        if self.config.store:
-            _make(self.config.store)
-        folder = self.config.store or job
+        folder = _made(self.config.store) or job
         store_failed = partial(self.warn, "store/failed", "%s")
         self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
         self.sites = SiteCache(
@@ -365,15 +363,16 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
 
 
-def _make(store: str) -> None:
+def _made(store: str) -> str:
     """Create the folder ``PAGELETS_STORE``. A full disk is no error: the crawl goes on with what is in memory."""
     try:
-        Path(store).mkdir(parents=True, exist_ok=True)
+        if store:
+            Path(store).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            raise ConfigError(
-                f"PAGELETS_STORE cannot be used: {store} cannot be a folder ({error.strerror}): name another one"
-            ) from None
+            problem = f"{store} cannot be a folder ({error.strerror}): name another one"
+            raise ConfigError(f"PAGELETS_STORE cannot be used: {problem}") from None
+    return store
 
 
 def _product(agent: object) -> str:

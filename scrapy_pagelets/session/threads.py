@@ -54,40 +54,26 @@ class _Pace:
 _paces: Final[defaultdict[str, _Pace]] = defaultdict(_Pace)
 
 
-class _Queue:
-    """The functions that wait for the thread that computes, or run in it, and their number."""
-
-    def __init__(self) -> None:
-        self.length = 0
-        self._last: asyncio.Future[Any] | None = None
-
-    async def run(self, function: Callable[[], T]) -> T:
-        """Run a function in the thread."""
-        self.length += 1
-        try:
-            if not is_asyncio_available():
-                return await _run(function)
-            running: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_computing, function)
-            self._last = running
-            return await running
-        finally:
-            self.length -= 1
-            if not self.length:
-                self._last = None
-
-    async def turn(self) -> None:
-        """Wait for the functions that are in the queue by now."""
-        if self._last is not None:
-            await asyncio.wait({self._last})
+#: What waits for the thread that computes, or runs in it.
+_queued: Final[set[asyncio.Future[Any]]] = set()
 
 
-_queue: Final = _Queue()
+async def _in_turn(function: Callable[[], T]) -> T:
+    """Run a function in the thread that computes."""
+    if not is_asyncio_available():
+        return await _run(function)
+    running: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_computing, function)
+    _queued.add(running)
+    try:
+        return await running
+    finally:
+        _queued.discard(running)
 
 
 async def _count_call() -> None:
     """Count a function that is about to compute; now and then, freed memory is given back before."""
     if not next(_calls) % GIVE_BACK:
-        await _queue.run(give_back)
+        await _in_turn(give_back)
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -96,7 +82,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     All such functions take turns; one that waits for a server would keep the others waiting, see `in_waiting_thread`.
     """
     await _count_call()
-    return await _queue.run(partial(_timed, _name(function), 0, partial(function, *args, **kwargs)))
+    return await _in_turn(partial(_timed, _name(function), 0, partial(function, *args, **kwargs)))
 
 
 async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -109,10 +95,10 @@ async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, 
     name = _name(function)
     run = partial(_timed, name, size, partial(function, *args, **kwargs))
     for _ in range(_PATIENCE if _paces[name].expected(size) <= _SHORT else 0):
-        if not _queue.length:
+        if not _queued:
             return run()
-        await _queue.turn()
-    return await _queue.run(run)
+        await asyncio.wait(_queued)
+    return await _in_turn(run)
 
 
 async def in_waiting_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
