@@ -7,7 +7,7 @@ import math
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -34,7 +34,7 @@ _TEXTS: Final = 20
 _OPENED: Final = 50
 _LARGEST: Final = 10
 _FEWER_TEXTS: Final = 5
-#: Sites whose pages were loaded for templates, and steps of the crawl, that are named.
+#: Sites whose pages were loaded for templates that are named.
 _RANKED: Final = 20
 #: Subdigraphs that are drawn.
 _DRAWN: Final = 12
@@ -52,7 +52,6 @@ class CrawlFacts:
 
     stats: Mapping[str, Any]  # of the crawl, which has ended
     loaded: Mapping[str, int]  # number of pages that were loaded for a template, by site
-    computed: Mapping[str, float]  # seconds of CPU time of what was computed beside the reactor, by step
     #: the site, and the URLs of pages that all link to each other and have taught a template
     subdigraphs: list[tuple[str, list[str]]]
     idle_rules: list[str]  # hosts and selectors of rules that had no effect at all
@@ -125,10 +124,10 @@ def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
     yield f"<p>{counted(round(seconds), 'second')}; {loaded}{crawl.stats.get('pagelets/probe/loaded', 0):,}.</p>"
     if crawl.loaded:
         yield "<h3>Pages loaded for templates</h3>"
-        yield _ranking(crawl.loaded, lambda number: f"{number:,}", "sites")
-    if crawl.computed:
-        yield "<h3>Where the time went</h3><p class=soft>Seconds of CPU time, beside those of Scrapy's own thread.</p>"
-        yield _ranking(crawl.computed, lambda seconds: f"{seconds:.1f} s", "steps")
+        ranked = sorted(crawl.loaded.items(), key=lambda item: (-item[1], item[0]))
+        yield f"<ul>{''.join(f'<li>{_text(site)}: {number:,}</li>' for site, number in ranked[:_RANKED])}</ul>"
+        if len(ranked) > _RANKED:
+            yield f"<p class=soft>and {len(ranked) - _RANKED:,} sites more.</p>"
     yield "<h3>Pages that link to each other</h3>"
     if not crawl.subdigraphs:
         yield "<p>None were found: templates are what the pages of a site have in common.</p>"
@@ -139,13 +138,6 @@ def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
         yield f"<p class=soft>and {len(crawl.subdigraphs) - _DRAWN:,} more sets.</p>"
     if crawl.rules or crawl.idle_rules:
         yield from _rules(crawl)
-
-
-def _ranking(values: Mapping[str, float], shown: Callable[[float], str], name: str) -> str:
-    ranked = sorted(values.items(), key=lambda item: (-item[1], item[0]))
-    rows = "".join(f"<li>{_text(key)}: {shown(value)}</li>" for key, value in ranked[:_RANKED])
-    more = f"<p class=soft>and {len(ranked) - _RANKED:,} {name} more.</p>" if len(ranked) > _RANKED else ""
-    return f"<ul>{rows}</ul>{more}"
 
 
 def _rules(crawl: CrawlFacts) -> Iterator[str]:

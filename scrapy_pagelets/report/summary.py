@@ -70,11 +70,8 @@ class Totals:
 
     def count(self, other: Totals) -> None:
         """Add other counts."""
-        self.pages += other.pages
-        self.duplicates += other.duplicates
-        self.empty += other.empty
-        self.kept += other.kept
-        self.stripped += other.stripped
+        for name in ("pages", "duplicates", "empty", "kept", "stripped"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 @dataclass
@@ -265,24 +262,16 @@ def _doubt(line: Line, one: Totals) -> Doubtful | None:
     """Why a page is doubtful by itself, the gravest reason only."""
     if not one.kept:
         return Doubtful(4.0, line["url"], "Nothing is left of it.")
-    if (unsure := _unsure(line)) >= _MOSTLY:
-        return Doubtful(
-            1.0 + unsure, line["url"], f"{unsure:.0%} of its words could as well have been decided otherwise."
-        )
-    return None
+    listed, (least, most) = pagelets_of_line(line), _UNSURE
+    words = sum(pagelet["words"] for pagelet in listed if least < (pagelet.get("templateness") or 0.0) < most)
+    unsure = words / max(1, sum(pagelet["words"] for pagelet in listed))
+    why = f"{unsure:.0%} of its words could as well have been decided otherwise."
+    return Doubtful(1.0 + unsure, line["url"], why) if unsure >= _MOSTLY else None
 
 
 def _keep(heap: list[Any], one: Any) -> None:
     """Keep one of the pages with the highest values, of which there are not many."""
     (heappush if len(heap) < _DOUBTFUL else heappushpop)(heap, one)
-
-
-def _unsure(line: Line) -> float:
-    """The share of words in pagelets that are neither surely content nor surely template."""
-    listed = pagelets_of_line(line)
-    least, most = _UNSURE
-    unsure = sum(pagelet["words"] for pagelet in listed if least < (pagelet.get("templateness") or 0.0) < most)
-    return float(unsure / max(1, sum(pagelet["words"] for pagelet in listed)))
 
 
 class Frequent:
