@@ -24,11 +24,7 @@ _FORMATS: Final = ("jsonlines", "jsonl", "jl", "parquet")
 
 
 class CrawlReport(Component):
-    """Write a report on the feed to the file ``PAGELETS_REPORT`` when the crawl has ended.
-
-    It is the report of ``pagelets report FEED --html FILE``, and tells more: how long the crawl took, what it
-    loaded, the subdigraphs, and what each rule did.
-    """
+    """Write the report on the feed, and on the crawl, to the file ``PAGELETS_REPORT`` when the crawl has ended."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -40,11 +40,7 @@ def feed_types() -> dict[str, pa.DataType]:
 
 
 class Columns:
-    """The columns of a table, inferred from its first rows.
-
-    ``rows``: the first rows, see `plain`. ``declared``: types of the columns that are known in advance; None for a
-    column of any type.
-    """
+    """The columns of a table, inferred from its first `plain` rows, and from the types that are known in advance."""
 
     def __init__(self, rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> None:
         import pyarrow as pa

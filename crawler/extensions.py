@@ -128,10 +128,9 @@ _THRESHOLDS: Final = (10_000, 10, 10)
 
 
 class GarbageCollector:
-    """Freeze what the process has loaded, which need not be scanned again, and collect less often while crawls run.
+    """Freeze what the process has loaded, and collect less often while crawls run, unless the project does so anyhow.
 
-    The first of several crawls in a process begins this, the last one ends it and restores what was before. A project
-    that collects less often anyhow, or not at all, keeps its thresholds.
+    The first of several crawls in a process begins this, the last one ends it and restores what was before.
     """
 
     def __init__(self) -> None:

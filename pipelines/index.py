@@ -87,8 +87,7 @@ class IndexPipeline(PagePipeline):
     def _line(self, item: Any, context: PageContext) -> dict[str, Any]:
         """The fields of an item that describe its page, under their names in the feed.
 
-        Of the spider's own fields only URL, title, language and time of fetching describe the page, and the last three
-        only if the item has a URL. Other fields may mean anything.
+        Of the spider's own fields these are the URL and, with it, title, language and time; others may mean anything.
         """
         own = {name: value_of(item, self.session.config.field_name(name)) for name in ("url", *_ABOUT)}
         if "url" in current_places() or not isinstance(own["url"], str):

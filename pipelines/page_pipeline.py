@@ -69,9 +69,8 @@ class Fields:
     """Set fields of the feed on items of any type, under the names from ``PAGELETS_FIELDS``.
 
     Values that a spider has set stay. In a dict, our value then goes under an alternative name: ``content`` for
-    ``text``, ``page_<name>`` for other fields; ``pagelets/fields/renamed`` counts such values. A value that fits
-    nowhere in an item is left out and counted in ``pagelets/fields/missing``; types of items may lack what the page
-    tells of itself. The first case for each type and field is a warning; all fields that a type lacks are one.
+    ``text``, ``page_<name>`` for other fields. A value that fits nowhere in an item is left out. The first case for
+    each type and field is a warning; all fields that a type lacks are one.
     """
 
     def __init__(self, crawler: Crawler) -> None:

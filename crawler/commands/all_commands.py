@@ -61,11 +61,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | None = None) -> None:
-    """Add the commands to a parser.
-
-    ``script``: what a user calls, ``pagelets`` or ``scrapy pagelets``. ``wanted``: the one command whose arguments are
-    needed; all if None.
-    """
+    """Add the commands to the parser of a script; the arguments of the ``wanted`` one only, of all if None."""
     commands = parser.add_subparsers(
         title="commands", prog=script, metavar="COMMAND", dest="command", parser_class=Parser
     )

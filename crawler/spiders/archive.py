@@ -329,10 +329,7 @@ class ArchiveSpider(Spider):
         self._learn_parsed(self.session.page(response), record)
 
     async def _records(self, step: str | None, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
-        """The pages of the archive in order, as far as the crawl goes on; ``step`` is told to those who watch it.
-
-        Records that are not pages are counted in ``skipped``, and warned of; it is None when they are read again.
-        """
+        """The pages of the archive in order, while the crawl goes on; ``skipped`` is None when they are read again."""
         done = bytes_before = 0
         for source in self.sources:
             log = logger.warning if skipped is not None else logger.debug

@@ -52,10 +52,8 @@ class Held(NamedTuple):
 class RequestJournal:
     """The requests of a job and their states, written at every change, so that a killed process loses nothing.
 
-    If something cannot be written, the crawl goes on.
-
-    ``path``: the file, created if it does not exist; ConfigError if it is of an earlier version, whose files could run
-    code; None without a job: nothing is written then.
+    If something cannot be written, the crawl goes on. Without a path, as without a job, nothing is written. Raises
+    ConfigError for a file of an earlier version, whose files could run code.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -133,10 +131,7 @@ class RequestJournal:
         return [Held(*row) for row in rows]
 
     def asked(self, spider: Spider) -> Iterator[tuple[int, Request]]:
-        """Yield the requests without a response and their numbers, in the order in which they were made.
-
-        Those that cannot be read are left out and counted.
-        """
+        """Yield the requests without a response and their numbers, in order; those that cannot be read are counted."""
         last = -1
         query = "SELECT number, request FROM requests WHERE state = ? AND number > ? ORDER BY number LIMIT 1000"
         while rows := self._all(query, _ASKED, last):

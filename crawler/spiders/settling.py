@@ -32,13 +32,8 @@ class SettlingPages:
     """Hold back the first pages of each site on disk, so that the first item is as clean as the last.
 
     A page whose canonical link leads to another page of its site is held back until the crawl ends, so that it is found
-    to be a copy of that page, and not the other way round.
-
-    Parameters
-    ----------
-    make : returns the item of a response
-    ask : returns the request of a URL, should its settling page be lost
-    journal : records which pages are settling
+    to be a copy of that page, and not the other way round. ``make`` returns the item of a response, ``ask`` the request
+    of a URL whose settling page is lost.
     """
 
     def __init__(

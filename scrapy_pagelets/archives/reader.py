@@ -26,12 +26,10 @@ _ADVICE = "give a page, a WARC file, a glob in quotes, or a folder of WARC or HT
 
 
 def expand(path: str) -> list[str]:
-    """List the sources of a path: each is a WARC file, a folder of HTML files, or one HTML file.
+    """List the sources of a path or glob: WARC files, folders of HTML files, HTML files.
 
     A folder stands for every WARC file below it, and for itself if it contains HTML files. Raise ArchiveError if the
     path does not exist or has no archive, or if FastWARC is needed and not installed.
-
-    ``path``: a file, a folder, or a glob (``**`` matches any depth).
     """
     normal = os.path.normpath(os.path.expanduser(path)) if path else ""
     if not os.path.exists(normal) and not glob.has_magic(normal):
@@ -72,10 +70,7 @@ def records(
 
 
 class Reader:
-    """Reads pages again. The last WARC file stays open, so reading in the order of the archive is fastest.
-
-    ``resources``: as for `records`.
-    """
+    """Reads pages again; the last WARC file stays open, so reading in the order of the archive is fastest."""
 
     def __init__(self, resources: Resources | None = None) -> None:
         self.resources = resources
@@ -83,12 +78,7 @@ class Reader:
         self._finder: warc.Finder | None = None
 
     def read(self, source: str, offset: int, base: str = "") -> Record:
-        """Read one page again.
-
-        Raise ArchiveError if the page is no longer there, or if FastWARC is needed and not installed.
-
-        ``source`` and ``offset``: attributes of the `Record`. ``base``: the same as for `records`.
-        """
+        """Read one page again, by its place; ArchiveError if it is gone, or if FastWARC is not installed."""
         try:
             if not is_warc(source):
                 return folders.page(source, base)
@@ -181,8 +171,6 @@ def parts(sites: Sequence[str]) -> list[int]:
     """Return the numbers of pages of the smallest parts of an archive of which no two have pages of one site.
 
     An archive whose sites follow each other has a part for each; one whose sites alternate is a single part.
-
-    ``sites``: the site of each page, in the order of the archive.
     """
     last = {site: number for number, site in enumerate(sites)}
     found, start, end = [], 0, 0

@@ -23,11 +23,9 @@ _MAX_REDIRECTS: Final = 5
 
 
 class Resources:
-    """All resources of some archives by URL. Thread-safe.
+    """All resources of some sources by URL; ``base`` as for `reader.records`. Thread-safe.
 
     WARC files are indexed once, on the first request.
-
-    ``sources``: sources as listed by `reader.expand`. ``base``: prefix of the URLs of files, as for `reader.records`.
     """
 
     def __init__(self, sources: Iterable[str], base: str = "") -> None:
@@ -102,10 +100,7 @@ class Resources:
 
 
 def _indexed(source: str) -> Iterable[tuple[int, tuple[str, int]]]:
-    """Yield the keys of the URLs and of the bodies of a WARC file with the places of their records.
-
-    The last record of a URL counts.
-    """
+    """Yield the keys of the URLs and bodies of a WARC file with the places of their records; the last one counts."""
     try:
         with opened(source) as file:
             for offset, url, digest in warc.urls(file):

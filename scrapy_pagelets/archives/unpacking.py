@@ -124,12 +124,9 @@ def _is_warc(file: BinaryIO, offset: int) -> bool:
 
 
 class LookAhead:
-    """A second reader of a zstd file, which is ahead of the one that reads the records.
+    """A second reader of a zstd file, on a file of its own, which is ahead of the one that reads the records.
 
     FastWARC finds the records of its own readers only, so that a reader of ours cannot take their place.
-
-    ``file``: the file, at the position where the records begin; it is used by nobody else. ``reader``: the reader that
-    reads the records.
     """
 
     def __init__(self, file: BinaryIO, reader: WarcReader) -> None:
@@ -140,10 +137,7 @@ class LookAhead:
         self._position = self._blank = 0
 
     def check(self) -> None:
-        """Check that the next record follows after a few empty lines at most.
-
-        Raise ValueError if there is a flood of empty lines.
-        """
+        """Raise ValueError if a flood of empty lines stands before the next record."""
         while self._blank <= BLANK and (self._blank or self._position <= self._reader.tell()):
             try:
                 data = self._ahead.read(_CHUNK)
@@ -246,10 +240,7 @@ def _is_picture(start: bytes, body: bytes) -> bool:
 
 
 def _is_json(brace: bytes | None, start: bytes, body: bytes) -> bool:
-    """False for text that begins with a bracket, and for a page before which a program has printed an object.
-
-    An object may be cut off.
-    """
+    """False for text that begins with a bracket, and for a page before which a program has printed an object."""
     if brace:
         return body[-_TAIL:].rstrip().endswith(b"}") or not _MARKUP.search(start)
     return body[-_TAIL:].rstrip().endswith(b"]")

@@ -49,10 +49,7 @@ class Reasons:
     decision: Decision
 
     def of(self, index: Ints) -> list[str]:
-        """Sentences about some leaves that stand together, the most telling first.
-
-        ``index``: (k,) the leaves, ascending; k > 0.
-        """
+        """Sentences about some leaves that stand together, (k,) with k > 0, the most telling first."""
         together = f"All together: {self._mean(self.decision.templateness, index):.2f}. From 0.50 on it is template."
         return [*self.witnesses(index), together]
 
@@ -180,10 +177,7 @@ def _part(share: float) -> str:
 
 
 def write_rule(page: Page, rows: Sequence[int], action: str) -> str | None:
-    """Write a rule for some rows of a page, for ``rules.toml``; None if no selector names exactly their elements.
-
-    ``rows``: the maximal subtrees of a pagelet, see `text.roots`. ``action``: ``keep`` or ``strip``.
-    """
+    """Write a rule for the `text.roots` of a pagelet, for ``rules.toml``; None if no selectors name just them."""
     if not rows or len(rows) > _MOST:
         return None
     written = [find_selector(page, row) for row in rows]

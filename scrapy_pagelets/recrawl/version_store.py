@@ -60,11 +60,9 @@ class VersionDiskError(VersionStoreError):
 class VersionStore:
     """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
 
-    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Raises
-    VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
-
-    ``folder``: folder of the file, created if it is missing; None for a temporary file. ``job``: the job directory,
-    whose runs are one crawl until `close` is told that it has finished; "" if there is none.
+    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Without a
+    folder, the file is a temporary one. The runs in a job directory are one crawl until `close` is told that it has
+    finished. Raises VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:
@@ -134,10 +132,7 @@ class VersionStore:
         return None
 
     def confirm(self, page: int) -> None:
-        """Note that this crawl has found a page as an earlier crawl has seen it.
-
-        Raise sqlite3.Error if it cannot be written.
-        """
+        """Note that this crawl has found a page as an earlier one has; sqlite3.Error if that cannot be written."""
         with self._lock, writing(self._base):
             if (before := self._before(page)) is not None:
                 self._put(page, *before)
@@ -162,10 +157,7 @@ class VersionStore:
         return (before[0], before[1]) if known else None
 
     def close(self, *, finished: bool = False) -> None:
-        """Close the file. Raise sqlite3.Error if something could not be written; the file is closed.
-
-        ``finished``: the next run in the job directory is another crawl.
-        """
+        """Close the file in any case, even if a sqlite3.Error is raised; the next run of a finished job is a new crawl."""
         with self._lock:
             try:
                 if finished:

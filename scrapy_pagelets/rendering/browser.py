@@ -67,11 +67,9 @@ class RenderError(PageletsError):
 
 
 def launch_options(own: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return Playwright's options to launch Chromium: the one of the system, else Playwright's own.
+    """Return Playwright's options to launch Chromium, the one of the system, else Playwright's own; ``own`` ones hold.
 
     Raise MissingBrowser if neither is installed.
-
-    ``own``: options that take precedence; their ``args`` are added.
     """
     own = own or {}
     options: dict[str, Any] = {"args": [*_ARGUMENTS, *own.get("args", ())]}

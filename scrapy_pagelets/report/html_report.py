@@ -69,13 +69,9 @@ class CrawlFacts:
 def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The HTML file. Raises ImportError if matplotlib is not installed.
+    """The HTML file on a feed, of which commands show pages. Raises ImportError if matplotlib is not installed.
 
-    Parameters
-    ----------
-    feed : path of the feed, for commands that show its pages
-    crawl : facts of the crawl that wrote the feed, if they are known
-    links : by the URLs of doubtful pages, files that show them
+    ``crawl``: facts of the crawl, if they are known. ``links``: by the URLs of doubtful pages, files that show them.
     """
     body = "\n".join(_parts(summary, feed, crawl, links))
     style = files("scrapy_pagelets.report").joinpath("report.css").read_text(encoding="utf-8")

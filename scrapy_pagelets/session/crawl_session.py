@@ -313,11 +313,7 @@ class CrawlSession:
         logger.log(level, message, *shown)
 
     def record_loss(self, what: str, remedy: str, number: int = 1) -> None:
-        """Record a permanent loss: the run ends with an ERROR line and exit code 1.
-
-        ``what``: the lost things, in the plural, as they follow a number. ``remedy``: what the user can do, in the
-        imperative.
-        """
+        """Record what is lost for good, a plural, and a remedy: the run ends with an ERROR line and exit code 1."""
         with self._losing:
             self.count("lost", number)
             self._lost[what, remedy] += number

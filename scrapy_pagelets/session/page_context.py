@@ -37,10 +37,7 @@ _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
 
 
 class PageContext:
-    """The page of a response and its record, which all items of the response share.
-
-    Its methods may run in a thread.
-    """
+    """The page of a response and its record, which all items of the response share; it may be used in threads."""
 
     def __init__(self, response: HtmlResponse, session: CrawlSession) -> None:
         self.url = response.url  # URL of the response

@@ -179,7 +179,7 @@ class RenderedResponse(HtmlResponse):
 class SharedResponses:
     """Responses in Redis, by token; the counterpart of `ResponseStore` for pages that are loaded for a template.
 
-    ``failed`` is called with a sentence if one cannot be written, or is damaged; its page will be fetched again.
+    A page whose response cannot be written, or is damaged, will be fetched again.
     """
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
@@ -240,10 +240,7 @@ def is_html(response: Response) -> TypeGuard[HtmlResponse]:
 
 
 class CutBodies:
-    """Reports pages of which a part is missing: those whose gzip ends early, which Scrapy unpacks as far as it goes.
-
-    ``report`` is called with the URL of each.
-    """
+    """Reports the URLs of pages whose gzip ends early, which Scrapy unpacks as far as it goes."""
 
     def __init__(self, crawler: Crawler, report: Callable[[str], None]) -> None:
         self._report = report
