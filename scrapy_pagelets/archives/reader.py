@@ -7,7 +7,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Self
+from contextlib import AbstractContextManager
 
 from scrapy_pagelets.archives import folders, warc
 from scrapy_pagelets.archives.folders import is_warc
@@ -69,11 +69,11 @@ def records(
     return _warc_pages(source, counter, log, resources or Resources([source]))
 
 
-class Reader:
+class Reader(AbstractContextManager["Reader"]):
     """Reads pages again; the last WARC file stays open, so reading in the order of the archive is fastest."""
 
     def __init__(self, resources: Resources | None = None) -> None:
-        self.resources = resources
+        self._resources = resources
         self._own = Resources(())
         self._finder: warc.Finder | None = None
 
@@ -84,7 +84,7 @@ class Reader:
                 return folders.page(source, base)
             _require_fastwarc()
             found = self._open(source).find(offset)
-            return warc.page(found, source, offset, (self.resources or self._own).original)
+            return warc.page(found, source, offset, (self._resources or self._own).original)
         except ArchiveError:
             raise
         except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:
@@ -104,9 +104,6 @@ class Reader:
         if self._finder is not None:
             self._finder.close()
             self._finder = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

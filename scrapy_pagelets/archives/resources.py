@@ -6,6 +6,7 @@ import logging
 import mimetypes
 import os
 from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -52,13 +53,9 @@ class Resources:
         place = self._places().get(_key(url)) if place is None and url else place
         if place is None or place[1] < 0:
             return None
-        finder = warc.Finder(place[0])
-        try:
+        with closing(warc.Finder(place[0])) as finder, suppress(SkipRecord, Bomb, OSError, EOFError, ValueError):
             return warc.page(finder.find(place[1]), *place)
-        except (SkipRecord, Bomb, OSError, EOFError, ValueError):
-            return None
-        finally:
-            finder.close()
+        return None
 
     def _file(self, url: str) -> tuple[str, bytes] | None:
         for folder in self._folders:

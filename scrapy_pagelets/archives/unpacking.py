@@ -65,34 +65,29 @@ class Unpacked:
         if self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * packed):
             raise Bomb(self._member)
         data = b""
-        while not data and (self._packed or self._fill()):
+        while not data:
+            self._packed = self._packed or self._file.read(_CHUNK)
+            if not self._packed:
+                break
             if self._inflate is None:
-                self._begin()
-            data = self._inflated(size)
+                self._member, self._member_position = self._offset, self._position
+                self.starts[self._position] = self._member
+                self._inflate = zlib.decompressobj(_WINDOW)
+            data = self._inflated(self._inflate, size)
         self._position += len(data)
         self._blank = self._blank + len(data) if data.isspace() else 0
         return data
 
-    def _fill(self) -> bool:
-        self._packed = self._file.read(_CHUNK)
-        return bool(self._packed)
-
-    def _begin(self) -> None:
-        self._member, self._member_position = self._offset, self._position
-        self.starts[self._position] = self._member
-        self._inflate = zlib.decompressobj(_WINDOW)
-
-    def _inflated(self, size: int) -> bytes:
-        assert self._inflate is not None
+    def _inflated(self, inflate: zlib._Decompress, size: int) -> bytes:
         before = len(self._packed)
         try:
-            data = self._inflate.decompress(self._packed, size)
+            data = inflate.decompress(self._packed, size)
         except zlib.error as error:
             raise OSError(f"damaged gzip: {error}") from None
-        if self._inflate.eof:
-            self._packed, self._inflate = self._inflate.unused_data, None
+        if inflate.eof:
+            self._packed, self._inflate = inflate.unused_data, None
         else:
-            self._packed = self._inflate.unconsumed_tail
+            self._packed = inflate.unconsumed_tail
         self._offset += before - len(self._packed)
         return data
 
@@ -227,16 +222,15 @@ def other_type(body: bytes) -> str:
     if _INNER.match(body):
         return "application/octet-stream"
     start = _start(body)
-    if (root := _XML.match(start)) and (root[1].lower() != b"svg" or _is_picture(start, body)):
+    is_picture = body[-_TAIL:].rstrip().lower().endswith(b"</svg>") and not _MARKUP.search(start)
+    if (root := _XML.match(start)) and (root[1].lower() != b"svg" or is_picture):
         return "application/xml"
     if (opened := _JSON.match(start)) and _is_json(opened[1], start, body):
         return "application/json"
-    return "application/octet-stream" if _is_binary(start) else ""
-
-
-def _is_picture(start: bytes, body: bytes) -> bool:
-    """False for a page that begins with a picture."""
-    return body[-_TAIL:].rstrip().lower().endswith(b"</svg>") and not _MARKUP.search(start)
+    # Many control characters, and no tags, say that this is no text.
+    controls = len(start) - len(start.translate(None, _NO_TEXT))
+    is_binary = controls * _FEW > len(start) and not _TAGS.search(start.replace(b"\0", b""))
+    return "application/octet-stream" if is_binary else ""
 
 
 def _is_json(brace: bytes | None, start: bytes, body: bytes) -> bool:
@@ -244,12 +238,6 @@ def _is_json(brace: bytes | None, start: bytes, body: bytes) -> bool:
     if brace:
         return body[-_TAIL:].rstrip().endswith(b"}") or not _MARKUP.search(start)
     return body[-_TAIL:].rstrip().endswith(b"]")
-
-
-def _is_binary(start: bytes) -> bool:
-    """True if many control characters, and no tags, say that this is no text."""
-    controls = len(start) - len(start.translate(None, _NO_TEXT))
-    return controls * _FEW > len(start) and not _TAGS.search(start.replace(b"\0", b""))
 
 
 def _start(body: bytes) -> bytes:

@@ -99,12 +99,17 @@ def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
     Nothing of it is written as HTML: it is JSON in an element that browsers do not run, from which the script makes
     texts.
     """
-    style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
-    return Template(_file("inspector.html")).substitute(
+    page, style, script = (
+        files("scrapy_pagelets.inspector").joinpath(f"inspector.{end}").read_text(encoding="utf-8")
+        for end in ("html", "css", "js")
+    )
+    data = json.dumps(contents, ensure_ascii=True, separators=(",", ":"))
+    return Template(page).substitute(
         policy=_POLICY.format(style=_hash(style), script=_hash(script)),
         style=style,
         script=script,
-        data=_json(contents),
+        # No tag, comment or entity for a parser of HTML.
+        data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         picture=f"data:image/jpeg;base64,{b64encode(picture).decode()}" if picture else "",
     )
 
@@ -130,19 +135,17 @@ def _left_out(inspected: Inspected) -> Iterator[str]:
 
 def _leaves(page: Page, shown: int) -> dict[str, Any]:
     nodes = page.nodes
+    texts = list(nodes.strings[:shown])
+    for leaf in filter(shown.__gt__, nodes.spaces):  # white space inside ``pre``, without the line break of the gap
+        white = nodes.spaces[leaf]
+        texts[leaf] = (white.rpartition("\n")[2] if nodes.gap[leaf] >= LINE else white) + texts[leaf]
     return {
-        "text": [_first(_white(nodes, leaf) + text, _RUN) for leaf, text in enumerate(nodes.strings[:shown])],
+        "text": [_first(text, _RUN) for text in texts],
         "gap": nodes.gap[:shown].tolist(),
         "form": _forms(nodes)[:shown],
         "link": nodes.anchor[nodes.leaves[:shown]].tolist(),
         "box": _boxes(page, nodes.leaves[:shown].tolist()),
     }
-
-
-def _white(nodes: NodeTable, leaf: int) -> str:
-    """White space before a run of text inside ``pre``, without the line break that the gap stands for."""
-    white = nodes.spaces.get(leaf, "")
-    return white.rpartition("\n")[2] if nodes.gap[leaf] >= LINE else white
 
 
 def _forms(nodes: NodeTable) -> list[str]:
@@ -217,16 +220,6 @@ def _texts(record: PageRecord) -> dict[str, str]:
 def _first(text: str, most: int) -> str:
     """The beginning of a text, which says how much of it is left out."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
-
-
-def _json(value: dict[str, Any]) -> str:
-    """JSON that contains no tag, comment or entity for a parser of HTML."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _file(name: str) -> str:
-    return files("scrapy_pagelets.inspector").joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -16,6 +16,7 @@ from scrapy_pagelets.archives import reader
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text, pagelets_of_line
@@ -167,13 +168,10 @@ def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool
     reasons = _reasons(page, sites)
     site, others = reasons.site, reasons.site.pages - 1
     record = PageRecord(page, reasons.decision, options=options)
+    known = f"Decided with {counted(others, 'other page')} of {site.name} known."
+    alone = "Decided by this page alone: a crawl knows the other pages of the site."
     return Inspected(
-        record=record,
-        pagelets=record.cut(whole=whole),
-        decided_by=f"Decided with {others} other page{'s' * (others != 1)} of {site.name} known."
-        if others
-        else "Decided by this page alone: a crawl knows the other pages of the site.",
-        reasons=reasons.of,
+        record=record, pagelets=record.cut(whole=whole), decided_by=known if others else alone, reasons=reasons.of
     )
 
 

@@ -138,7 +138,8 @@ class Reasons:
 
     def by_classifier(self, index: Ints) -> Iterator[str]:
         """What the page alone says: the classifier of nodes, and its smoothing over the tree."""
-        row = max(roots(self.page.nodes, index), key=self._words_below)
+        nodes = self.page.nodes
+        row = max(roots(nodes, index), key=lambda row: self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
         raw, smooth = (float(scores[row]) for scores in self._scores)
         named = ", ".join(
             f"{name} (for {'template' if weight > 0 else 'content'})" for name, weight in self._strongest(row)
@@ -146,10 +147,6 @@ class Reasons:
         yield f"By the page alone, the classifier says {raw:.2f}. What counts most: {named}."
         if abs(raw - smooth) >= 0.005:
             yield f"Smoothing over the tree of the page turns that into {smooth:.2f}."
-
-    def _words_below(self, row: int) -> float:
-        nodes = self.page.nodes
-        return float(self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
 
     def _strongest(self, row: int) -> list[tuple[str, float]]:
         """The features that move the classifier's odds of a node most, against the mean node of the page."""
@@ -198,14 +195,12 @@ def find_selector(page: Page, row: int) -> str | None:
             return None
     element = nodes.elements[row]
     for written in _candidates(element, nodes.xpath(row)):
-        if (one := Selector.of(written)).elements(page.root) == [element] and _is_received(page, one):
+        one = Selector.of(written)
+        # A crawl that does not render the page must find the element as well: browsers add some, such as tbody.
+        is_received = page.source is None or len(one.elements(page.source.root)) == 1
+        if is_received and one.elements(page.root) == [element]:
             return written
     return None
-
-
-def _is_received(page: Page, one: Selector) -> bool:
-    """Whether a crawl that does not render the page finds the element as well: browsers add some, such as tbody."""
-    return page.source is None or len(one.elements(page.source.root)) == 1
 
 
 def _candidates(element: etree._Element, path: str) -> Iterator[str]:

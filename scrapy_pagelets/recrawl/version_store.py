@@ -157,7 +157,7 @@ class VersionStore:
         return (before[0], before[1]) if known else None
 
     def close(self, *, finished: bool = False) -> None:
-        """Close the file in any case, even if a sqlite3.Error is raised; the next run of a finished job is a new crawl."""
+        """Close the file, even if sqlite3.Error is raised; the next run of a finished job is another crawl."""
         with self._lock:
             try:
                 if finished:
