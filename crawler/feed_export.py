@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from mmap import mmap
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -21,8 +22,6 @@ from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 _FAILED: Final = "feedexport/failed_count/"
 _LINES: Final = ("jsonlines", "jsonl", "jl")
 _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
-#: Bytes that are read at once to find the last line of a feed.
-_BLOCK: Final = 1 << 16
 
 
 class Feeds(FeedExporter):
@@ -139,20 +138,19 @@ def not_line_by_line(uri: str, options: Mapping[str, Any]) -> str:
 def _complete_last_line(path: str) -> bool:
     """Let a file of JSON lines end with a whole line; return True if the last one was cut off, and is removed."""
     with suppress(OSError), open(path, "rb+") as file:
-        start = end = file.seek(0, os.SEEK_END)
-        last = b""
-        while start and b"\n" not in last:
-            start = max(0, start - _BLOCK)
-            file.seek(start)
-            last = file.read(min(_BLOCK, end - start)) + last
-        last = last.rpartition(b"\n")[2]
+        if not os.path.getsize(path):
+            return False
+        with mmap(file.fileno(), 0) as content:
+            start = content.rfind(b"\n") + 1
+            last = content[start:]
         if last:
             try:
                 json.loads(last)
             except (ValueError, RecursionError):
-                file.truncate(end - len(last))
+                file.truncate(start)
                 return True
-            file.write(b"\n")  # `file` is at its end
+            file.seek(0, os.SEEK_END)
+            file.write(b"\n")
     return False
 
 

@@ -60,7 +60,7 @@ class ProgressLog(Component):
         if self._interval:
             self._logging.start(self._interval, now=False)
         self._line = LiveLine.of(sys.stderr)
-        self._output = output_of_cell(progress_line(self.session, 0))
+        self._output = output_of_cell(self._sentence())
         if self._line is not None or self._output is not None:
             self._drawing.start(_REFRESH)
 
@@ -80,19 +80,18 @@ class ProgressLog(Component):
             self._output.update({"text/plain": "\n".join(sentences)}, raw=True)
 
     def _log(self) -> None:
-        logger.info("%s", progress_sentence(self.session, self._waiting_requests()))
+        logger.info("%s", self._sentence())
 
     def _draw(self) -> None:
-        line = progress_line(self.session, self._waiting_requests())
+        sentence = self._sentence()
         if self._line is not None:
-            self._line.update(line)
+            self._line.update(sentence)
         if self._output is not None:
-            self._output.update({"text/plain": line}, raw=True)
+            self._output.update({"text/plain": sentence}, raw=True)
 
-    def _waiting_requests(self) -> int:
-        engine = self.crawler.engine
-        scheduler = getattr(getattr(engine, "_slot", None), "scheduler", None)
-        return len(scheduler) if isinstance(scheduler, Sized) else 0
+    def _sentence(self) -> str:
+        scheduler = getattr(getattr(self.crawler.engine, "_slot", None), "scheduler", None)
+        return progress_sentence(self.session, len(scheduler) if isinstance(scheduler, Sized) else 0)
 
 
 #: Feeds that the commands `report` and `view` read.
@@ -107,40 +106,20 @@ class _Counts:
         self.share = f"{self.template / self.words:.0%}" if self.words else "0%"
 
 
-def progress_line(session: CrawlSession, requests: int) -> str:
-    """One line for a terminal: what matters most comes first, for the end may be cut off. ``requests`` have to wait."""
-    counts, progress = _Counts(session), session.progress
-    parts = [f"{counts.cleaned:,} cleaned", f"{progress.rate(counts.cleaned):.1f}/s"]
-    if (step := progress.step) is not None:
-        parts.append(f"{step.name} {step.pages if step.share is None else format(step.share, '.0%')}")
-    if (left := progress.seconds_left()) is not None:
-        parts.append(f"{duration(left)} left")
-    if held := sum(progress.held().values()):
-        parts.append(f"{held:,} held back")
-    if requests:
-        parts.append(f"{requests:,} to load")
-    parts += [counted(counts.sites, "site"), f"{counts.share} template", counted(counts.duplicates, "near-duplicate")]
-    return " · ".join(parts)
-
-
 def progress_sentence(session: CrawlSession, requests: int) -> str:
-    """The same in words, for a log, and why pages are held back."""
+    """What a crawl does, of which ``requests`` have to wait; what matters most comes first, for the end may be cut."""
     counts, progress = _Counts(session), session.progress
-    rate = 60 * progress.rate(counts.cleaned)
-    parts = [
-        f"{counted(counts.cleaned, 'page')} cleaned (at {rate:.0f} a minute), {counts.share} of the words are "
-        f"template, {counted(counts.duplicates, 'near-duplicate')}, {counted(counts.sites, 'site')}"
-    ]
+    parts = [f"{counted(counts.cleaned, 'page')} cleaned (at {60 * progress.rate(counts.cleaned):.0f} a minute)"]
     if (step := progress.step) is not None:
         share = f" ({step.share:.0%})" if step.share is not None else ""
-        left = progress.seconds_left()
         parts.append(f"{step.name} the archive: {counted(step.pages, 'page')}{share}")
-        if left is not None:
-            parts.append(f"{duration(left)} left")
+    if (left := progress.seconds_left()) is not None:
+        parts.append(f"{duration(left)} left")
+    parts += [f"{counted(number, 'page')} held back {why}" for why, number in progress.held().items()]
     if requests:
         parts.append(f"{counted(requests, 'request')} to load")
-    parts += [f"{counted(number, 'page')} held back {why}" for why, number in progress.held().items()]
-    return "; ".join(parts)
+    parts += [counted(counts.sites, "site"), f"{counts.share} of the words are template"]
+    return "; ".join((*parts, counted(counts.duplicates, "near-duplicate")))
 
 
 def closing_lines(session: CrawlSession) -> Iterator[str]:

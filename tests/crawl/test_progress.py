@@ -105,7 +105,7 @@ def test_a_terminal_has_a_live_line_below_the_log(tmp_path):
     arguments = options({}, {"path": str(SITE), "base": "http://one.example/"})
     code, shown = in_terminal(sys.executable, "-m", "scrapy", *command, *arguments, columns=COLUMNS)
     assert code == 0, shown[-2000:]
-    live = re.findall(r"\x1b\[1m(\d+ cleaned · [^\x1b]*)\x1b\[0m", shown)
+    live = re.findall(r"\x1b\[1m(\d+ pages? cleaned \(at [^\x1b]*)\x1b\[0m", shown)
     assert live
     assert max(map(len, live)) <= COLUMNS
     # Lines of the log are not broken, and the cursor comes back.
@@ -150,7 +150,7 @@ def test_a_notebook_has_an_output_that_changes(tmp_path):
     first_kind, *kinds = (kind for kind, _ in shown)
     assert (first_kind, set(kinds)) == ("display_data", {"update_display_data"}), shown
     first, *_, last = (content["data"]["text/plain"] for _, content in shown)
-    assert re.match(r"0 cleaned · ", first)
+    assert first.startswith("0 pages cleaned (at 0 a minute); ")
     assert last.startswith("35 pages cleaned: ")
     assert f"written: {feed} (35 items)" in last
 
