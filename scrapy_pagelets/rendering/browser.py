@@ -228,7 +228,7 @@ class Browser:
         )
         try:
             page = await context.new_page()
-            context.on("page", lambda popup: _close(popup.close()))
+            context.on("page", _close_popup)
             response = await visit.enter(context, page)
             if received is not None and response is not None:
                 await received(response)
@@ -267,6 +267,10 @@ class Browser:
         if self._browser is not None:
             await _close(self._browser.close())
             self._browser = None
+
+
+async def _close_popup(popup: playwright.Page) -> None:
+    await _close(popup.close())
 
 
 async def _close(closing: Awaitable[None]) -> bool:
