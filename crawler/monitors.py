@@ -22,7 +22,6 @@ _TROUBLE: Final = {
 
 class _PageletsMonitor(BaseScrapyMonitor):  # type: ignore[misc]
     def stat(self, name: str) -> int:
-        """Return the value of one of our stats."""
         return int(self.stats.get(f"pagelets/{name}", 0))
 
 

@@ -183,7 +183,6 @@ class LiveLine:
         self._live.update(Text(line, style="bold", no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def end(self) -> None:
-        """Remove the line, and give the log its stream back."""
         self._live.stop()
         for handler in self._handlers:
             handler.setStream(self._live.console.file)

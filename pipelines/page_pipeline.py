@@ -47,7 +47,6 @@ class PagePipeline(Component):
         return item
 
     async def process_page(self, item: Any, context: PageContext) -> None:
-        """Process an item of a page."""
         raise NotImplementedError
 
     async def computed(
@@ -93,7 +92,6 @@ class Fields:
             self._count_and_warn("renamed", item, f"Field {field!r} of", what)
 
     def fill(self, item: Any, name: str, value: Any) -> None:
-        """Set a field if the spider has not."""
         field = self.session.config.field_name(name)
         if field is None or self._is_set(item, field) or (name in _OPTIONAL and not _can_have(item, field)):
             return

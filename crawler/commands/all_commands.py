@@ -56,7 +56,6 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end with code 2."""
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help has examples\n")
 
 

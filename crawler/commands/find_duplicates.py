@@ -34,7 +34,6 @@ class Pages:
     named: list[tuple[int, str, float]] = field(default_factory=list)
 
     def texts(self, feed: Feed) -> Iterator[tuple[str, str]]:
-        """Site and text of each page."""
         for line in feed:
             if line.get("near_duplicate_of"):
                 self.named.append((len(self.urls), line["near_duplicate_of"], line.get("similarity") or 0.0))

@@ -106,7 +106,6 @@ class ArchiveJob:
             raise ConfigError(f"the job cannot be continued, its feeds cannot be written: {error}") from error
 
     def spider_opened(self) -> None:
-        """Record the pages of the items from now on."""
         self._session = session_of(self._crawler)
         self._feeds = self._crawler.get_extension(Feeds)
         for sentence in self._moved:

@@ -83,11 +83,9 @@ class RequestJournal:
 
     @property
     def is_open(self) -> bool:
-        """True if requests can be written."""
         return self._base is not None
 
     def number_of(self, fingerprint: str) -> int | None:
-        """Return the number of the request with a fingerprint, None if there is none."""
         rows = self._all("SELECT number FROM fingerprints WHERE fingerprint = ?", fingerprint)
         return rows[0][0] if rows else None
 
@@ -109,7 +107,6 @@ class RequestJournal:
         self._write("INSERT OR REPLACE INTO fingerprints VALUES (?, ?)", fingerprint, number)
 
     def hold(self, held: Held) -> None:
-        """Record that a page is settling."""
         if held.number is not None:
             self._write("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", *held)
             self._write(_SET_STATE, _HELD, held.number)
@@ -126,7 +123,6 @@ class RequestJournal:
             self._write("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
 
     def held(self) -> list[Held]:
-        """Return the settling pages in the order of their requests."""
         rows = self._all("SELECT held.* FROM held JOIN requests USING (number) WHERE state = ? ORDER BY number", _HELD)
         return [Held(*row) for row in rows]
 
@@ -150,26 +146,21 @@ class RequestJournal:
 
     @property
     def pages(self) -> int:
-        """Number of requests that have led to a page."""
         [(number,)] = self._all("SELECT count(*) FROM requests WHERE state IN (?, ?)", _HELD, _PAGE) or [(0,)]
         return int(number)
 
     @property
     def requests(self) -> int:
-        """Number of requests."""
         [(number,)] = self._all("SELECT count(*) FROM requests") or [(0,)]
         return int(number)
 
     def spare(self) -> list[tuple[str, int]]:
-        """Return the URLs in reserve and their depths."""
         return self._all("SELECT url, depth FROM spare ORDER BY number")
 
     def add_spare(self, url: str, depth: int) -> None:
-        """Add a URL to the reserve."""
         self._write("INSERT INTO spare (url, depth) VALUES (?, ?)", url, depth)
 
     def drop_spare(self, count: int) -> None:
-        """Remove the first URLs from the reserve."""
         self._write("DELETE FROM spare WHERE number IN (SELECT number FROM spare ORDER BY number LIMIT ?)", count)
 
     def names(self, kind: str) -> set[str]:
@@ -177,7 +168,6 @@ class RequestJournal:
         return {name for (name,) in self._all("SELECT name FROM names WHERE kind = ?", kind)}
 
     def add_names(self, kind: str, names: Iterable[str]) -> None:
-        """Add names of a kind."""
         for name in names:
             self._write("INSERT OR IGNORE INTO names VALUES (?, ?)", kind, name)
 

@@ -121,7 +121,6 @@ class SettlingPages:
             await self._release(site)
 
     def must_wait(self, page: Page) -> bool:
-        """True if a page has to be held back."""
         return self._group(page) not in self._settled
 
     def _group(self, page: Page) -> str:
@@ -132,7 +131,6 @@ class SettlingPages:
 
     @property
     def any(self) -> bool:
-        """True if a page is held back."""
         return any(self._waiting.values())
 
     async def release(self, *, lasting: bool = True) -> None:

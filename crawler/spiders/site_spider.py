@@ -180,7 +180,6 @@ class SiteSpider(Spider):
             self.session.record_loss(what, "crawl again with a new job directory", self.journal.unreadable)
 
     def item(self, response: HtmlResponse) -> Any:
-        """Return the item of a page, whose fields the pipelines fill."""
         return self.session.config.blank_item(response.url)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
