@@ -56,7 +56,7 @@ class ConditionalMiddleware(Component):
         if not request.meta.get(_ADDED):
             self._lose(request)
             return response
-        if (found := await in_thread(self._confirmed, request)) is None:
+        if (found := await in_thread(self._validators, request, confirm=True)) is None:
             return request.replace(meta={**request.meta, CONDITIONAL: False}, dont_filter=True)
         self.session.count("recrawl/not_modified")
         request.meta[UNMODIFIED] = list(found.links)
@@ -71,20 +71,13 @@ class ConditionalMiddleware(Component):
         remedy = "look at what the server sends, or crawl without PAGELETS_CHANGED"
         self.session.record_loss("pages were not sent, their servers answered 304 unasked", remedy)
 
-    def _validators(self, request: Request) -> Validators | None:
-        store = self.session.versions
+    def _validators(self, request: Request, *, confirm: bool = False) -> Validators | None:
+        """The validators of a page, None if they are gone; to confirm them keeps its version for the next crawl."""
+        found, store = None, self.session.versions
         try:
-            return None if store is None else store.validators(key(request.url))
+            if store is not None and (found := store.validators(key(request.url))) is not None and confirm:
+                store.confirm(key(request.url))
         except (sqlite3.Error, ValueError) as error:
-            self.session.warn("recrawl/failed", "%s is loaded in any case: %s", request.url, error)
-            return None
-
-    def _confirmed(self, request: Request) -> Validators | None:
-        """Keep the version of a page that is not modified; return its validators, None if they are gone."""
-        if (found := self._validators(request)) is None or self.session.versions is None:
-            return None
-        try:
-            self.session.versions.confirm(key(request.url))
-        except sqlite3.Error as error:
-            self.session.warn("recrawl/failed", "%s is not kept for the next crawl: %s", request.url, error)
+            sentence = "%s is not kept for the next crawl: %s" if found else "%s is loaded in any case: %s"
+            self.session.warn("recrawl/failed", sentence, request.url, error)
         return found

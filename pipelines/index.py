@@ -57,19 +57,16 @@ class IndexPipeline(PagePipeline):
         try:
             self._began, self._sites = _saved_state(self._state_file)
             self._pending = PendingPages(Path(job) if job else folder_of(self._target), self._target)
-            opened = self._open_if_available()
+            opened: Index | None = None
+            try:
+                opened = open_index(self._target)
+            except IndexAway as error:
+                self.session.warn("index/away", "%s; pages wait on disk until it is available", error)
             reopen = partial(open_index, self._target)
             self._writer = Writer(reopen, opened, self._pending, self.session.warn, self.session.count)
         except (IndexUnusable, OSError) as error:
             abort_crawl(crawler, error)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
-
-    def _open_if_available(self) -> Index | None:
-        try:
-            return open_index(self._target)
-        except IndexAway as error:
-            self.session.warn("index/away", "%s; pages wait on disk until it is available", error)
-            return None
 
     def open_spider(self) -> None:
         super().open_spider()

@@ -69,9 +69,9 @@ class RecrawlPipeline(PagePipeline):
         try:
             try:
                 return VersionStore(folder, job)
+            except version_store.VersionDiskError:
+                raise
             except VersionStoreError as error:
-                if isinstance(error, version_store.VersionDiskError):
-                    raise
                 sentence = "%s cannot be read: it is renamed to *.broken, and all pages are new: %s"
                 self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
                 for part in folder.glob(version_store.FILE + "*"):

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
@@ -334,7 +334,7 @@ class ArchiveSpider(Spider):
         for source in self.sources:
             log = logger.warning if skipped is not None else logger.debug
             all_records = records(source, self.base, skipped, log, self.session.resources)
-            while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
+            while not self._is_closing and (batch := await in_thread(list, islice(all_records, _BATCH))):
                 for record in batch:
                     if skipped is not None:  # the first time that the archive is read
                         self.job.read(record)
@@ -371,7 +371,3 @@ def _token(record: Record) -> str:
 def _size(source: str) -> int:
     """Bytes of a WARC file; 0 for a folder, whose files are not counted beforehand."""
     return os.path.getsize(source) if os.path.isfile(source) else 0
-
-
-def _next_batch(all_records: Iterator[Record]) -> list[Record]:
-    return list(islice(all_records, _BATCH))

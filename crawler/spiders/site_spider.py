@@ -256,7 +256,7 @@ class SiteSpider(Spider):
     def start_failed(self, failure: Failure) -> None:
         """Log in a sentence why there is nothing to crawl."""
         self.settle(failure.request)  # type: ignore[attr-defined]
-        self._lose_start("%s", start_pages.reason(failure))
+        self._lose_start("%s", start_pages.failed(failure)[1])
 
     def _lose_start(self, message: str, *arguments: str) -> None:
         """Report a start page that cannot be used; a crawl that has no other does not end with exit code 0."""
@@ -268,7 +268,7 @@ class SiteSpider(Spider):
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Count a failed page. After a 404 of ``/page/`` try ``/page``: static hosts serve both, their mirrors one."""
-        stat = start_pages.stat_of(failure)
+        stat, _ = start_pages.failed(failure)
         self.session.count(f"pages/missing/{stat}")
         request: Request = failure.request  # type: ignore[attr-defined]
         self.settle(request)
@@ -279,7 +279,7 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self.settle(request)
-        self._lose_sitemap("%s cannot be loaded (%s)", request.url, start_pages.stat_of(failure))
+        self._lose_sitemap("%s cannot be loaded (%s)", request.url, start_pages.failed(failure)[0])
 
     def _lose_sitemap(self, message: str, *arguments: object) -> None:
         """Report a sitemap that cannot be used; if the crawl needs it, it does not end with exit code 0."""

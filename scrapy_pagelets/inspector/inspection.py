@@ -56,11 +56,6 @@ class PageSource:
     twin: dict[str, Any] | None = None  # the page that it nearly repeats, see `compare_texts`
 
 
-def is_address(name: str) -> bool:
-    """Return whether a page is named by its address on the web."""
-    return name.startswith(("http://", "https://"))
-
-
 def source_of(
     name: str, limits: Limits, page: str | None = None, archive: str | None = None, base: str = ""
 ) -> PageSource:
@@ -74,10 +69,11 @@ def source_of(
     archive : HTML file, archive or folder that the page of the feed is in; None if it is still on the web
     base : prefix of the URLs of its files, as for `reader.records`
     """
-    is_feed = name.lower().endswith(_FEEDS) and not is_address(name)
+    is_address = name.startswith(("http://", "https://"))
+    is_feed = name.lower().endswith(_FEEDS) and not is_address
     if not is_feed and (page or archive or base):
         raise ValueError("--page, --source and --base are for feeds, and it is none")
-    if is_address(name):
+    if is_address:
         return PageSource(name)
     path = Path(name).absolute()
     if path.is_dir():

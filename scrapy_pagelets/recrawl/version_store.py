@@ -97,7 +97,12 @@ class VersionStore:
         """The version of a page that an earlier crawl has seen, None if there is none. ``page``: key of its URL."""
         with self._lock:
             before = self._before(page)
-        return None if before is None else _version(*before)
+        if before is None:
+            return None
+        digest, words = before
+        with suppress(ValueError, LookupError):  # a damaged row still has its hash
+            return PageVersion(digest, None if words is None else WordCounts.from_bytes(words))
+        return PageVersion(digest, None)
 
     def put(self, page: int, version: PageVersion, validators: Validators | None = None) -> None:
         """Store what this crawl has seen. Raise sqlite3.Error if it cannot be written."""
@@ -171,12 +176,6 @@ class VersionStore:
 def _row(line: Line) -> tuple[int, str | None, bytes | None]:
     version = PageVersion.of_line(line)
     return key(line["url"]), version.hash, None if version.words is None else version.words.to_bytes()
-
-
-def _version(digest: str | None, words: bytes | None) -> PageVersion:
-    with suppress(ValueError, LookupError):  # a damaged row still has its hash
-        return PageVersion(digest, None if words is None else WordCounts.from_bytes(words))
-    return PageVersion(digest, None)
 
 
 class PageVersion(NamedTuple):

@@ -152,8 +152,9 @@ class CrawlSession:
         if self.config.segmenter_weights:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
-        #: The name by which pages call this robot.
-        self.agent = _product(crawler.settings.get("ROBOTSTXT_USER_AGENT") or crawler.settings.get("USER_AGENT"))
+        #: The name by which pages call this robot: in lower case, without version and comments, as in ``robots.txt``.
+        agent = crawler.settings.get("ROBOTSTXT_USER_AGENT") or crawler.settings.get("USER_AGENT") or ""
+        self.agent = match[0].lower() if (match := _PRODUCT.match(str(agent))) else ""
         self.stats = crawler.stats
         self.progress = Progress()
         for sentence in unknown(crawler.settings):
@@ -369,12 +370,6 @@ def _made(store: str) -> str:
             problem = f"{store} cannot be a folder ({error.strerror}): name another one"
             raise ConfigError(f"PAGELETS_STORE cannot be used: {problem}") from None
     return store
-
-
-def _product(agent: object) -> str:
-    """The name of a user agent, as in ``robots.txt``: in lower case, without version and comments."""
-    match = _PRODUCT.match(str(agent or ""))
-    return match[0].lower() if match else ""
 
 
 _sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()

@@ -49,7 +49,11 @@ class SharedCrawl:
         host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
         self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"  # name of this process, which no other has
         #: the connection to Redis
-        self.server = Server(config.redis, f"pagelets:{config.redis_key or _key(crawler)}:", warn)
+        spider = crawler.spider
+        assert spider is not None
+        starts = "\n".join(map(str, getattr(spider, "start_urls", ())))
+        name = config.redis_key or f"{spider.name}:{xxh3_64_hexdigest(starts.encode())[:8]}"
+        self.server = Server(config.redis, f"pagelets:{name}:", warn)
         failed = partial(warn, "store/failed", "%s")
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)  # the requests of the crawl
         self.sites = SharedSites(self.server, failed, self._unreadable)  # the sites that all processes learn
@@ -81,14 +85,6 @@ class SharedCrawl:
         finally:
             with suppress(RedisAway):  # then the search ends when this process has ended
                 await in_waiting_thread(self.frontier.end_search, site)
-
-
-def _key(crawler: Crawler) -> str:
-    """The name of the crawl: that of the spider, and a hash of the pages that it starts from."""
-    spider = crawler.spider
-    assert spider is not None
-    starts = "\n".join(map(str, getattr(spider, "start_urls", ())))
-    return f"{spider.name}:{xxh3_64_hexdigest(starts.encode())[:8]}"
 
 
 #: Request meta: the lease of the request in a shared crawl.
