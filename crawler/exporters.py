@@ -215,13 +215,9 @@ class ParquetItemExporter(BaseItemExporter):
     A Parquet file is readable only once it is finished, and cannot be appended to. A crawl whose feed already exists
     therefore stops after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file). Write a
     crawl that may be killed in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``. Raises ImportError if pyarrow is not
-    installed; ValueError if ``batch_items`` is less than 1, or the file has data.
+    installed; ValueError if ``batch_items`` is less than 1, or the file, which the exporter does not close, has data.
 
-    Parameters
-    ----------
-    file : open for writing bytes; the exporter does not close it
-    batch_items : number of items in a row group, at least 1
-    compression : a Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``
+    ``compression``: a Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``.
     """
 
     def __init__(

@@ -59,15 +59,10 @@ class PageSource:
 def source_of(
     name: str, limits: Limits, page: str | None = None, archive: str | None = None, base: str = ""
 ) -> PageSource:
-    """Find a page. Raise ValueError if there is no such file or page; FeedError if the feed cannot be read.
+    """Find a page by its address, its HTML file, or a feed and its URL, which a feed of one page does not need.
 
-    Parameters
-    ----------
-    name : an address, an HTML file, or a feed
-    limits : of the page
-    page : the URL of the page in the feed; None if the feed has one page only
-    archive : HTML file, archive or folder that the page of the feed is in; None if it is still on the web
-    base : prefix of the URLs of its files, as for `reader.records`
+    ``archive``: HTML file, archive or folder with the page of the feed, and with the ``base`` of `reader.records`; None
+    if it is still on the web. Raise ValueError if there is no such file or page; FeedError if a feed cannot be read.
     """
     is_address = name.startswith(("http://", "https://"))
     is_feed = name.lower().endswith(_FEEDS) and not is_address

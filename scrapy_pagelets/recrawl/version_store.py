@@ -179,14 +179,10 @@ def _row(line: Line) -> tuple[int, str | None, bytes | None]:
 
 
 class PageVersion(NamedTuple):
-    """The content of a page at the time of a crawl.
+    """The content of a page at the time of a crawl."""
 
-    ``hash``: see `content_hash`; None for an empty content. ``words``: how often it has each word; None if a feed has
-    the hash only.
-    """
-
-    hash: str | None
-    words: WordCounts | None
+    hash: str | None  # see `content_hash`; None for an empty content
+    words: WordCounts | None  # how often it has each word; None if a feed has the hash only
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -202,26 +198,18 @@ class PageVersion(NamedTuple):
 
 
 class Validators(NamedTuple):
-    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it.
+    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it."""
 
-    ``etag`` and ``modified``: values of the headers ``ETag`` and ``Last-Modified``; None without one. ``links``: the
-    pages that it links to.
-    """
-
-    etag: str | None
-    modified: str | None
-    links: tuple[str, ...]
+    etag: str | None  # the header ``ETag``; None without one
+    modified: str | None  # the header ``Last-Modified``; None without one
+    links: tuple[str, ...]  # the pages that it links to
 
 
 class Change(NamedTuple):
-    """What has become of a page.
+    """What has become of a page."""
 
-    ``kind``: ``new``, ``same`` or ``changed``. ``share``: share of the words that differ, see `changed_share`; None if
-    there is nothing to compare with.
-    """
-
-    kind: str
-    share: float | None
+    kind: str  # ``new``, ``same`` or ``changed``
+    share: float | None  # `changed_share` of the words; None if there is nothing to compare with
 
 
 def change(earlier: PageVersion | None, now: PageVersion) -> Change:

@@ -51,17 +51,13 @@ _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 @dataclass
 class Totals:
-    """Counts of some pages.
-
-    ``pages``, ``duplicates`` and ``empty``: all pages; near-duplicates; pages of which nothing is left. ``kept`` and
-    ``stripped``: words of the content; words of the template.
-    """
+    """Counts of some pages."""
 
     pages: int = 0
-    duplicates: int = 0
-    empty: int = 0
-    kept: int = 0
-    stripped: int = 0
+    duplicates: int = 0  # near-duplicates
+    empty: int = 0  # pages of which nothing is left
+    kept: int = 0  # words of the content
+    stripped: int = 0  # words of the template
 
     @property
     def share(self) -> float:
@@ -76,14 +72,10 @@ class Totals:
 
 @dataclass
 class Class(Totals):
-    """The pages of one template.
+    """The pages of one template."""
 
-    ``texts``: the stripped texts, by number of pages. ``known``: number of pages that were known when the last page was
-    cleaned.
-    """
-
-    texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
-    known: int = 0
+    texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))  # the stripped texts, by number of pages
+    known: int = 0  # number of pages that were known when the last page was cleaned
     _mean: float = 0.0
     _squares: float = 0.0
     _least: _Highest = field(default_factory=list)
@@ -115,13 +107,10 @@ class Class(Totals):
 
 @dataclass
 class SiteSummary(Totals):
-    """The pages of one site.
+    """The pages of one site."""
 
-    ``classes``: by the id of the template. ``contents``: content pagelets, by number of pages.
-    """
-
-    classes: dict[str, Class] = field(default_factory=dict)
-    contents: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
+    classes: dict[str, Class] = field(default_factory=dict)  # by the id of the template
+    contents: Frequent = field(default_factory=lambda: Frequent(_TEXTS))  # content pagelets, by number of pages
 
     @property
     def repeated(self) -> list[tuple[str, int]]:

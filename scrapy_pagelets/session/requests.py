@@ -168,14 +168,10 @@ UNMODIFIED: Final = "_pagelets_unmodified"
 
 
 class Obstacle(NamedTuple):
-    """Why no pages can be loaded for a key page.
+    """Why no pages can be loaded for a key page."""
 
-    ``name``: for the stat ``pagelets/templates/not_probed/<name>``. ``why``: the end of a sentence that begins with
-    "because".
-    """
-
-    name: str
-    why: str
+    name: str  # for the stat ``pagelets/templates/not_probed/<name>``
+    why: str  # the end of a sentence that begins with "because"
 
 
 class Sent(NamedTuple):
