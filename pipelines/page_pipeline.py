@@ -77,25 +77,21 @@ class Fields:
         self._crawler = crawler
         self._warned = _warned.setdefault(crawler, set())
 
-    def put(self, item: Any, name: str, value: Any) -> None:
-        """Set a field, under an alternative name if the spider has set it."""
+    def put(self, item: Any, name: str, value: Any, *, only_if_missing: bool = False) -> None:
+        """Set a field, under an alternative name if the spider has set it; or not at all then."""
         field = self.session.config.field_name(name)
         if field is None or (name in _OPTIONAL and not _can_have(item, field)):
             return
         if not self._is_set(item, field):
             self._write(item, name, field, value)
+        elif only_if_missing:
+            return
         elif (alternative := self._alternative(item, name)) is None:
             what = "the spider's value stays, ours is left out; give it another name in PAGELETS_FIELDS, or None"
             self._count_and_warn("missing", item, f"Field {field!r} of", what)
         elif self._write(item, name, alternative, value):
             what = f"the spider's value stays, ours goes into {alternative!r}; PAGELETS_FIELDS can give it another name"
             self._count_and_warn("renamed", item, f"Field {field!r} of", what)
-
-    def fill(self, item: Any, name: str, value: Any) -> None:
-        field = self.session.config.field_name(name)
-        if field is None or self._is_set(item, field) or (name in _OPTIONAL and not _can_have(item, field)):
-            return
-        self._write(item, name, field, value)
 
     def get(self, item: Any, name: str) -> Any:
         """Return the value of a field that we have set, under whatever name; None if we have not set it."""

@@ -42,7 +42,7 @@ class SegmentPipeline(PagePipeline):
             self.session.count("robots/dropped")
             raise DropItem(f"the page asks not to be indexed: {context.url}", log_level="DEBUG")
         for name, value in own.items():
-            self.fields.fill(item, name, value)
+            self.fields.put(item, name, value, only_if_missing=True)
         for name, value in ours.items():
             self.fields.put(item, name, value)
 

@@ -60,10 +60,8 @@ class ArchiveSpider(Spider):
     With ``JOBDIR``, a journal records each page whose line is written. The next run of the job writes the other pages,
     even if the run before was killed, so that each page has one line. Feeds must be files of JSON lines then.
 
-    Arguments (``-a name=value``)
-    -----------------------------
-    path : a WARC file (plain, gzip or zstd), a glob, or a folder of WARC or HTML files
-    base : URL prefix of HTML files, which precedes their path below the folder; without it they have ``file://`` URLs
+    Arguments (``-a name=value``): ``path``, a WARC file (plain, gzip or zstd), a glob, or a folder of WARC or HTML
+    files; ``base``, which precedes the paths of HTML files below the folder in their URLs (default: ``file://``).
     """
 
     name = "archive"

@@ -57,15 +57,8 @@ _NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sit
 class SiteSpider(Spider):
     """Follow the links of a site and yield each page as an item for the pipelines.
 
-    Arguments (``-a name=value``)
-    -----------------------------
-    url : start page; the crawl stays on its host
-    urls : file with one start page per line
-    depth : maximal number of links between a start page and a page; 0, the default, is no limit
-    pages : maximal number of pages; 0, the default, is no limit
-    sitemap : ``1`` to start from the site's sitemaps as well, or the URL of one; with that, ``url`` is not needed
-    listed : ``1`` to request only the pages that the sitemaps list
-    since : a day; pages that were last modified before it, as the sitemaps say, are not requested for them
+    ``docs/settings.md`` explains the arguments (``-a name=value``): ``url``, or a file of ``urls``, with the limits
+    ``depth`` and ``pages``; ``sitemap``, ``listed`` and ``since``.
 
     The first ``PAGELETS_FIRST_PAGES`` pages of a site, by default 100, are held back on disk until that many have
     arrived or the crawl ends, so that the first page is as clean as the last.
