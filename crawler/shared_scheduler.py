@@ -21,7 +21,7 @@ from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.requests import fingerprint_of, from_json, key_of, to_json
 from scrapy_pagelets.session.scrapy_hooks import after_requests, before_closing, mark_failed
-from scrapy_pagelets.session.shared_crawl import LEASE, ONE_VERSION, UNREADABLE
+from scrapy_pagelets.session.shared_crawl import LEASE
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Lease, State, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull
@@ -245,8 +245,7 @@ class SharedScheduler(BaseScheduler):
         try:
             request = from_json(zlib.decompress(lease.content), self.crawler.spider)
         except Exception as error:  # damaged, or of another version: what is made of it can raise anything
-            self.session.warn("shared/unreadable", "a request of the shared crawl cannot be read: %r", error)
-            self.session.record_loss(UNREADABLE, ONE_VERSION)
+            self.shared.unreadable(f"a request of the shared crawl cannot be read: {error!r}")
             self._leases.done.add(lease.id)
             return
         request.meta[LEASE] = lease.id

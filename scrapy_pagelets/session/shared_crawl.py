@@ -30,9 +30,7 @@ from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 
 #: Seconds between two questions whether another process has ended its search.
 _PAUSE: Final = 0.2
-#: A loss, and what can be done.
-UNREADABLE: Final = "entries of the shared crawl could not be read"
-ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
+_ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
 
 
 class SharedCrawl:
@@ -56,16 +54,17 @@ class SharedCrawl:
         self.server = Server(config.redis, f"pagelets:{name}:", warn)
         failed = partial(warn, "store/failed", "%s")
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)  # the requests of the crawl
-        self.sites = SharedSites(self.server, failed, self._unreadable)  # the sites that all processes learn
+        self.sites = SharedSites(self.server, failed, self.unreadable)  # the sites that all processes learn
         self.responses = SharedResponses(self.server, failed)  # responses that were loaded for templates
 
     def contents(self, store: ContentStore) -> SharedContents:
         """Return a store that compares pages with those of all processes; an empty ``store`` becomes its copy here."""
-        return SharedContents(self.server, store, self._unreadable)
+        return SharedContents(self.server, store, self.unreadable)
 
-    def _unreadable(self, sentence: str) -> None:
+    def unreadable(self, sentence: str) -> None:
+        """Report an entry of Redis that cannot be read."""
         self._warn("shared/unreadable", "%s", sentence)
-        self._record_loss(UNREADABLE, ONE_VERSION)
+        self._record_loss("entries of the shared crawl could not be read", _ONE_VERSION)
 
     @asynccontextmanager
     async def searching(self, site: str) -> AsyncIterator[None]:
