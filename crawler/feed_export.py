@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from mmap import mmap
@@ -13,9 +14,11 @@ from urllib.parse import unquote, urlsplit
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
-from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, StdoutFeedStorage
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
+from scrapy_pagelets.crawler.commands.terminal import discard
 from scrapy_pagelets.crawler.exporters import ParquetItemExporter, require_pyarrow
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 
@@ -30,6 +33,7 @@ class Feeds(FeedExporter):
     A feed whose library is missing ends the crawl before it starts. A feed that cannot be written does not affect the
     other feeds, but the run ends with an ERROR line and exit code 1. In a job, the feed is flushed after each item, so
     that a killed process loses none. A last line that a killed process has cut off is removed with a warning.
+    If nobody reads standard output any more, which is a feed (``... | head``), the crawl stops as after Ctrl-C.
 
     ``sizes``: the bytes of each file by its path: at the start and, in a job, after each item. ``is_whole``: False if a
     disk did not take an item.
@@ -118,12 +122,20 @@ class Feeds(FeedExporter):
                 raise
 
     def _lose(self, slot: FeedSlot, what: str, error: Exception, items: int = 1) -> None:
+        if isinstance(error, BrokenPipeError) and isinstance(slot.storage, StdoutFeedStorage):
+            self._stop()
+            return
         session, name = session_of(self.crawler), _shown(slot.uri)
         self._failing.add(slot.uri)
         self.is_whole &= not isinstance(error, OSError)
         session.warn("feeds/failed", "%s cannot be written: %s", name, error)
         if items:
             session.record_loss(what % name, _REMEDY, items)
+
+    def _stop(self) -> None:
+        discard(sys.stdout)
+        session_of(self.crawler).count("feeds/closed")
+        deferred_from_coro(self.crawler.stop_async())
 
 
 def not_line_by_line(uri: str, options: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler import settings as own
 from scrapy_pagelets.crawler.addon import Addon, add_parquet
-from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, STDOUT, show, warn, write
+from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, STDOUT, OutputClosed, show, warn, write
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of
@@ -65,6 +65,8 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
     seconds = time.monotonic() - began
     assert crawler.stats is not None
     stats = crawler.stats.get_stats()
+    if stats.get("pagelets/feeds/closed"):
+        raise OutputClosed
     reason = stats.get("finish_reason")
     pages = stats.get("pagelets/pages/cleaned", 0) + stats.get("pagelets/recrawl/not_modified", 0)
     if process.bootstrap_failed:

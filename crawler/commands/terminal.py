@@ -52,8 +52,8 @@ def write(line: str, stream: TextIO | None = None) -> None:
     encoding = stream.encoding or "utf-8"
     try:
         print(line.encode(encoding, "backslashreplace").decode(encoding), file=stream)
-    except BrokenPipeError:
-        raise _closed(stream) from None
+    except OSError as error:
+        raise _failed(stream, error) from None
 
 
 def terminal_width() -> int | None:
@@ -68,16 +68,24 @@ def flush() -> None:
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
-        except BrokenPipeError:
-            raise _closed(stream) from None
+        except OSError as error:
+            raise _failed(stream, error) from None
 
 
-def _closed(stream: TextIO) -> OutputClosed:
-    """Return the error to raise. Discard what Python would flush at its end."""
+def _failed(stream: TextIO, error: OSError) -> Exception:
+    """Return the error to raise."""
+    discard(stream)
+    if isinstance(error, BrokenPipeError):
+        return OutputClosed()
+    name = "standard error" if stream is sys.stderr else "standard output"
+    return CommandError(f"{name} cannot be written: {error.strerror}")
+
+
+def discard(stream: TextIO) -> None:
+    """Discard what is written to a stream from now on, and what Python would flush at its end."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, stream.fileno())
     os.close(devnull)
-    return OutputClosed()
 
 
 class _WorkingLine:

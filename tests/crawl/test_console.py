@@ -22,7 +22,9 @@ from scrapy_pagelets.crawler import console
 from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
 from scrapy_pagelets.crawler.commands.crawling import Region, lines
 from tests import crawling
-from tests.crawling import LIMIT, ROOT, menu_site, page, pagelets, scrapy, words
+from tests.crawling import (
+    LIMIT, ROOT, ends_quietly_when_its_pipe_closes, menu_site, page, pagelets, scrapy, words,
+)  # fmt: skip
 from tests.server import Reply, SiteServer, html
 
 CONSOLE = [sys.executable, "-m", crawling.CONSOLE]
@@ -95,6 +97,16 @@ def test_standard_output_can_be_the_feed(site):
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["url"] for line in found] == [f"https://example.com/{name}.html" for name in "abcd"]
     assert "4 pages in" in done.stderr
+
+
+def test_a_spider_stops_when_nobody_reads_its_output_any_more(site):
+    names = ["home", *(f"p{number}" for number in range(100))]
+    with SiteServer(routes=menu_site(*names)) as server:
+        ends_quietly_when_its_pipe_closes(
+            "pagelets", "crawl", server.url(""), "-o", "-", "-s", "PAGELETS_FIRST_PAGES=2", *FAST
+        )
+        assert len(server.hits) < len(names)
+    ends_quietly_when_its_pipe_closes("pagelets", "clean", str(site[0] / "mirror"), "-o", "-")
 
 
 def test_files_that_are_no_pages_are_counted(tmp_path):
