@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets import __version__
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.crawler.commands.all_commands import Parser, add_commands, run_command
-from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, warn
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 _SCRIPT: Final = "pagelets"
+_INTERRUPTED: Final = 130
 _FIRST: Final = """\
 start here:
   pagelets crawl https://example.com/ -o pages.jsonl
@@ -66,6 +65,14 @@ def given_settings(given: Sequence[str]) -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code."""
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:  # while modules are imported, of which all but a few are imported below
+        print("interrupted", file=sys.stderr)
+        return _INTERRUPTED
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     words = os.environ.get(_LINE, "").split()[1:] if _COMPLETING in os.environ else arguments
     parser = _parser(words)
@@ -79,15 +86,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     # No command multiplies large matrices, and threads take time to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        module = import_module(options.module)
-    except KeyboardInterrupt:
-        warn("interrupted")
-        return INTERRUPTED
-    return run_command(module.run, options)
+    from scrapy_pagelets.crawler.commands.all_commands import run_command
+
+    return run_command(import_module(options.module).run, options)
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    from scrapy_pagelets.crawler.commands.all_commands import Parser, add_commands
+
     parser = Parser(
         _SCRIPT,
         description="Turn a crawl into clean text: learn the templates of a site from its own pages, and strip them.",

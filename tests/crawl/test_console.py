@@ -23,7 +23,14 @@ from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
 from scrapy_pagelets.crawler.commands.crawling import Region, lines
 from tests import crawling
 from tests.crawling import (
-    LIMIT, ROOT, ends_quietly_when_its_pipe_closes, menu_site, page, pagelets, scrapy, words,
+    LIMIT,
+    ROOT,
+    ends_quietly_when_its_pipe_closes,
+    menu_site,
+    page,
+    pagelets,
+    scrapy,
+    words,
 )  # fmt: skip
 from tests.server import Reply, SiteServer, html
 
@@ -318,6 +325,30 @@ def test_ctrl_c_ends_a_command_with_a_word(tmp_path):
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=LIMIT)
     assert (process.returncode, out, error) == (130, "", "interrupted\n")
+
+
+INTERRUPTING = """
+import os, signal, sys
+from scrapy_pagelets.crawler.console import main
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["base.characters", "crawler.commands.fill_index", "feed.feed_reader", "index.sqlite"]
+)
+def test_ctrl_c_ends_a_command_that_still_imports_modules(site, module):
+    command = [sys.executable, "-c", INTERRUPTING, f"scrapy_pagelets.{module}", "index", "all.jsonl", "new.sqlite"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=site[0], env=environment, capture_output=True, text=True, timeout=LIMIT)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
 def test_a_crawl_that_loads_nothing_leaves_the_feed_that_was_there(tmp_path):
