@@ -88,7 +88,13 @@ def _main(arguments: Sequence[str] | None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from scrapy_pagelets.crawler.commands.all_commands import run_command
 
-    return run_command(import_module(options.module).run, options)
+    return run_command(_run, options)
+
+
+def _run(options: Options) -> int | None:
+    given_settings(options.given)  # refuses wrong ones, also of a command that needs none of them here
+    code: int | None = import_module(options.module).run(options)
+    return code
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import shlex
 import sys
 import time
@@ -27,7 +26,7 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler import settings as own
 from scrapy_pagelets.crawler.addon import Addon, add_parquet
-from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, STDOUT, OutputClosed, show, warn, write
+from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, STDOUT, OutputClosed, require_writable, show, warn, write
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of
@@ -98,6 +97,8 @@ def project_settings(options: argparse.Namespace) -> Settings:
 
 def _settings(options: argparse.Namespace) -> Settings:
     """The settings of a crawl that writes one feed and a short log."""
+    if options.log:
+        require_writable(options.log)
     settings = project_settings(options)
     feed, form = ("stdout:", "jsonlines") if options.out == STDOUT else _feed(options.out)
     # What was written before stays until there is a page to write, unless nothing may be new.
@@ -115,12 +116,7 @@ def _feed(name: str) -> tuple[str, str]:
     form = _FORMATS.get(path.suffix.lower())
     if form is None:
         raise CommandError(f"-o is {name}: give a name that ends in {', '.join(_FORMATS)}, or - for standard output")
-    if path.is_dir():
-        raise CommandError(f"{name} cannot be written: it is a folder")
-    if not path.parent.is_dir():
-        raise CommandError(f"{name} cannot be written: there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise CommandError(f"{name} cannot be written: Permission denied")
+    require_writable(name)
     return path.as_uri(), form
 
 

@@ -150,6 +150,14 @@ def tell(about: str) -> None:
     _line.about = visible(about)
 
 
+def require_writable(name: str) -> None:
+    """Raise a CommandError if a file cannot be written, before there is much work for it."""
+    from scrapy_pagelets.base.transactions import why_not_writable  # which loads SQLite
+
+    if problem := why_not_writable(name):
+        raise CommandError(f"{name} cannot be written: {problem}")
+
+
 @contextmanager
 def saving(name: object) -> Iterator[None]:
     """Say in a sentence why a file cannot be written, if it cannot."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.base.errors import CommandError, ConfigError
-from scrapy_pagelets.crawler.commands.terminal import show, terminal_width, warn
+from scrapy_pagelets.crawler.commands.terminal import require_writable, show, terminal_width, warn
 from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.session.config import Config
 
@@ -80,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
         raise CommandError(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
     if options.no_picture and _suffix(options.out) in _PICTURES:
         raise CommandError(f"--out is {options.out}, a picture, which --no-picture excludes: give a file in .html")
-    _require_folder(options.out)
+    require_writable(options.out)
     try:
         asyncio.run(_write(options))
     except (ConfigError, FeedError):
@@ -88,14 +87,6 @@ def run(options: argparse.Namespace) -> None:
     except (MissingBrowser, RenderError, ImportError, OSError, ValueError) as error:
         hint = "; or use --no-picture" if isinstance(error, MissingBrowser) else ""
         raise CommandError(f"{options.page} cannot be shown: {error}{hint}") from None
-
-
-def _require_folder(name: str) -> None:
-    """Say that a file cannot be written before a browser has worked for it."""
-    folder = Path(name).absolute().parent
-    if not os.access(folder, os.W_OK) or not folder.is_dir():
-        problem = f"the folder {folder} is read-only" if folder.is_dir() else f"there is no folder {folder}"
-        raise CommandError(f"{name} cannot be written: {problem}")
 
 
 def _suffix(name: str) -> str:

@@ -63,6 +63,29 @@ def append_whole(file: int, data: bytes) -> None:
         raise
 
 
+def why_not_writable(name: str | Path) -> str:
+    """Why a file cannot be written, found out before there is much work for it; "" if it can.
+
+    >>> why_not_writable("/nowhere/x.txt")
+    'there is no folder /nowhere'
+    """
+    path = Path(name).absolute()
+    if path.is_dir():
+        return "it is a folder"
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    is_new = not path.exists()
+    if not is_new and not path.is_file():
+        return ""  # to open a pipe or a device may do something
+    try:
+        path.open("ab").close()
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
 @contextmanager
 def whole_file(path: Path, suffix: str = ".new") -> Iterator[Path]:
     """Give a path to write to; the file gets its name at the end, and is removed if an exception comes first.
