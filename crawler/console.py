@@ -92,7 +92,8 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 def _run(options: Options) -> int | None:
-    given_settings(options.given)  # refuses wrong ones, also of a command that needs none of them here
+    if options.given:  # refuse wrong ones, also of a command that needs none of them here
+        given_settings(options.given)
     code: int | None = import_module(options.module).run(options)
     return code
 

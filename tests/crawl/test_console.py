@@ -116,6 +116,20 @@ def test_a_spider_stops_when_nobody_reads_its_output_any_more(site):
     ends_quietly_when_its_pipe_closes("pagelets", "clean", str(site[0] / "mirror"), "-o", "-")
 
 
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("clean page.html >/dev/full", "standard output cannot be written: No space left on device"),
+        ("report all.jsonl >/dev/full", "standard output cannot be written: No space left on device"),
+        ("clean mirror >&-", "standard output is closed: name a file with -o"),
+    ],
+)
+def test_an_output_that_takes_nothing_is_one_sentence(site, command, sentence):
+    line, environment = f"{shlex.join(CONSOLE)} {command}", {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, shell=True, cwd=site[0], env=environment, stderr=-1, text=True, timeout=LIMIT)
+    assert (done.returncode, done.stderr) == (1, f"{sentence}\n")
+
+
 def test_files_that_are_no_pages_are_counted(tmp_path):
     for name in ("a.html", "b.html"):
         (tmp_path / name).write_text(page(name), encoding="utf-8")
@@ -204,6 +218,8 @@ def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, beg
         (["crawl", "http://h/", "--since", "monday"], "since is 'monday': give a day like 2026-11-20, or a time"),
         (["crawl", "http://h/", "-s", "PAGELETS_CHUNK=1"], "there is no setting PAGELETS_CHUNK: did you mean"),
         (["crawl", "http://h/", "-s", "PAGELETS_CHUNKS"], "has no value: write -s NAME=VALUE"),
+        (["clean", "page.html", "-s", "PAGELETS_CHUNK=1"], "there is no setting PAGELETS_CHUNK: did you mean"),
+        (["template", "all.jsonl", "-s", "PAGELETS_CHUNKS"], "has no value: write -s NAME=VALUE"),
         (["view", "https://example.com/", "--no-picture"], "save it first (curl -L -o page.html https://example.com/)"),
     ],
 )  # fmt: skip
