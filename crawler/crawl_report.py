@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
+from scrapy_pagelets.base.transactions import why_not_writable
 from scrapy_pagelets.crawler.feed_export import location
 from scrapy_pagelets.session.crawl_session import Component, abort_crawl
 from scrapy_pagelets.session.scrapy_hooks import mark_failed
@@ -42,8 +42,8 @@ class CrawlReport(Component):
             return "it is made from a feed in one local file, JSON lines or Parquet: name one with -o FILE.jsonl"
         if find_spec("matplotlib") is None:
             return "it needs matplotlib: pip install 'scrapy-pagelets[report]'"
-        if not os.access(self._path if self._path.exists() else self._path.absolute().parent, os.W_OK):
-            return f"{self._path} cannot be written: name a file in a folder that exists and can be written to"
+        if problem := why_not_writable(self._path):
+            return f"{self._path} cannot be written: {problem}; name another file"
         return ""
 
     async def engine_stopped(self) -> None:

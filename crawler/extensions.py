@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,6 +18,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.base.transactions import why_not_writable
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.shingles import word_weights
@@ -183,8 +183,9 @@ class MetricsFile(Component):
         """Why no file can be written, and what to do; "" if nothing is in the way."""
         if find_spec("prometheus_client") is None:
             return "it needs prometheus_client: pip install 'scrapy-pagelets[monitor]'"
-        if self._path.is_dir() or not os.access(self._path.absolute().parent, os.W_OK):
-            return f"{self._path} cannot be written: name a file in a folder that exists and can be written to"
+        # The file is written beside its name.
+        if problem := why_not_writable(self._path) or why_not_writable(f"{self._path}.new"):
+            return f"{self._path} cannot be written: {problem}; name another file"
         return ""
 
     def spider_opened(self, spider: Spider) -> None:

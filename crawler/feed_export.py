@@ -18,6 +18,7 @@ from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
+from scrapy_pagelets.base.transactions import why_not_writable
 from scrapy_pagelets.crawler.commands.terminal import discard
 from scrapy_pagelets.crawler.exporters import ParquetItemExporter, require_pyarrow
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
@@ -30,8 +31,8 @@ _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
 class Feeds(FeedExporter):
     """Scrapy's feed exports with error reports; the add-on replaces Scrapy's extension with this one.
 
-    A feed whose library is missing ends the crawl before it starts. A feed that cannot be written does not affect the
-    other feeds, but the run ends with an ERROR line and exit code 1. In a job, the feed is flushed after each item, so
+    A feed whose library is missing, or whose file cannot be opened, ends the crawl before it starts. One that cannot
+    be written later does not affect the other feeds, but the run ends with an ERROR line and exit code 1. In a job, the feed is flushed after each item, so
     that a killed process loses none. A last line that a killed process has cut off is removed with a warning.
     If nobody reads standard output any more, which is a feed (``... | head``), the crawl stops as after Ctrl-C.
 
@@ -49,6 +50,8 @@ class Feeds(FeedExporter):
         for uri, options in self.feeds.items():
             if self._worker and (problem := not_line_by_line(uri, options)):
                 abort_crawl(crawler, f"{_shown(uri)} cannot be written by a shared crawl: {problem}")
+            if problem := _obstacle(uri):
+                abort_crawl(crawler, f"{_shown(uri)} cannot be written: {problem}; name another file")
             exporter = self.exporters[options["format"]]
             if isinstance(exporter, type) and issubclass(exporter, ParquetItemExporter):
                 try:
@@ -145,6 +148,15 @@ def not_line_by_line(uri: str, options: Mapping[str, Any]) -> str:
     if urlsplit(uri).scheme not in ("", "file"):
         return "name a file, other storages get a feed only when the process ends"
     return "a killed process would lose compressed lines" if options.get("postprocessing") else ""
+
+
+def _obstacle(uri: str) -> str:
+    """Why a local file cannot be a feed; "" if it can, or if the crawl gives its name."""
+    if "%(" in (name := location(uri)) or "://" in name:
+        return ""
+    path = Path(name).absolute()
+    folder = next(one for one in path.parents if one.exists())  # Scrapy makes those below
+    return why_not_writable(folder / path.name)
 
 
 def _complete_last_line(path: str) -> bool:

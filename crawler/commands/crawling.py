@@ -26,7 +26,15 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler import settings as own
 from scrapy_pagelets.crawler.addon import Addon, add_parquet
-from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, STDOUT, OutputClosed, require_writable, show, warn, write
+from scrapy_pagelets.crawler.commands.terminal import (
+    INTERRUPTED,
+    STDOUT,
+    OutputClosed,
+    require_writable,
+    show,
+    warn,
+    write,
+)
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of

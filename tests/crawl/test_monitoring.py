@@ -77,7 +77,7 @@ def test_the_stats_are_samples_that_prometheus_can_read(tmp_path):
     assert os.listdir(tmp_path) in (["pagelets.prom", "feed.jsonl"], ["feed.jsonl", "pagelets.prom"])
 
 
-@pytest.mark.parametrize("name", ["missing/x.prom", "."])
+@pytest.mark.parametrize("name", ["missing/x.prom", ".", "/proc/x.prom"])
 def test_a_file_that_cannot_be_written_ends_the_crawl_before_it_begins(tmp_path, name):
     settings = {"PAGELETS_METRICS": str(tmp_path / name)}
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings=settings, code=1)

@@ -180,7 +180,8 @@ def test_a_report_is_written_when_the_crawl_ends(tmp_path):
     ("feed", "report", "sentence"),
     [
         ("feed.csv", "report.html", "it is made from a feed in one local file, JSON lines or Parquet"),
-        ("feed.jsonl", "nowhere/report.html", "report.html cannot be written: name a file in a folder that exists"),
+        ("feed.jsonl", "nowhere/report.html", "report.html cannot be written: there is no folder"),
+        ("feed.jsonl", "/proc/report.html", "report.html cannot be written: No such file or directory"),
     ],
 )
 def test_a_report_that_cannot_be_made_is_refused_at_the_start(tmp_path, feed, report, sentence):

@@ -231,16 +231,14 @@ def test_a_parquet_feed_on_a_full_disk_is_reported_at_the_end(tmp_path, items):
     assert "items may be missing from full, which could not be finished" in found.errors[0]
 
 
-def test_a_feed_that_cannot_be_opened_is_reported_at_the_end(tmp_path):
+@pytest.mark.parametrize("folder", ["", "deep/"])
+def test_a_feed_that_cannot_be_opened_ends_the_crawl_before_it_begins(tmp_path, folder):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    settings = {"FEEDS": {str(tmp_path / "file" / "feed.csv"): {"format": "csv"}}}
+    settings = {"FEEDS": {f"{tmp_path}/file/{folder}feed.csv": {"format": "csv"}}}
     with SiteServer(routes=menu_site(*NAMES[:6])) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings, code=1)
-    assert len(found.lines) == found.stat("lost") == 6
-    assert found.errors == [
-        "This run has lost something: 6 items could not be written to feed.csv. "
-        "What to do: make room on the disk, or name another file, and crawl again"
-    ]
+    assert server.hits == []
+    assert found.errors == [f"feed.csv cannot be written: there is no folder {tmp_path}/file; name another file"]
 
 
 def test_an_item_that_a_feed_cannot_hold_is_reported_with_scrapys_traceback(tmp_path):
