@@ -91,7 +91,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     return run_command(_run, options)
 
 
-def _run(options: Options) -> int | None:
+def _run(options: argparse.Namespace) -> int | None:
     if options.given:  # refuse wrong ones, also of a command that needs none of them here
         given_settings(options.given)
     code: int | None = import_module(options.module).run(options)
