@@ -64,14 +64,12 @@ def _read(source: str) -> bytes:
 
 
 def _print(body: bytes, options: argparse.Namespace) -> None:
-    from scrapy_pagelets.archives.unpacking import other_type
+    from scrapy_pagelets.archives.unpacking import why_no_page
     from scrapy_pagelets.feed.cleaning import clean
     from scrapy_pagelets.page.limits import TooLarge
 
-    if not body.strip():
-        raise CommandError(f"{options.source} is empty: give the HTML of a page")
-    if kind := other_type(body):
-        raise CommandError(f"{options.source} is not HTML, it is {kind}: give the HTML of a page")
+    if problem := why_no_page(body):
+        raise CommandError(f"{options.source} {problem}")
     try:
         page = clean(body, options.url)
     except TooLarge as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = (
     "pagelets corpus crawl.warc.gz tables/",
-    "pagelets corpus mirror/ tables/ --workers 1 -s PAGELETS_CHUNKS=200",
+    "pagelets corpus 'crawl-*.warc.gz' tables/ --workers 1 -s PAGELETS_CHUNKS=200",
 )
 USES_SETTINGS: Final = True
 #: Engine -> what it needs, and the extra that installs it.

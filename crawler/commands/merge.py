@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any, Final
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.feed.feed_reader import FeedError, unlisted
+from scrapy_pagelets.feed.feed_reader import FeedError, loaded, unlisted
 
 EXAMPLES: Final = (
     "pagelets merge part-1.jsonl part-2.jsonl -o pages.jsonl",
@@ -56,6 +55,8 @@ def _merge(parts: Sequence[Path], feed: Path, field: str) -> tuple[int, int]:
         for url, count in of_part.items():
             if count > counts.get(url, (0, 0))[0]:
                 counts[url] = count, number
+    if not any(counts):
+        raise FeedError(f"nothing can be merged: no line of the parts has {field}; --field names what has the URL")
     lines = doubled = 0
     with whole_file(feed) as new, new.open("wb") as file:
         for number, path in enumerate(parts):
@@ -81,10 +82,9 @@ def _lines(path: Path, field: str) -> Iterator[tuple[bytes, str | None]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                item = json.loads(line)
-                url = unlisted(item.get(field))
-            except (ValueError, AttributeError, RecursionError) as error:
-                raise FeedError(f"{path} cannot be merged: line {number} is not a JSON object ({error})") from None
+                url = unlisted(loaded(number, line).get(field))
+            except FeedError as error:
+                raise FeedError(f"{path} cannot be merged: {error}") from None
             yield line, url if isinstance(url, str) else None
 
 

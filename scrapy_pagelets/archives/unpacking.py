@@ -233,6 +233,20 @@ def other_type(body: bytes) -> str:
     return "application/octet-stream" if is_binary else ""
 
 
+def why_no_page(body: bytes) -> str:
+    """Why a file is no page, and what to do, as the end of a sentence; "" if nothing speaks against a page.
+
+    >>> why_no_page(b"a,b"), why_no_page(b"<p>a, b")
+    ('is not HTML, it has no tag: give the HTML of a page', '')
+    """
+    if not body.strip():
+        return "is empty: give the HTML of a page"
+    kind = other_type(body)
+    if not kind and b"<" in body:
+        return ""
+    return f"is not HTML, it {f'is {kind}' if kind else 'has no tag'}: give the HTML of a page"
+
+
 def _is_json(brace: bytes | None, start: bytes, body: bytes) -> bool:
     """False for text that begins with a bracket, and for a page before which a program has printed an object."""
     if brace:

@@ -116,7 +116,7 @@ class Feed:
         lines = "line has" if self.left_out == 1 else "lines have"
         return f"{self.left_out} {lines} no {' or '.join(self._one_of)}: left out" if self.left_out else ""
 
-    def _read(self) -> Iterator[tuple[int, Any]]:
+    def _read(self) -> Iterator[tuple[int, Line]]:
         """The lines that are not blank, with their numbers."""
         if self.path.endswith(".parquet"):
             yield from enumerate(_read_parquet(self.path, ("url", *self._columns)), 1)
@@ -124,14 +124,10 @@ class Feed:
         with gzip.open(self.path) if self.path.endswith(".gz") else open(self.path, "rb") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield number, _loaded(number, line)
+                    yield number, loaded(number, line)
 
-    def _checked(self, number: int, line: Any) -> Line:
+    def _checked(self, number: int, line: Line) -> Line:
         where = f"line {number} is not a page"
-        if isinstance(line, list):
-            raise FeedError(f"{where}, {_LISTED}")
-        if not isinstance(line, dict):
-            raise FeedError(f"{where}, it has no url")
         present = [name for name in ("url", *self._columns) if line.get(name) is not None]
         page = {name: line[name] if _FIELDS.get(name) == _LIST else unlisted(line[name]) for name in present}
         if "url" not in page:
@@ -160,11 +156,16 @@ def unlisted(value: Any) -> Any:
 _LISTED: Final = "it begins a list of JSON: a feed has an object in each line, as -O feed.jsonl writes it"
 
 
-def _loaded(number: int, line: bytes) -> Any:
-    try:  # line by line, so that an error names the line that has it
-        return json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+def loaded(number: int, line: bytes) -> Line:
+    """The object in a line of JSON lines; a FeedError names the line that has none."""
+    where = f"line {number} is not a page"
+    try:
+        value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except (ValueError, RecursionError) as error:
-        raise FeedError(f"line {number} is not a page, {_why_unread(error)}") from None
+        raise FeedError(f"{where}, {_why_unread(error)}") from None
+    if not isinstance(value, dict):
+        raise FeedError(f"{where}, {_LISTED if isinstance(value, list) else 'it has no url'}")
+    return value
 
 
 def _why_unread(error: ValueError | RecursionError) -> str:

@@ -14,6 +14,7 @@ from lxml import etree
 
 from scrapy_pagelets.archives import reader
 from scrapy_pagelets.archives.resources import Resources
+from scrapy_pagelets.archives.unpacking import why_no_page
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.base.display import counted
@@ -82,7 +83,10 @@ def source_of(
 
 
 def _of_file(path: Path, limits: Limits) -> PageSource:
-    html = decode(path.read_bytes())
+    body = path.read_bytes()
+    if problem := why_no_page(body):
+        raise ValueError(f"it {problem}")
+    html = decode(body)
     limits.check(html)
     return PageSource(path.as_uri(), html, Resources([str(path.parent), str(Path.cwd())]))
 

@@ -204,6 +204,11 @@ def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, beg
         (["clean", "empty.html"], "empty.html is empty: give the HTML of a page"),
         (["clean", "picture.html"], "picture.html is not HTML, it is"),
         (["clean", "binary.html"], "binary.html is not HTML, it is application/octet-stream"),
+        (["clean", "all.csv"], "all.csv is not HTML, it has no tag: give the HTML of a page"),
+        (["view", "empty.html", "--no-picture"], "empty.html cannot be shown: it is empty: give the HTML of a page"),
+        (["merge", "empty.jsonl", "-o", "x.jsonl"], "nothing can be merged: no line of the parts has url; --field"),
+        (["merge", "all.jsonl", "-o", "x.jsonl", "--field", "x"], "no line of the parts has x; --field names"),
+        (["merge", "all.json", "-o", "x.jsonl"], "all.json cannot be merged: line 1 is not a page, it begins a list"),
         (["clean", "https://example.com/a"], "is an address: pagelets crawl https://example.com/a --pages 1"),
         (["clean", "page.html", "-o", "no/folder.md"], "no/folder.md cannot be written: No such file or directory"),
         (["clean", "mirror", "--format", "text"], "--format and --url are for one page"),
@@ -229,6 +234,9 @@ def test_errors_are_one_sentence(site, monkeypatch, capsys, arguments, sentence)
     (folder / "picture.html").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
     (folder / "binary.html").write_bytes(bytes(range(32)))
     (folder / "folder.jsonl").mkdir(exist_ok=True)
+    (folder / "empty.jsonl").touch()
+    (folder / "all.csv").write_text("url,title\n")
+    (folder / "all.json").write_text('[{"url": "http://h/"}]\n')
     monkeypatch.chdir(folder)
     assert console.main(arguments) == 1
     out, error = capsys.readouterr()

@@ -331,7 +331,7 @@ def test_a_part_that_cannot_be_merged_is_named_and_no_feed_is_written(tmp_path, 
     part, out = tmp_path / "part.jsonl", tmp_path / "out.jsonl"
     part.write_bytes(b"no JSON\n" + line("a"))
     assert merge(part, out=out) == 1
-    assert "part.jsonl cannot be merged: line 1 is not a JSON object" in capsys.readouterr().err
+    assert "part.jsonl cannot be merged: line 1 is not a page, it is not JSON" in capsys.readouterr().err
     assert not out.exists()
     assert merge(tmp_path / "none.jsonl", out=out) == 1
     assert merge(part, out=part) == 1
