@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -80,6 +81,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         import argcomplete
 
         argcomplete.autocomplete(parser)
+    _require_command(parser, _command(words))
     options = parser.parse_args(arguments, Options())
     if options.command is None:
         parser.print_help(sys.stderr)
@@ -89,6 +91,18 @@ def _main(arguments: Sequence[str] | None) -> int:
     from scrapy_pagelets.crawler.commands.all_commands import run_command
 
     return run_command(_run, options)
+
+
+def _command(words: Sequence[str]) -> str:
+    return next((word for word in words if not word.startswith("-")), "")
+
+
+def _require_command(parser: argparse.ArgumentParser, name: str) -> None:
+    from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
+
+    if name and name not in COMMANDS:
+        closest = "".join(f" (did you mean {one}?)" for one in get_close_matches(name, COMMANDS, 1))
+        parser.error(f"there is no command {name}{closest}")
 
 
 def _run(options: argparse.Namespace) -> int | None:
@@ -108,7 +122,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"scrapy-pagelets {__version__}")
-    add_commands(parser, _SCRIPT, next((word for word in words if not word.startswith("-")), ""))
+    add_commands(parser, _SCRIPT, _command(words))
     return parser
 
 

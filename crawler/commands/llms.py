@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> None:
     try:
         folders = write(feed, outline, Path(options.out))
     except OSError as error:
-        raise CommandError(f"{error.filename or options.out} cannot be written: {error.strerror or error}") from None
+        name = str(error.filename or options.out).removesuffix(".new")  # its name until it is whole
+        raise CommandError(f"{name} cannot be written: {error.strerror or error}") from None
     pages = sum(map(len, outline.hosts.values()))
     show(f"{counted(pages, 'page')}: {LIST} and {FULL} are in {', '.join(map(str, folders))}")
     for sentence in (*outline.notes(), feed.note):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.commands.terminal import flush, show
+from scrapy_pagelets.crawler.commands.terminal import flush, require_writable, show
 
 if TYPE_CHECKING:
     from scrapy_pagelets.archives.record import Record
@@ -82,6 +82,7 @@ def run(options: argparse.Namespace) -> None:
     """Train, write the result, and print the scores of the cross-validation."""
     if not (options.segments or options.archive):
         raise CommandError("there is nothing to learn from: give archives, or a folder with --segments")
+    require_writable(options.out)
     try:
         (_segments if options.segments else _page_level if options.page_level else _model)(options)
     except ImportError as error:  # some say themselves what to install

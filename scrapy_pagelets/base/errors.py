@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+#: Where the documents are that a message names.
+DOCS: Final = "https://github.com/scrapy-pagelets/scrapy-pagelets/tree/main/docs"
+
 
 class PageletsError(Exception):
     """Base class of these errors."""

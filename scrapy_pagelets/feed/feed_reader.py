@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.base.display import shortened
-from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.base.errors import DOCS, PageletsError
 from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
 
 Line = dict[str, Any]
@@ -144,7 +144,7 @@ class Feed:
         return page
 
 
-_ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS, or rename them"
+_ADVICE: Final = f"fields need the names of {DOCS}/feed.md: crawl without PAGELETS_FIELDS, or rename them"
 
 
 def unlisted(value: Any) -> Any:

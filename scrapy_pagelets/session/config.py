@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final, Self
 
-from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.base.errors import DOCS, ConfigError
 from scrapy_pagelets.document.blocks import Switches
 from scrapy_pagelets.document.units import LEAST_TOKENS
 from scrapy_pagelets.duplicates.sketch import LEAST, Threshold
@@ -189,7 +189,7 @@ class Config:
         alone = [setting_of(name) for name in _NOT_SHARED if getattr(self, name)]
         alone += [f"{setting_of('detection')}={self.detection}"] if self.detection in COUNTED else []
         if self.redis and alone:
-            yield f"{alone[0]} cannot be combined with PAGELETS_REDIS: see docs/shared-crawl.md"
+            yield f"{alone[0]} cannot be combined with PAGELETS_REDIS: see {DOCS}/shared-crawl.md"
         names = [name for f in FEED if f.is_on(self) and (name := self.field_name(f.name)) is not None]
         for name in names:
             if names.count(name) > 1:
@@ -269,8 +269,8 @@ def unknown(settings: Iterable[str]) -> Iterator[str]:
 
     >>> list(unknown(["PAGELETS_PROBE", "PAGELET_FILEDS", "BOT_NAME"]))
     ['there is no setting PAGELET_FILEDS: did you mean PAGELETS_FIELDS?']
-    >>> list(unknown(["PAGELET_SPEED"]))
-    ['there is no setting PAGELET_SPEED: docs/settings.md lists all of them']
+    >>> list(unknown(["PAGELET_SPEED"]))  # doctest: +ELLIPSIS
+    ['there is no setting PAGELET_SPEED: https://github.com/.../docs/settings.md lists all of them']
     """
     known = {setting_of(name): name.upper() for name in _READERS}
     for name in settings:
@@ -278,9 +278,8 @@ def unknown(settings: Iterable[str]) -> Iterator[str]:
             # The prefix, which all have in common, would make any two names alike.
             stem = name.upper().partition("_")[2]
             closest = get_close_matches(stem, known.values(), 1)
-            advice = (
-                f"did you mean {setting_of(closest[0].lower())}?" if closest else "docs/settings.md lists all of them"
-            )
+            meant = f"did you mean {setting_of(closest[0].lower())}?" if closest else ""
+            advice = meant or f"{DOCS}/settings.md lists all of them"
             yield f"there is no setting {name}: {_REMOVED.get(stem.lower(), advice)}"
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_pagelets.base.errors import DOCS
 from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, run_command
 from scrapy_pagelets.crawler.commands.report import feed_of
 from scrapy_pagelets.feed.feed_reader import FeedError
@@ -113,7 +114,7 @@ def feed_that(tmp_path, *lines):
 
 
 PAGELET = {"id": 0, "role": "content", "templateness": 0.1, "text": "one two three", "words": 3, "links": []}
-WITHOUT = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS, or rename them"
+WITHOUT = f"fields need the names of {DOCS}/feed.md: crawl without PAGELETS_FIELDS, or rename them"
 
 
 @pytest.mark.parametrize("command", [("report",), ("duplicates",), ("index", "INDEX"), ("rank", "--pagerank")])

@@ -225,6 +225,7 @@ def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, beg
         (["crawl", "http://h/", "-s", "PAGELETS_CHUNKS"], "has no value: write -s NAME=VALUE"),
         (["clean", "page.html", "-s", "PAGELETS_CHUNK=1"], "there is no setting PAGELETS_CHUNK: did you mean"),
         (["template", "all.jsonl", "-s", "PAGELETS_CHUNKS"], "has no value: write -s NAME=VALUE"),
+        (["train", "mirror", "--out", "empty.html/x.npz"], "x.npz cannot be written: there is no folder"),
         (["view", "https://example.com/", "--no-picture"], "save it first (curl -L -o page.html https://example.com/)"),
     ],
 )  # fmt: skip
@@ -254,6 +255,14 @@ def test_a_command_without_arguments_says_what_it_needs(capsys, name):
         rf"pagelets {name}: the following arguments are required: .*; pagelets {name} --help has examples\n",
         capsys.readouterr().err,
     )
+
+
+@pytest.mark.parametrize(("name", "closest"), [("claen", " (did you mean clean?)"), ("xyz", "")])
+def test_a_command_that_does_not_exist_is_one_sentence(capsys, name, closest):
+    with pytest.raises(SystemExit) as ended:
+        console.main([name, "page.html"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"pagelets: there is no command {name}{closest}; pagelets --help has examples\n"
 
 
 def test_without_a_command_there_is_help(capsys):

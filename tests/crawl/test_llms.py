@@ -146,7 +146,7 @@ def test_files_that_cannot_be_written_are_named_and_earlier_ones_stay(llms, tmp_
     (tmp_path / "out" / "llms-full.txt.new").mkdir()
     code, _, err = llms(line("b"))
     assert (code, len(err), written(tmp_path)) == (1, 1, before)
-    assert "llms-full.txt.new cannot be written: Is a directory" in err[0]
+    assert "llms-full.txt cannot be written: Is a directory" in err[0]
 
 
 def test_odd_names_do_no_harm(llms, tmp_path):
