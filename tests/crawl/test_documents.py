@@ -14,7 +14,9 @@ DOCS = ROOT / "docs"
 #: Of these, `tests/services` runs the code, as it needs a browser, a database or Spark.
 SERVICES = ("playwright", "search-servers", "spark")
 GUIDES = sorted((DOCS / "how-to").glob("*.md"))
-PAGES = [DOCS / "tutorial.md", *(page for page in GUIDES if page.stem not in SERVICES)]
+#: Other pages whose blocks can be run as they stand.
+OTHERS = ("llms", "links", "monitoring", "searching")
+PAGES = [DOCS / "tutorial.md", *(DOCS / f"{name}.md" for name in OTHERS), *(page for page in GUIDES if page.stem not in SERVICES)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,7 +48,7 @@ def test_an_output_that_differs_and_a_command_that_fails_are_found(tmp_path):
 def test_blocks_are_of_a_kind_that_is_run():
     """Otherwise a block in another language would be left out without a word."""
     assert {block.language for page in (*PAGES, *GUIDES) for block in blocks(page)} <= {
-        "console", "python", "toml", "text"
+        "console", "python", "toml", "text", "json", "sql"  # the last two are for other programs
     }  # fmt: skip
 
 
