@@ -1,4 +1,4 @@
-"""The command ``pagelets template``: the template of a site as HTML, from a store, a crawl or a feed."""
+"""The command ``pagelets template``: the template of a site as HTML, from a store or a crawl."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.crawler.commands.terminal import saving, show, tell, warn, write
-from scrapy_pagelets.feed.feed_reader import CONTENT, Feed, Line
 
 EXAMPLES: Final = (
     "pagelets template https://example.com/ > template.html",
-    "pagelets template all.jsonl --out templates/",
+    "pagelets template knowledge/ --out templates/",
 )
 USES_SETTINGS: Final = True
 _WEB: Final = ("http://", "https://")
-_SQLITE: Final = b"SQLite format 3\0"
 #: Settings of this project.
 _OWN_SETTINGS: Final = "scrapy_pagelets.crawler.settings"
 _SETTINGS_MODULE: Final = "SCRAPY_SETTINGS_MODULE"
@@ -59,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     parser.add_argument(
         "source",
-        metavar="FEED-or-STORE-or-URL",
-        help="a feed of all pagelets; a store of sites (PAGELETS_STORE), folder or file; or the address of a page",
+        metavar="STORE-or-URL",
+        help="a store of sites (PAGELETS_STORE), folder or file; or the address of a page",
     )
     parser.add_argument("--site", metavar="NAME", help="only classes of this site")
     parser.add_argument(
@@ -143,17 +141,7 @@ def _classes(source: str) -> Iterator[_Class]:
     if source.startswith(_WEB):
         return _of_url(source)
     path = Path(source)
-    if path.is_dir():
-        return _of_folder(path)
-    return _of_store(path) if _is_store(path) else _of_feed(source)
-
-
-def _is_store(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
-    except OSError as error:
-        raise CommandError(f"{path} cannot be used: {error.strerror or error}") from None
+    return _of_folder(path) if path.is_dir() else _of_store(path)
 
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
@@ -238,40 +226,3 @@ def _environment() -> dict[str, str]:
     addons = get_project_settings().getdict("ADDONS") if _SETTINGS_MODULE in os.environ else {}
     has_addon = any(load_object(addon) is Addon for addon in addons)
     return {**os.environ} if has_addon else {**os.environ, _SETTINGS_MODULE: _OWN_SETTINGS}
-
-
-def _of_feed(path: str) -> Iterator[_Class]:
-    """The classes of a feed; their templates are read from it when they are needed."""
-    from scrapy_pagelets.feed.class_templates import Skeleton
-
-    feed = Feed(path, ("template", "pagelets"), ("role", "text", "xpaths"))
-    found: dict[str, Skeleton] = {}
-    only_content = True
-    for name, line in _with_template(feed):
-        pagelets = line["pagelets"]
-        found.setdefault(name, Skeleton()).count(pagelets)
-        only_content = only_content and all(one["role"] == CONTENT for one in pagelets)
-    if not found:
-        raise feed.error("no page of it has a template with an id")
-    if only_content:
-        raise feed.error("it has the content only, crawl with PAGELETS_EXPORT=all")
-    for name, line in _with_template(feed):
-        found[name].choose(line["url"], line["pagelets"])
-    warn(feed.note)
-    for name, skeleton in found.items():
-        site, _, number = name.rpartition("#")
-        own = site and number.isascii() and number.isdecimal()
-        site, number = (site, number) if own else (name, "0")
-        yield _Class(site, int(number), skeleton.pages, partial(skeleton.html, name))
-
-
-def _with_template(feed: Feed) -> Iterator[tuple[str, Line]]:
-    """The pages of a feed that have a template, after its id."""
-    from scrapy_pagelets.feed.class_templates import is_path
-
-    for line in feed:
-        for pagelet in line.get("pagelets", ()):
-            if not all(map(is_path, pagelet["xpaths"])):
-                raise feed.error(f"{line['url']} has a pagelet whose xpaths are none")
-        if name := (line.get("template") or {}).get("id"):
-            yield name, line
