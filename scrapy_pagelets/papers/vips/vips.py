@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
 from scrapy_pagelets.page.nodes import TAG, NodeTable, tags_of
 from scrapy_pagelets.page.page import Page
@@ -61,6 +61,13 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
     layout = guess_layout(page.nodes) if page.layout is None else page.layout
     tree = (Strict if strict else Visual)(page.nodes, layout).structure()
     return tree.pruned(pdoc)
+
+
+def cut_by_sight(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> Ints:
+    """(n,) Number of the block of each run of text, else -1; see `vips` for the parameters."""
+    labels = np.full(len(page.nodes), -1)
+    labels[page.nodes.leaves] = vips(page, pdoc, strict=strict).labels(pdoc)
+    return labels
 
 
 def _by_tag(names: str) -> Bools:
