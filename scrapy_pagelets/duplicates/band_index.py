@@ -34,14 +34,9 @@ class BandIndex:
     Sketches are numbered from 0 in the order in which they are added. The index does not outlive the process; it is
     rebuilt from the sketches, a million in a few seconds. A table for which the disk has no room stays in memory.
 
-    Parameters
-    ----------
-    threshold : the resemblance that determines the bands, see `banding`
-    folder : folder for the files; None for the system's temporary folder
-    failed : called with a sentence if the disk has no room for a table
+    ``threshold``: the resemblance that determines the bands, see `banding`. ``folder``: folder for the files; None for
+    the system's temporary folder. ``failed``: called with a sentence if the disk has no room for a table.
 
-    Examples
-    --------
     >>> index = BandIndex(0.8)
     >>> keys = np.arange(3 * 25, dtype=np.uint32).reshape(3, 25)
     >>> keys[2, :9] = keys[0, :9]

@@ -48,8 +48,6 @@ class FeedField:
 
         ``settings``: with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``.
 
-        Examples
-        --------
         >>> from types import SimpleNamespace
         >>> settings = SimpleNamespace(formats=("text",))
         >>> [field.is_on(settings) for field in FEED if field.name in ("text", "markdown")]

@@ -40,8 +40,6 @@ _PLAIN: Final = re.compile(f"(?:[{_LETTERS}]{{1,{_LONGEST}}}+(?![{_LETTERS}])|[{
 def terms(text: str) -> list[str]:
     """Return the terms of a text in order: words in compatibility form, without case and accents.
 
-    Examples
-    --------
     >>> terms("Café n°\u00a05, foo_bar, 東京")
     ['cafe', 'n', '5', 'foo', 'bar', '東', '京']
     """

@@ -83,13 +83,9 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
     Without that setting the feed, and so the tables, have content pagelets only. Raise TableError if a line is not a
     page of a feed.
 
-    Parameters
-    ----------
-    lines : lines of the feed, with ``url``, ``title`` and ``pagelets``
-    query : the query that the columns ``terms``, ``matches`` and ``near`` count; without one they are zero
+    ``lines``: lines of the feed, with ``url``, ``title`` and ``pagelets``. ``query``: the query that the columns
+    ``terms``, ``matches`` and ``near`` count; without one they are zero.
 
-    Examples
-    --------
     >>> menu = {"id": 0, "role": "navigation", "text": "Home", "links": [{"url": "http://h/", "anchor": "Home"}]}
     >>> tables = read([{"url": "http://h/a", "title": "A", "pagelets": [menu]}])
     >>> tables.urls, tables.crawled.tolist(), tables.template.tolist(), tables.source.tolist(), tables.target.tolist()

@@ -30,8 +30,6 @@ class Query:
 
     ``text``: the query as the user typed it.
 
-    Examples
-    --------
     >>> sorted(Query('"Classical guitar" OR guitar*').terms)
     ['classical', 'guitar', 'or']
     """
@@ -49,8 +47,6 @@ class Query:
 
         ``anchors``: texts of the links, in document order.
 
-        Examples
-        --------
         >>> Query("guitar").find(f"Guitar makers, guitar shops {'and so on ' * 9} Home", ["guitar shops", "Home"])
         QueryMatches(terms=frozenset({'guitar'}), matches=2, near=[2, 0])
         """

@@ -241,11 +241,8 @@ class Distiller:
     def add(self, page: int, relevance: float, lists: Iterable[Sequence[int]]) -> None:
         """Add a page that was visited.
 
-        Parameters
-        ----------
-        page : key of the page
-        relevance : relevance of its content, 0 to 1
-        lists : for each pagelet that is no template, the keys of the pages that it links to
+        ``page``: key of the page. ``relevance``: relevance of its content, 0 to 1. ``lists``: for each pagelet that is
+        no template, the keys of the pages that it links to.
         """
         with self._lock:
             self.added += 1

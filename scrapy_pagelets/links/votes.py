@@ -31,15 +31,10 @@ class Votes:
 def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, within: bool | None = None) -> Votes:
     """Select the links that count. Links of a page to itself and nepotistic links never do.
 
-    Parameters
-    ----------
-    pagelets : hubs are pagelets (Bar-Yossef & Rajagopalan 2002, Section 4), else pages
-    templates : count links of templates
-    within : count links within a site. By default they count only if the feed has a single site; otherwise they are
-        nepotistic (Kleinberg 1999)
+    ``pagelets``: hubs are pagelets (Bar-Yossef & Rajagopalan 2002, Section 4), else pages. ``templates``: count links
+    of templates. ``within``: count links within a site. By default they count only if the feed has a single site;
+    otherwise they are nepotistic (Kleinberg 1999).
 
-    Examples
-    --------
     >>> from scrapy_pagelets.links.link_tables import read
     >>> link = {"url": "http://h/b", "anchor": "B"}
     >>> text = {"id": 0, "role": "content", "text": "B and B", "links": [link, link]}
@@ -112,13 +107,8 @@ def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Int
     number 1. Citations from templates are ignored (number 2). Return (n,) numbers of citing pages; 0 for the page
     itself.
 
-    Parameters
-    ----------
-    page : number of the page
-    within : count links within a site, see `votes`
+    ``page``: number of the page. ``within``: count links within a site, see `votes`.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.links.link_tables import read
     >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson")]
     >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson", "links": links}
@@ -147,14 +137,9 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``). Return (n,) scores of crawled and other
     pages; 0 for the page itself.
 
-    Parameters
-    ----------
-    page : number of the page
-    within : count links within a site, see `votes`
-    most : ignore pagelets that link to more pages
+    ``page``: number of the page. ``within``: count links within a site, see `votes`. ``most``: ignore pagelets that
+    link to more pages.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.links.link_tables import read
     >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson", "ibanez")]
     >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson, Ibanez", "links": links}

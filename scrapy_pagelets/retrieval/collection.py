@@ -75,13 +75,9 @@ class Postings(NamedTuple):
 class MemoryCollection:
     """A collection in memory: pages and their segments by number; all lengths are in words.
 
-    Parameters
-    ----------
-    pages : the texts of the segments of each page
-    titles : of the pages; a title that is not empty is a segment before the others
+    ``pages``: the texts of the segments of each page. ``titles``: of the pages; a title that is not empty is a segment
+    before the others.
 
-    Examples
-    --------
     >>> collection = MemoryCollection([["A menu", "Bells ring, bells rang"], ["A bell"]])
     >>> collection.size
     Size(pages=2, segments=3, words=8)
@@ -167,9 +163,7 @@ class StoredMatches(NamedTuple):
 class StoredCollection:
     """An SQLite index as a collection, without the pagelets that are not searched; a query reads only what it needs.
 
-    Parameters
-    ----------
-    base : the database; reads are consistent with each other if a transaction has begun
+    ``base``: the database; reads are consistent with each other if a transaction has begun.
     """
 
     def __init__(self, base: sqlite3.Connection) -> None:

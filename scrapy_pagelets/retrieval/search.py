@@ -181,13 +181,8 @@ def is_common(collection: Collection, query: Mapping[str, float]) -> bool:
 def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
     r"""The passage with the most distinct terms, on one line, each term between marks.
 
-    Parameters
-    ----------
-    wanted : terms, see `terms`
-    words : length of the passage, in runs without white space
+    ``wanted``: terms, see `terms`. ``words``: length of the passage, in runs without white space.
 
-    Examples
-    --------
     >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
     '... **bells** rang, **old** **BELLS**!'
     """

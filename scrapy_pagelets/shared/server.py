@@ -49,11 +49,8 @@ class Server:
 
     Raises ConfigError if the server cannot be used; the message says why and what to do.
 
-    Parameters
-    ----------
-    url : ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it
-    key : prefix of all keys of the crawl
-    warn : called with the name of a stat, ``%s`` and a sentence when the server cannot be reached or was restarted
+    ``url``: ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it. ``key``: prefix of all keys of the crawl.
+    ``warn``: called with the name of a stat, ``%s`` and a sentence when the server cannot be reached or was restarted.
     """
 
     def __init__(self, url: str, key: str, warn: Callable[[str, str, str], None]) -> None:

@@ -227,11 +227,7 @@ class Leaves:
 def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, trees: int) -> Trees:
     """Train the rating of cuts. Raise ImportError if catboost, which only training needs, is not installed.
 
-    Parameters
-    ----------
-    columns : (pages, cuts, features)
-    rating : (pages, cuts)
-    weight : (pages,)
+    ``columns``: (pages, cuts, features). ``rating``: (pages, cuts). ``weight``: (pages,).
     """
     from catboost import CatBoostRegressor
 

@@ -152,11 +152,8 @@ def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
 
     Raises ValueError if no segment has two nodes.
 
-    Parameters
-    ----------
-    groups : one for each page, with centred and scaled features
-    rank : dimensions of the image
-    iterations : largest number of steps of L-BFGS
+    ``groups``: one for each page, with centred and scaled features. ``rank``: dimensions of the image. ``iterations``:
+    largest number of steps of L-BFGS.
     """
     from scipy.optimize import minimize
 

@@ -54,12 +54,9 @@ class GlobalTemplates:
     ) -> None:
         """Add a page. If it was added before, only its links are added.
 
-        Parameters
-        ----------
-        pagelets : (pagelet, shingle) of each pagelet, the shingle 0 for none
-        links : the pages that it links to; directions have no meaning
-        sketch : sketch of the whole page; of several pages with the same sketch, only the first one counts. A page
-            without one is no duplicate
+        ``pagelets``: (pagelet, shingle) of each pagelet, the shingle 0 for none. ``links``: the pages that it links to;
+        directions have no meaning. ``sketch``: sketch of the whole page; of several pages with the same sketch, only
+        the first one counts. A page without one is no duplicate.
         """
         if page not in self._original:
             self._add_pagelets(page, sorted(set(pagelets)), sketch)
