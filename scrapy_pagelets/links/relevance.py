@@ -6,11 +6,10 @@ Rajagopalan 2002, Section 4, case 2.
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -22,13 +21,11 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.base.transactions import whole_file
-from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.feed.cleaning import clean
+from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.feed.pagelet import Pagelet
 from scrapy_pagelets.links.clever import hits
-from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT
-from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.page.urls import key as key_of
 
 #: Weights of the parts of a link's relevance: its pagelet, its anchor, and what it inherits from the pages before it.
@@ -149,7 +146,7 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     only has the relevance of its anchor alone, because a template is no evidence for the page that it is on (Bar-Yossef
     & Rajagopalan 2002, Section 4, case 2).
 
-    >>> from scrapy_pagelets import segment
+    >>> from scrapy_pagelets import Page, segment
     >>> page = Page.parse(b"<p>Eruptions: <a href=hekla>Hekla</a><p>Cod: <a href=cod>more</a>", "http://h/")
     >>> scores = score(segment(page), Topic(["hekla"]))
     >>> hekla, cod = scores.links.values()
@@ -189,7 +186,7 @@ def examples(path: Path) -> list[str]:
     Raise ValueError if the file has no usable text; the message says why.
     """
     try:
-        texts = list(_of_feed(path)) if path.suffix == ".jsonl" else [_of_page(path)]
+        texts = _of_feed(path) if path.suffix == ".jsonl" else [_of_page(path)]
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from None
     if not any(map(words, texts)):
@@ -197,25 +194,15 @@ def examples(path: Path) -> list[str]:
     return texts
 
 
-def _of_feed(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(islice(filter(str.strip, file), _MAX_EXAMPLES), 1):
-            try:
-                text = json.loads(line)["text"]
-            except (ValueError, TypeError, KeyError):
-                raise ValueError(f"{path} is not a feed: its line {number} has no text") from None
-            if isinstance(text, str):
-                yield text
+def _of_feed(path: Path) -> list[str]:
+    return [line["text"] for line in islice(Feed(str(path), ("text",), one_of=("text",)), _MAX_EXAMPLES)]
 
 
 def _of_page(path: Path) -> str:
     body = path.read_bytes()
     if body.strip() and (b"\0" in body or not _TAG.search(body)):
         raise ValueError(f"{path} is not HTML: give an HTML page, or a feed that ends in .jsonl")
-    page = Page.parse(body, f"file://{path.absolute()}")
-    site = Site("")
-    site.learn(page)
-    return plain(page.nodes, decided(page, site).content)
+    return clean(body, path.absolute().as_uri()).text
 
 
 class Distiller:
