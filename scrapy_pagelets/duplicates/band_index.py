@@ -36,12 +36,6 @@ class BandIndex:
 
     ``threshold``: the resemblance that determines the bands, see `banding`. ``folder``: folder for the files; None for
     the system's temporary folder. ``failed``: called with a sentence if the disk has no room for a table.
-
-    >>> index = BandIndex(0.8)
-    >>> keys = np.arange(3 * 25, dtype=np.uint32).reshape(3, 25)
-    >>> keys[2, :9] = keys[0, :9]
-    >>> index.add(keys), [found.tolist() for found in index.query(keys[2:])]
-    (0, [[0, 0], [2, 0], [25, 9]])
     """
 
     def __init__(

@@ -170,16 +170,6 @@ class ContentStore:
     threshold : least resemblances of near-duplicates
     within_sites : whether pages are compared only with those of their own site
     failed : called with a sentence if the disk has no room for the index, which then stays in memory
-
-    Examples
-    --------
-    >>> text = "There was an old man of Thermopylae, who never did anything properly"
-    >>> store = ContentStore(None)
-    >>> for url, words in (("http://a/", text), ("http://b/", text.upper())):
-    ...     verdict, sketch = store.add(Document(url, words, 0, "site"))
-    >>> store.close()
-    >>> verdict
-    Verdict(url='http://a/', similarity=1.0)
     """
 
     def __init__(

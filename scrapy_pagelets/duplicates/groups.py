@@ -110,12 +110,7 @@ def _near(
 
 
 def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold | None = None) -> list[list[int]]:
-    """Return groups of near-duplicates: the connected components of `near_pairs`, largest first, as ascending numbers.
-
-    >>> text = "one two three four five"
-    >>> near_groups([("a", text), ("a", "six"), ("b", text.upper())])
-    [[0, 2]]
-    """
+    """Return groups of near-duplicates, as ascending numbers: the components of `near_pairs`, largest first."""
     groups = connected((one, other) for one, other, _ in near_pairs(texts, threshold))
     return sorted(map(sorted, groups), key=lambda group: (-len(group), group))
 

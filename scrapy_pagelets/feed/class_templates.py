@@ -152,11 +152,6 @@ def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
     """Return the texts of the leaves that are not kept; the parts of a word are one text.
 
     ``keep``: (m,) a mask of the leaves of the content.
-
-    >>> from scrapy_pagelets.page.page import Page
-    >>> nodes = Page.parse(b"<ul><li>Ho<b>me</b> page<li>News</ul><p>Words", "http://a/").nodes
-    >>> [run.text for run in stripped_runs(nodes, np.array([False] * 4 + [True]))]
-    ['Home', 'page', 'News']
     """
     seen: Counter[str] = Counter()
     found = []

@@ -274,11 +274,6 @@ def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
 
     ``line``: has at least ``url`` and ``pagelets``. ``crawled``: when the page was seen, see `now`; None to take it
     from the line.
-
-    >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "NUL: \0", "words": 1}
-    >>> page = page_of({"url": "http://example.com/", "title": "A title", "pagelets": [pagelet]}, now())
-    >>> [(p.number, p.role, p.text) for p in page.pagelets], page.site, page.words
-    ([(-1, 'title', 'A title'), (3, 'content', 'NUL: \ufffd')], 'example.com', 1)
     """
     try:
         url, title = storable(line["url"]), storable(line.get("title") or "")

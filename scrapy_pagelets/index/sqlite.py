@@ -87,14 +87,6 @@ class SQLiteIndex(interface.Index):
     Raises IndexUnusable for an index of another version, or a file that is not an index.
 
     ``create``: False to raise an error instead of creating a file.
-
-    >>> from scrapy_pagelets.index.interface import now, page_of
-    >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "A bright cold day", "words": 4}
-    >>> index = SQLiteIndex(":memory:")
-    >>> index.upsert([page_of({"url": "http://example.com/", "pagelets": [pagelet]}, now())])
-    >>> [(hit.url, hit.pagelets[0].number) for hit in index.search("cold days")]
-    [('http://example.com/', 3)]
-    >>> index.close()
     """
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:

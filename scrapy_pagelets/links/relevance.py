@@ -71,11 +71,6 @@ class Topic:
 
     The relevance of a text is the cosine of its tf-idf vector and the topic. Document frequencies are counted on the
     pages of the crawl as they arrive. Thread-safe. Raises ValueError if the texts have no words other than stop words.
-
-    >>> topic = Topic(["volcanoes in Iceland"])
-    >>> near, far = topic.relevance(topic.vectors(["Volcanoes and glaciers", "The price of fish"]))
-    >>> bool(near > 0.3), float(far)
-    (True, 0.0)
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -145,13 +140,6 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     search, Hersovici et al. 1998, with pagelets instead of windows of words). A link that occurs in template pagelets
     only has the relevance of its anchor alone, because a template is no evidence for the page that it is on (Bar-Yossef
     & Rajagopalan 2002, Section 4, case 2).
-
-    >>> from scrapy_pagelets import Page, segment
-    >>> page = Page.parse(b"<p>Eruptions: <a href=hekla>Hekla</a><p>Cod: <a href=cod>more</a>", "http://h/")
-    >>> scores = score(segment(page), Topic(["hekla"]))
-    >>> hekla, cod = scores.links.values()
-    >>> hekla.relevance > cod.relevance, cod.template
-    (True, False)
     """
     from scipy.sparse import csr_array
 
@@ -209,14 +197,6 @@ class Distiller:
     """The pagelets of a site with links, and the relevance of the pages that were visited. Thread-safe.
 
     ``most``: number of pagelets that are remembered; the oldest are forgotten first.
-
-    >>> distiller = Distiller()
-    >>> distiller.add(0, 0.0, [[1, 2, 3], [4, 5]])
-    >>> distiller.add(1, 0.6, [])
-    >>> distiller.add(2, 0.3, [])
-    >>> distiller.add(4, 0.0, [])
-    >>> distiller.expected()
-    {3: 0.3}
     """
 
     def __init__(self, most: int = _MOST) -> None:

@@ -34,13 +34,6 @@ def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, wit
     ``pagelets``: hubs are pagelets (Bar-Yossef & Rajagopalan 2002, Section 4), else pages. ``templates``: count links
     of templates. ``within``: count links within a site. By default they count only if the feed has a single site;
     otherwise they are nepotistic (Kleinberg 1999).
-
-    >>> from scrapy_pagelets.links.link_tables import read
-    >>> link = {"url": "http://h/b", "anchor": "B"}
-    >>> text = {"id": 0, "role": "content", "text": "B and B", "links": [link, link]}
-    >>> tables = read([{"url": "http://h/a", "pagelets": [text]}])
-    >>> len(votes(tables).hub), len(votes(tables, within=False).hub)
-    (1, 0)
     """
     page, target = tables.page[tables.source], tables.target
     counts = page != target
@@ -108,13 +101,6 @@ def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Int
     itself.
 
     ``page``: number of the page. ``within``: count links within a site, see `votes`.
-
-    >>> from scrapy_pagelets.links.link_tables import read
-    >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson")]
-    >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson", "links": links}
-    >>> tables = read([{"url": f"http://{host}/", "pagelets": [makers]} for host in "hi"])
-    >>> cocitations(tables, tables.find("http://gibson.com")).tolist()
-    [0, 2, 0, 0]
     """
     edges = citing(votes(tables, within=within), page)
     pairs = np.unique(np.stack([edges.page, edges.target]), axis=1)

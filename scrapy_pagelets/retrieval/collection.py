@@ -77,12 +77,6 @@ class MemoryCollection:
 
     ``pages``: the texts of the segments of each page. ``titles``: of the pages; a title that is not empty is a segment
     before the others.
-
-    >>> collection = MemoryCollection([["A menu", "Bells ring, bells rang"], ["A bell"]])
-    >>> collection.size
-    Size(pages=2, segments=3, words=8)
-    >>> [part.tolist() for part in collection.postings(["bells", "a"])]
-    [[0, 1, 1], [0, 0, 1], [1, 0, 2], [2, 1, 1], [4, 2, 2], [False, False, False]]
     """
 
     def __init__(self, pages: Iterable[Sequence[str]], titles: Iterable[str] = ()) -> None:

@@ -127,13 +127,6 @@ def printed(feedback: str = "none") -> dict[str, Any]:
     Raises
     ------
     QueryError : for ``rm3``
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.retrieval.collection import MemoryCollection
-    >>> pages = [["The bell"], ["The bell rang, it rang"], ["The telephone"], ["The sea"], ["The boat"], ["The wave"]]
-    >>> search(MemoryCollection(pages), "the bell", **printed("pages")).query
-    {'bell': 2.0, 'rang': 1.0}
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 

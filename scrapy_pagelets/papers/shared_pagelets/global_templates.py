@@ -31,13 +31,6 @@ class GlobalTemplates:
 
     This distinguishes the template of a site, or of sister sites, from text that unrelated pages share by accident or
     as copies. The shingles of all pages are kept, and the links to pages that have not been added yet.
-
-    >>> crawl = GlobalTemplates()
-    >>> crawl.add("a", [(0, 7), (1, 1)], links=["b", "c"])
-    >>> crawl.add("b", [(0, 7), (1, 2)])
-    >>> crawl.add("d", [(0, 7), (1, 3)], links=["c"])
-    >>> crawl.templates()
-    [RepeatedPagelet(shingle=7, pagelets=(('a', 0), ('b', 0)))]
     """
 
     def __init__(self) -> None:

@@ -91,14 +91,7 @@ np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display i
 
 
 def guess_layout(nodes: NodeTable) -> Layout:
-    """Guess the layout of a page that was not rendered.
-
-    >>> from scrapy_pagelets import Page
-    >>> nodes = Page.parse(b"<h1>Title</h1><p>Some words.", "http://example.com/").nodes
-    >>> layout = guess_layout(nodes)
-    >>> (layout.y[nodes.leaves] > 0).tolist(), layout.font_size[nodes.leaves].tolist()
-    ([True, True], [32.0, 16.0])
-    """
+    """Guess the layout of a page that was not rendered."""
     display = _DISPLAYS[nodes.tag]
     is_cell = np.append(display == DISPLAY["table-row"], False)[nodes.parent]
     width = _widths(nodes, is_cell)
