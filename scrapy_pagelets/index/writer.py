@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
+from queue import Empty, Full, Queue
 from typing import Final
 
 from xxhash import xxh3_64_hexdigest
@@ -19,7 +20,7 @@ from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, PageRefused, line_of, page_of
 
 #: Limits of a batch, which is held in memory; a single page may exceed them.
-BATCH_CHARACTERS: Final = 4_000_000
+_CHARACTERS: Final = 4_000_000
 BATCH_PAGES: Final = 64
 
 
@@ -87,9 +88,8 @@ def _page_of(line: bytes) -> IndexedPage | None:
 
 
 logger = logging.getLogger(__name__)
-#: Maximal number of pages and characters that wait in memory.
-_PAGES: Final = 4 * BATCH_PAGES
-_CHARACTERS: Final = 4 * BATCH_CHARACTERS
+#: Maximal number of pages that wait in memory.
+_PAGES: Final = 2 * BATCH_PAGES
 #: Seconds that a page waits for room in memory before it is written to disk.
 _PATIENCE: Final = 5.0
 #: Seconds between two attempts to reach an index: the first pause, the longest, and the longest while closing.
@@ -123,9 +123,9 @@ class Writer:
         self._open_index, self._index, self._pending = open_index, index, pending
         self._tell, self._count = tell, count
         self.lost = 0  # number of pages that are neither in the index nor on disk
-        self._queue: deque[IndexedPage] = deque()
-        self._characters = 0
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        #: None wakes the thread up.
+        self._queue: Queue[IndexedPage | None] = Queue(_PAGES)
         self._stuck = False
         self._end: float | None = None
         self._pause, self._next = _PAUSE, 0.0
@@ -137,26 +137,17 @@ class Writer:
 
     def put(self, page: IndexedPage) -> None:
         """Queue a page; if there is no room in memory for some seconds, write it to disk instead."""
-        with self._changed:
-            if self._changed.wait_for(self._has_room, 0 if self._stuck else _PATIENCE):
-                self._queue.append(page)
-                self._characters += _characters(page)
-                self._changed.notify_all()
-                return
+        try:
+            self._queue.put(page, not self._stuck, _PATIENCE)
+        except Full:
             self._stuck = True
-        self._write_to_disk([page])
-        with self._changed:
-            self._changed.notify_all()
-
-    def _has_room(self) -> bool:
-        return not self._queue or (len(self._queue) < _PAGES and self._characters < _CHARACTERS)
+            self._write_to_disk([page])
 
     def close(self, patience: float) -> int:
         """Write the remaining pages for at most ``patience`` seconds; return the number of pages left on disk."""
-        with self._changed:
-            self._end = time.monotonic() + patience
-            self._next, self._pause = 0.0, _PAUSE
-            self._changed.notify_all()
+        self._next, self._pause = 0.0, _PAUSE
+        self._end = time.monotonic() + patience
+        self._queue.put(None)
         self._thread.join()
         left = len(self._pending)
         if unreadable := self._pending.unreadable:
@@ -181,29 +172,24 @@ class Writer:
                 self._send()
 
     def _is_done(self) -> bool:
-        with self._changed:
-            if self._end is None or self._queue:
-                return False
-            return not len(self._pending) or time.monotonic() >= self._end
+        if self._end is None or not self._queue.empty():
+            return False
+        return not len(self._pending) or time.monotonic() >= self._end
 
     def _batch(self) -> list[IndexedPage]:
         """Wait for pages in memory and return a batch of them; empty when it is time to send pages from disk."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._is_due(), self._until_due())
-            batch: list[IndexedPage] = []
-            size = 0
-            while self._queue and len(batch) < BATCH_PAGES and size < BATCH_CHARACTERS:
-                batch.append(self._queue.popleft())
-                size += _characters(batch[-1])
-            self._characters -= size
-            self._stuck = False
-            self._changed.notify_all()
-            return batch
-
-    def _is_due(self) -> bool:
-        return (bool(len(self._pending)) and time.monotonic() >= self._next) or (
-            self._end is not None and (not len(self._pending) or time.monotonic() >= self._end)
-        )
+        batch: list[IndexedPage] = []
+        size = 0
+        with suppress(Empty):
+            page = self._queue.get(timeout=self._until_due())
+            while page is not None:
+                batch.append(page)
+                size += sum(len(pagelet.text) for pagelet in page.pagelets)
+                if len(batch) == BATCH_PAGES or size >= _CHARACTERS:
+                    break
+                page = self._queue.get_nowait()
+        self._stuck = False
+        return batch
 
     def _until_due(self) -> float | None:
         """Seconds until pages are sent from disk again; None if none are there."""
@@ -276,14 +262,9 @@ class Writer:
         try:
             self._pending.append(pages)
         except OSError as error:
-            with self._changed:
+            with self._lock:
                 self.lost += len(pages)
             self._count("index/lost", len(pages))
             self._tell("index/not_kept", "pages can be written neither to the index nor to disk: %s", error)
         else:
             self._count("index/spooled", len(pages))
-
-
-def _characters(page: IndexedPage) -> int:
-    """Return the approximate number of characters of a page."""
-    return sum(len(pagelet.text) for pagelet in page.pagelets) + len(page.url)
