@@ -59,9 +59,7 @@ class BandIndex:
     def add(self, keys: NDArray[np.uint32]) -> int:
         """Add sketches; return the number of the first one.
 
-        Raise OverflowError if there are 2^31 / bands sketches or more.
-
-        ``keys``: (n, bands) see `band_keys`.
+        ``keys``: (n, bands) see `band_keys`. Raise OverflowError if there are 2^31 / bands sketches or more.
         """
         first: int = self._count
         if first + len(keys) > len(self._keys):

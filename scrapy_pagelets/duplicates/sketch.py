@@ -114,7 +114,6 @@ def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashe
 
 
 give("contents", permutations=_permutations)
-
 #: Sketches cannot distinguish smaller resemblances from none.
 LEAST: Final = 0.1
 

@@ -257,7 +257,6 @@ FEED: Final = (
     *_set_by(STRIP, (_HASH,)),
     *_set_by(RECRAWL, _CHANGE),
 )
-
 #: The fields that the lean feed does without.
 HEAVY: Final = ("pagelets", "template", "similarity", "sketch", "content_hash", "changed", "changed_share")
 

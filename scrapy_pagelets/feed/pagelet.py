@@ -181,12 +181,7 @@ def segment(
 
 
 def pagelets_of(
-    page: Page,
-    labels: Ints,
-    templateness: Floats | None = None,
-    roles: Ints | None = None,
-    *,
-    whole: bool = False,
+    page: Page, labels: Ints, templateness: Floats | None = None, roles: Ints | None = None, *, whole: bool = False
 ) -> list[Pagelet]:
     """Make the pagelets of a page from the labels of its rows, like `segment`.
 

@@ -270,10 +270,8 @@ def now() -> str:
 def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
     r"""Make a page from a line of the feed.
 
-    Raise ValueError if the line is not a page of the feed; the message says why.
-
     ``line``: has at least ``url`` and ``pagelets``. ``crawled``: when the page was seen, see `now`; None to take it
-    from the line.
+    from the line. Raise ValueError if the line is not a page of the feed; the message says why.
     """
     try:
         url, title = storable(line["url"]), storable(line.get("title") or "")

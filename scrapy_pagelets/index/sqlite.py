@@ -84,9 +84,8 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 class SQLiteIndex(interface.Index):
     """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
 
-    Raises IndexUnusable for an index of another version, or a file that is not an index.
-
-    ``create``: False to raise an error instead of creating a file.
+    ``create``: False to raise an error instead of creating a file. Raises IndexUnusable for an index of another
+    version, or a file that is not an index.
     """
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:

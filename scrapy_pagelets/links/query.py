@@ -26,9 +26,7 @@ class QueryMatches(NamedTuple):
 class Query:
     """The words of a query. Quotes, operators, order and repetition of words are ignored.
 
-    Raises QueryError if it has no word.
-
-    ``text``: the query as the user typed it.
+    ``text``: the query as the user typed it. Raises QueryError if it has no word.
 
     >>> sorted(Query('"Classical guitar" OR guitar*').terms)
     ['classical', 'guitar', 'or']

@@ -25,8 +25,6 @@ Cut = Callable[[Sequence[str]], Sequence[str]]
 _WINDOW: Final = 200
 #: Blank lines separate the blocks of a text in the feed.
 _BLANK: Final = re.compile(r"\n\s*\n")
-
-
 #: The record in which FTS5 keeps the number of texts and of their tokens.
 _AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
 _POSTINGS: Final = f"""

@@ -51,8 +51,6 @@ _METRIC_NODES: Final = 120
 #: whose pairs are used.
 _C, _LEAVES = 0.05, 60
 _UNKNOWN: Final = -1
-
-
 #: The table of nodes: a node is template if all text below it is.
 _table: Final = partial(Nodes.stack, most=_NODES_PER_PAGE, least=1.0)
 

@@ -137,9 +137,8 @@ def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> 
 def expand(energy: Energy, labels: Ints) -> Ints:
     """(k,) Labelling that no expansion improves, or the one after five sweeps over the labels.
 
-    Raises ImportError without PyMaxflow.
-
-    ``labels``: (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy.
+    ``labels``: (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy. Raises
+    ImportError without PyMaxflow.
     """
     integral = quantised(energy)
     least = integral.of(labels)

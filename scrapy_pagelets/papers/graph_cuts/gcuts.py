@@ -179,9 +179,7 @@ def energy_of(described: Described, weights: Weights) -> Energy:
 def by_number(cut: Cut, wanted: int) -> Ints:
     """(m,) Segments for the penalty that gives the wanted number of them, or the number nearest to it.
 
-    Raises ValueError if fewer than one is wanted.
-
-    ``cut``: of a page. ``wanted``: number of segments.
+    ``cut``: of a page. ``wanted``: number of segments. Raises ValueError if fewer than one is wanted.
     """
     if wanted < 1:
         raise ValueError(f"segments is {wanted}: give a number from 1")

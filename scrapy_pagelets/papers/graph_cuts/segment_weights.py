@@ -90,10 +90,7 @@ class Weights:
             columns[name] = np.append(part.coefficients, part.intercept)
         with open(path, "wb") as file:
             np.savez_compressed(
-                file,
-                about=np.frombuffer(json.dumps(about).encode(), np.uint8),
-                **columns,
-                **columns_of(self.whole),
+                file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **columns, **columns_of(self.whole)
             )
 
 
@@ -101,9 +98,8 @@ class Weights:
 def load(name: str, *, rendered: bool = False) -> Weights:
     """Read the weights of the level ``top`` or ``inner``, or a file that ``pagelets train`` has written.
 
-    Raise WeightsError if there is no such file, or if it was written by another version.
-
-    ``rendered``: read the weights of the level for rendered pages; ignored for a file.
+    ``rendered``: read the weights of the level for rendered pages; ignored for a file. Raise WeightsError if there is
+    no such file, or if it was written by another version.
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"
@@ -150,10 +146,8 @@ class Group:
 def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
-    Raises ValueError if no segment has two nodes.
-
     ``groups``: one for each page, with centred and scaled features. ``rank``: dimensions of the image. ``iterations``:
-    largest number of steps of L-BFGS.
+    largest number of steps of L-BFGS. Raises ValueError if no segment has two nodes.
     """
     from scipy.optimize import minimize
 

@@ -44,7 +44,6 @@ _NUMBER: Final = re.compile(r"\d+")
 #: A longer word is a text without spaces in another script, or not a word.
 _LONGEST_WORD: Final = 15
 _GRAM: Final = 3
-
 _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for tag in TAGS], np.int64)
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
 _NO_PAGE: Final = xxh3_64_intdigest(b"<link to no page>") >> 1

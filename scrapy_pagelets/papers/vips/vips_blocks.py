@@ -241,9 +241,8 @@ class BlockTree:
     def labels(self, pdoc: int) -> Ints:
         """(m,) Number of the segment of each leaf: blocks are divided until their coherence is permitted.
 
-        Raises ValueError if pdoc is not from 1 to 10.
-
-        ``pdoc``: permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible).
+        ``pdoc``: permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible). Raises
+        ValueError if pdoc is not from 1 to 10.
         """
         return self.of_rows(pdoc)[self.nodes.leaves]
 
