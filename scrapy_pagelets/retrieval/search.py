@@ -73,18 +73,10 @@ def search(
 
     If no page contains a word of the query, the ranking is empty.
 
-    Parameters
-    ----------
-    feedback : ``none``, a key of `FEEDBACK`, or how terms are chosen
-    passages, title : see `rank`
-    stop_words : terms of the query that are left out
+    ``feedback``: ``none``, a key of `FEEDBACK`, or how terms are chosen. ``passages`` and ``title``: see `rank`.
+    ``stop_words``: terms of the query that are left out. Raise QueryError for a query without a word, or with nothing
+    but stop words.
 
-    Raises
-    ------
-    QueryError : for a query without a word, or with nothing but stop words
-
-    Examples
-    --------
     >>> from scrapy_pagelets.retrieval.collection import MemoryCollection
     >>> pages = [["About a site"], ["A bell", "Bell made a telephone"], ["A telephone"], ["A sea"], ["Boat"]]
     >>> answer = search(MemoryCollection(pages), "Bell?", "segments")
@@ -112,13 +104,7 @@ def printed(feedback: str = "none") -> dict[str, Any]:
     English stop words in place of the rule for common terms. The list is that of scikit-learn with 318 words, because
     the paper uses the list of Okapi with 222 words but does not print it.
 
-    Parameters
-    ----------
-    feedback : ``none``, or a key of `FEEDBACK` other than ``rm3``, which is not in the paper
-
-    Raises
-    ------
-    QueryError : for ``rm3``
+    ``feedback``: ``none``, or a key of `FEEDBACK` other than ``rm3``, which is not in the paper and raises QueryError.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
