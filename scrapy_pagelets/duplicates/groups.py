@@ -46,10 +46,6 @@ def near_pairs(
     shingle are left out.
 
     ``texts``: the site and the text of each document.
-
-    >>> text = "one two three four five"
-    >>> list(near_pairs([("a", text), ("a", "six"), ("b", text.upper())]))
-    [(2, 0, 1.0)]
     """
     threshold, remaining = threshold or Threshold(), iter(texts)
     index, first, number = BandIndex(threshold.least), dict[int, int](), 0

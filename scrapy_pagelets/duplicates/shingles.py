@@ -48,9 +48,6 @@ def jaccard(one: Hashes, other: Hashes) -> float:
     """Return the resemblance of two texts, the size of the intersection over that of the union; 0 for two empty texts.
 
     ``one`` and ``other``: distinct hashes, ascending.
-
-    >>> jaccard(np.array([1, 2, 3], np.uint32), np.array([2, 3, 4], np.uint32))
-    0.5
     """
     every = np.concatenate((one, other))
     every.sort()

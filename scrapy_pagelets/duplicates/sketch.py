@@ -125,9 +125,6 @@ class Threshold(NamedTuple):
     Similar pages on two sites are copies, perhaps with small changes.
 
     ``within`` and ``across``: thresholds for two pages of one site, and of two sites, from 0.1 to 1.
-
-    >>> Threshold().between("a", "a"), Threshold().between("a", "b"), Threshold().least
-    (0.8, 0.65, 0.65)
     """
 
     within: float = 0.8

@@ -84,11 +84,6 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
 
     ``lines``: lines of the feed, with ``url``, ``title`` and ``pagelets``. ``query``: the query that the columns
     ``terms``, ``matches`` and ``near`` count; without one they are zero.
-
-    >>> menu = {"id": 0, "role": "navigation", "text": "Home", "links": [{"url": "http://h/", "anchor": "Home"}]}
-    >>> tables = read([{"url": "http://h/a", "title": "A", "pagelets": [menu]}])
-    >>> tables.urls, tables.crawled.tolist(), tables.template.tolist(), tables.source.tolist(), tables.target.tolist()
-    (['http://h/a', 'http://h/'], [True, False], [True], [0], [1])
     """
     reader = _Reader(query)
     for number, line in enumerate(lines, 1):

@@ -125,13 +125,6 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
 
     ``page``: number of the page. ``within``: count links within a site, see `votes`. ``most``: ignore pagelets that
     link to more pages.
-
-    >>> from scrapy_pagelets.links.link_tables import read
-    >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson", "ibanez")]
-    >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson, Ibanez", "links": links}
-    >>> tables = read([{"url": "http://h/a", "pagelets": [makers]}, {"url": "http://i/", "pagelets": []}])
-    >>> related(tables, tables.find("http://gibson.com")).tolist()
-    [0.0, 0.5, 0.0, 0.5, 0.0]
     """
     edges = votes(tables, within=within)
     count = np.bincount(edges.hub, minlength=len(tables.page))

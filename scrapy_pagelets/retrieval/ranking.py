@@ -115,9 +115,6 @@ class Bm2500:
 
         ``tf``: occurrences of the term in the document. ``length`` and ``average``: length of the document and average
         length of all documents, in the same unit. ``qtf``: occurrences of the term in the query, or its weight there.
-
-        >>> Bm2500().score(tf=2, length=100, average=100).round(3).tolist()
-        1.375
         """
         tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
         relative = np.asarray(length, float) / average if average else 1.0
@@ -144,13 +141,6 @@ def relevance_weight(
     r : number of relevant documents that contain the term
     relevant : number of relevant documents, R
     plus : whether 1 is added within the logarithm
-
-    Examples
-    --------
-    >>> relevance_weight([1, 500, 1000], 1000).round(3).tolist()
-    [6.502, 0.0, -7.601]
-    >>> relevance_weight(10, 1000, r=5, relevant=20).round(3).tolist()
-    4.142
     """
     n, r = np.asarray(n, float), np.asarray(r, float)
     among = (r + 0.5) / (relevant - r + 0.5)
@@ -164,9 +154,6 @@ def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> 
 
     ``qtf``: occurrences of each term in the query. ``terms``: the new terms, best first. ``share``: factor of the new
     terms' weights; 1 in the paper.
-
-    >>> expanded({"bell": 1}, ["telephone", "patent"])
-    {'bell': 2.0, 'telephone': 1.0, 'patent': 0.5}
     """
     weights = {term: 2.0 * count for term, count in qtf.items()}
     weights |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}

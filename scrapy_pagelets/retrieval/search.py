@@ -76,12 +76,6 @@ def search(
     ``feedback``: ``none``, a key of `FEEDBACK`, or how terms are chosen. ``passages`` and ``title``: see `rank`.
     ``stop_words``: terms of the query that are left out. Raise QueryError for a query without a word, or with nothing
     but stop words.
-
-    >>> from scrapy_pagelets.retrieval.collection import MemoryCollection
-    >>> pages = [["About a site"], ["A bell", "Bell made a telephone"], ["A telephone"], ["A sea"], ["Boat"]]
-    >>> answer = search(MemoryCollection(pages), "Bell?", "segments")
-    >>> answer.ranking.page.tolist(), answer.added
-    ([1, 2], ('made', 'telephone'))
     """
     asked, _ = query_of(query)
     if not asked:
