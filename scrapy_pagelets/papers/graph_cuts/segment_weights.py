@@ -21,6 +21,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.errors import ConfigError
@@ -135,7 +136,7 @@ class Group:
     @classmethod
     def of(cls, columns: Floats, segment: Ints) -> Group:
         """Make a group whose targets are the ``NEIGHBOURS`` nearest nodes in the space of the features."""
-        distance = _squares(columns)
+        distance = cdist(columns, columns, "sqeuclidean")
         distance[segment[:, None] != segment] = np.inf
         np.fill_diagonal(distance, np.inf)
         nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOURS]
@@ -170,7 +171,7 @@ def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
     value, gradient = 0.0, np.zeros_like(linear)
     for group in groups:
         image = group.columns @ linear.T
-        own, weight = _pairs(_squares(image), group)
+        own, weight = _pairs(cdist(image, image, "sqeuclidean"), group)
         value += own
         # The sum of w_ab |L(x_a - x_b)|^2 has the gradient 2 L X^T (degree - w - w^T) X.
         both = weight + weight.T
@@ -192,10 +193,3 @@ def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:
     nodes, starts = np.unique(node, return_index=True)
     weight[nodes] -= np.add.reduceat(active, starts) if len(starts) else 0
     return float((1 - _PUSH) * pull.sum() + _PUSH * margin.sum()), weight
-
-
-def _squares(columns: Floats) -> Floats:
-    """(n, n) Squared distances."""
-    norm = (columns**2).sum(axis=1)
-    square: Floats = np.maximum(0, norm[:, None] + norm - 2 * columns @ columns.T)
-    return square
