@@ -54,13 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pagelets", action="store_true", help="compare blocks instead of pages, and show those on several hosts"
     )
     parser.add_argument(
-        "--bloom",
-        type=int,
-        metavar="PAGES",
-        help="for feeds too large for memory: use fixed memory for this number of pages, and show only "
-        "which pages resemble an earlier one, on any site",
-    )
-    parser.add_argument(
         "--contained",
         type=float,
         metavar="SHARE",
@@ -88,8 +81,6 @@ def run(options: argparse.Namespace) -> None:
     if options.contained is not None:
         feed = Feed(options.feed, ("text", "pagelets", "sketch"), ("text",), ("sketch",), _SKETCHED)
         table = _excerpts
-    elif options.bloom is not None:
-        table = _repeated
     for line in table(feed, options):
         show(line)
     warn(feed.note)
@@ -97,16 +88,16 @@ def run(options: argparse.Namespace) -> None:
 
 def _groups(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
-    from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
-    from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
+    from scrapy_pagelets.duplicates.groups import connected, mirrors, near_pairs
 
-    pages, components, alike = Pages(), Components[str](), dict[str, float]()
-    pairs = list(near_pairs(pages.texts(feed), Threshold(options.threshold, options.across)))
-    for number, of, similarity in [*((n, pages.urls[of], s) for n, of, s in pairs), *pages.named]:
-        for url in (of, pages.urls[number]):
-            alike[url] = max(similarity, alike.get(url, 0.0))
-        components.union(of, pages.urls[number])
-    groups = sorted(components.groups(), key=len, reverse=True)
+    pages, alike = Pages(), dict[str, float]()
+    found = list(near_pairs(pages.texts(feed), Threshold(options.threshold, options.across)))
+    pairs = [(pages.urls[of], pages.urls[n], s) for n, of, s in found]
+    pairs += [(of, pages.urls[n], s) for n, of, s in pages.named]
+    for of, url, similarity in pairs:
+        for one in (of, url):
+            alike[one] = max(similarity, alike.get(one, 0.0))
+    groups = sorted(connected((of, url) for of, url, _ in pairs), key=len, reverse=True)
     yield f"{len(pages.urls)} pages, {sum(map(len, groups)) - len(groups)} of them near-duplicates of another one"
     if groups:
         yield ""
@@ -135,30 +126,14 @@ def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
         yield from (f"{hosts:>5}  {on:>10}  {texts[block]}" for block, on, hosts in rows)
 
 
-def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
-    from scrapy_pagelets.duplicates.band_index import BloomBands
-    from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
-    from scrapy_pagelets.duplicates.sketch import minhash
-
-    if options.bloom < 1:
-        raise ConfigError(f"--bloom is {options.bloom}: give the number of pages, from 1")
-    if options.pagelets:
-        raise ConfigError("--bloom compares pages: leave out --pagelets")
-    filters, pages = BloomBands(options.bloom, options.threshold), Pages()
-    for _, text in pages.texts(feed):
-        hashes = shingles(word_hashes(text))
-        if len(hashes) and filters.add(minhash(hashes)[None])[0]:
-            yield pages.urls[-1]
-
-
 def _excerpts(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import Sketched, SketchError, contained, lean_minhash
 
     if not 0 < options.contained <= 1:
         raise ConfigError(f"--contained is {options.contained}: give a share above 0 to 1, as 0.9")
-    if options.pagelets or options.bloom is not None:
-        raise ConfigError("--contained compares pages by their sketches: leave out --pagelets and --bloom")
+    if options.pagelets:
+        raise ConfigError("--contained compares pages by their sketches: leave out --pagelets")
     urls, texts = list[str](), list[Sketched]()
     try:
         for line in feed:

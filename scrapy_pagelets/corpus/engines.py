@@ -37,8 +37,8 @@ RAW: Final = pa.schema(
     {"page": _WHOLE, "site": _TEXT, "bucket": pa.int32(), "key": _WHOLE, "url": _TEXT, "fetched_at": _TEXT,
      "content_type": _TEXT, "link": _TEXT, "robots": _TEXT, "body": pa.binary(), "skipped": _TEXT}
 )  # fmt: skip
-#: What was learnt of a site, or of a part of it.
-COUNTS: Final = pa.schema({"site": _TEXT, "part": _WHOLE, "counts": pa.binary()})
+#: What was learnt of a site.
+COUNTS: Final = pa.schema({"site": _TEXT, "counts": pa.binary()})
 #: Resemblance of two pages, the second of which is the earlier one.
 PAIRS: Final = pa.schema({"page": _WHOLE, "earlier": _WHOLE, "similarity": _NUMBER, "canonical": pa.bool_()})
 #: Rows that cleaning a page makes; ``page`` is the number of the page everywhere.
@@ -134,14 +134,9 @@ def whole_groups(batches: Iterable[pa.RecordBatch], keys: Sequence[str], size: i
 
     Where the tables end depends on the rows only, not on the batches in which they come.
 
-    Parameters
-    ----------
-    batches : sorted by the keys
-    keys : columns that are equal within a group; none if each row is a group
-    size : least number of rows, from 1
+    ``batches``: sorted by the keys. ``keys``: columns that are equal within a group; none if each row is a group.
+    ``size``: least number of rows, from 1.
 
-    Examples
-    --------
     >>> batches = pa.table({"site": list("aabbbc")}).to_batches(2)
     >>> ["".join(table["site"].to_pylist()) for table in whole_groups(batches, ["site"], 1)]
     ['aa', 'bbb', 'c']
