@@ -97,6 +97,9 @@ class SharedSites:
             self._unreadable(f"the data of {site.name} in Redis are damaged, the site is learnt again: {error}")
             return version, None
 
+    def exchange(self, pages: object, sites: object) -> None:
+        """Pagelets of pages are not shared: ``PAGELETS_DETECTION`` local and global are refused."""
+
     def close(self) -> None:
         """Let go of the sites."""
         self._versions.clear()

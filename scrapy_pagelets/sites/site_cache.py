@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 from weakref import WeakValueDictionary
 
@@ -17,7 +17,7 @@ from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
-from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, RepeatedPagelets
+from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, Pagelets, RepeatedPagelets
 
 #: Entries of all sites in memory, of about 60 bytes each (``python -m benchmarks memory``).
 _CAPACITY: Final = 2_000_000
@@ -37,6 +37,9 @@ class Store(Protocol):
 
     def save(self, site: Site) -> bool:
         """Write a site; return False if that fails."""
+
+    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+        """Write the pagelets of pages, and read those that other processes have written."""
 
 
 class SiteCache:
@@ -82,6 +85,11 @@ class SiteCache:
         self._fills = False
         self._summary: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
+        #: Names of the sites whose stored pagelets were read, and the number of recorded pages at the next exchange.
+        self._exchanged: set[str] = set()
+        self._exchange_at = _FLUSH
+        if self.repeated is not None and store.lasting:
+            self.repeated.record()
 
     def __getitem__(self, name: str) -> Site:
         with self._lock:
@@ -120,7 +128,7 @@ class SiteCache:
         new = page.key not in site.learnt.seen
         page_class = site.learn(page, keep=keep)
         if self.repeated is not None:
-            self.repeated.add(page)
+            self._share(page, self.repeated)
         if new:
             self._has_changed(site)
         return page_class
@@ -131,7 +139,7 @@ class SiteCache:
         page_class = site.learn_set(key_page, pages)
         if self.repeated is not None:
             for page in (key_page, *pages):
-                self.repeated.add(page)
+                self._share(page, self.repeated)
         self._has_changed(site)
         return page_class
 
@@ -166,6 +174,8 @@ class SiteCache:
         if self._store.lasting:
             for site in changed:
                 self._save(site)
+            if self.repeated is not None:
+                self._exchange(self.repeated)
 
     def exchange(self) -> None:
         """Write the sites in memory that have changed, and read what other processes have learnt since."""
@@ -182,6 +192,29 @@ class SiteCache:
             self._save(site)
         else:
             self._store.load(site)
+
+    def _share(self, page: Page, repeated: RepeatedPagelets) -> None:
+        with self._lock:
+            new = page.site not in self._exchanged
+            self._exchanged.add(page.site)
+        if new:
+            self._exchange(repeated)
+        repeated.add(page)
+        if repeated.recorded >= self._exchange_at:
+            self._exchange(repeated)
+
+    def _exchange(self, repeated: RepeatedPagelets) -> None:
+        """Write pagelets, and count those that other runs have written for the sites of this crawl."""
+        if not self._store.lasting:
+            return
+        pages = repeated.hand_over()
+        with self._lock:
+            names = sorted(self._exchanged)
+        if (others := self._store.exchange(pages, names)) is None:
+            repeated.keep(pages)
+        else:
+            repeated.count(others)
+        self._exchange_at = repeated.recorded + _FLUSH
 
     def _save(self, site: Site) -> None:
         with self._lock:

@@ -21,8 +21,11 @@ from scrapy_pagelets.base.transactions import write_ahead, writing
 from scrapy_pagelets.decision.model import Model
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.evidence import Column, keys_of
+from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of, outline
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
 
 logger = logging.getLogger(__name__)
 #: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
@@ -36,6 +39,9 @@ MAX_ANSWERED: Final = 100_000
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sites (name TEXT PRIMARY KEY, version INTEGER NOT NULL, learnt BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS answered (job TEXT NOT NULL, fingerprint TEXT NOT NULL, UNIQUE (job, fingerprint));
+CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, site TEXT NOT NULL,
+                                  pagelets BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS by_site ON pages (site, number);
 """
 _UPSERT: Final = """
 INSERT INTO sites VALUES (?, ?, ?)
@@ -54,7 +60,7 @@ class SiteStoreError(PageletsError):
 
 
 class SiteStore:
-    """Stores sites by name, and answered requests of jobs. Safe for several threads and processes.
+    """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
 
     Each process has its own copy of a site in memory. Before it writes the site, it checks whether another process has
     written it in the meantime. If so, it loads that version, adds its own new pages, each of which counts once, and
@@ -74,6 +80,8 @@ class SiteStore:
         self._failed = failed
         self._lock = threading.Lock()
         self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
+        #: Number of the last page of each site whose pagelets have been read.
+        self._last_pages: dict[str, int] = {}
         self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
 
     def load(self, site: Site) -> None:
@@ -103,6 +111,25 @@ class SiteStore:
             self._versions[site] = version + 1
             return True
         return False
+
+    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+        """Write the pagelets of pages, and read those that other processes have written.
+
+        Return the pagelets of the given sites that were written since the last call with the site, or ever if there was
+        none; None if nothing could be written.
+        """
+        rows = [(page.key, page.site, _packed(page)) for page in pages]
+        others: list[tuple[int, str, bytes]] = []
+        select = "SELECT key, site, pagelets FROM pages WHERE site = ? AND number > ? ORDER BY number"
+        with self._lock, self._faults("the pagelets of the last pages cannot be written"):
+            with writing(self._db):
+                for site in sites:
+                    others += self._db.execute(select, (site, self._last_pages.get(site, 0))).fetchall()
+                self._db.executemany("INSERT OR IGNORE INTO pages (key, site, pagelets) VALUES (?, ?, ?)", rows)
+                (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()
+            self._last_pages |= dict.fromkeys(sites, last)
+            return [page for row in others if (page := self._unpacked(*row)) is not None]
+        return None
 
     def answered(self, job: str) -> list[str]:
         """Return the fingerprints of the last answered requests of a job, oldest first."""
@@ -156,6 +183,16 @@ class SiteStore:
             self._failed(f"the stored data of {name} cannot be read, the site is learnt again: {error}")
             return row[0], None
 
+    def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
+        try:
+            columns = unpack(content)
+            sketches = columns["sketches"].reshape(-1, VALUES)
+            rows = columns["rows"].reshape(len(sketches), 2)
+            return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
+        except UNREADABLE as error:
+            self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
+            return None
+
     @contextmanager
     def _faults(self, sentence: str) -> Iterator[None]:
         try:
@@ -203,6 +240,11 @@ def pack(arrays: Mapping[str, Column]) -> bytes:
     return file.getvalue()
 
 
+def _packed(page: Pagelets) -> bytes:
+    columns = {"rows": page.rows, "sketches": page.sketches, "links": page.links}
+    return pack(columns | {"body": np.array([page.body], np.uint64)})
+
+
 def unpack(content: bytes) -> dict[str, Column]:
     """Restore columns from the result of ``pack``. Raise ValueError if the bytes are damaged."""
     try:
@@ -216,6 +258,8 @@ def meaning(model: Model) -> str:
     """Digest of all hashes, outlines and model parameters, 16 hex digits: stores with another one are incompatible."""
     page = Page.parse(_REFERENCE, "http://example.com/b")
     columns: list[Any] = [*_values(keys_of(page)), page.key, body_of(page), sorted(outline(page.nodes))]
+    pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
+    columns += [pagelets.rows, pagelets.sketches, pagelets.links]
     columns += [*_values(model.trees), *_values(model.classifier), sorted(model.lexicon.items())]
     digest = xxh3_64(",".join(SiteCounts("").arrays()).encode())
     for column in columns:

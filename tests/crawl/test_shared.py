@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+import sqlite3
+from contextlib import closing
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, RepeatedPagelets, Shares, Sisters
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
 from tests.oracles.shared_templates import global_templates, local_templates
 from tests.server import SiteServer
@@ -132,15 +138,96 @@ def test_pages_without_text(html):
     assert taught([one]).templateness(one, "global").tolist() == []
 
 
-def test_a_page_that_has_changed_is_judged_as_it_is():
+# On disk
+
+
+def shared_with(folder, pages):
+    """The pagelets known to a process that uses the store of a folder and learns some pages."""
+    store = SiteStore(folder, load(LABELLED))
+    sites = SiteCache(store, detection="global")
+    for one in pages:
+        sites.learn(one)
+    sites.close()
+    store.close()
+    assert sites.repeated is not None
+    return sites.repeated
+
+
+def test_a_run_goes_on_from_what_the_last_one_has_counted(tmp_path, bundled):
+    shared_with(tmp_path, bundled[:20])
+    again = shared_with(tmp_path, bundled[20:])
+    whole = taught(bundled)
+    assert again.shares() == whole.shares()
+    for form in FORMS:
+        for one in bundled:
+            assert again.templateness(one, form).tolist() == whole.templateness(one, form).tolist()
+
+
+def test_two_crawls_on_one_store_know_the_pages_of_both(tmp_path, bundled):
+    stores = [SiteStore(tmp_path, load(LABELLED)) for _ in range(2)]
+    both = [SiteCache(store, detection="local") for store in stores]
+    for one, other in pairwise(bundled[:20]):
+        both[0].learn(one)
+        both[1].learn(other)
+    for sites in (*both, both[0]):
+        sites.close()
+    first, second = (sites.repeated.shares() for sites in both if sites.repeated)
+    assert first == second == taught(bundled[:20]).shares()
+    for store in stores:
+        store.close()
+
+
+def test_damaged_pagelets_are_left_out(tmp_path, bundled):
+    shared_with(tmp_path, bundled[:5])
+    [path] = tmp_path.glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE pages SET pagelets = 'nothing' WHERE number = 2")
+        db.execute("UPDATE pages SET pagelets = (SELECT learnt FROM sites) WHERE number = 3")
+    told: list[str] = []
+    store = SiteStore(tmp_path, load(LABELLED), told.append)
+    found = store.exchange([], [bundled[0].site])
+    assert found is not None
+    assert len(found) == 3
+    assert [sentence.partition(":")[0] for sentence in told] == [
+        f"the pagelets of a page of {found[0].site} cannot be read"
+    ] * 2
+    store.close()
+
+
+def test_pages_that_could_not_be_written_are_written_later(tmp_path, bundled):
+    told: list[str] = []
+    store = SiteStore(tmp_path, load(LABELLED), told.append)
+    sites = SiteCache(store, detection="global")
+    for one in bundled[:5]:
+        sites.learn(one)
+    [path] = tmp_path.glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("ALTER TABLE pages RENAME TO away")
+    sites.close()
+    assert any("the pagelets of the last pages cannot be written" in sentence for sentence in told)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("ALTER TABLE away RENAME TO pages")
+    sites.close()
+    store.close()
+    assert shared_with(tmp_path, bundled[4:5]).shares() == taught(bundled[:5]).shares()
+
+
+def test_sites_that_a_crawl_does_not_meet_are_not_of_it(tmp_path):
+    pages = [parsed(f"http://{host}.org/{i}", text_of(f"{host}{i}")) for host in ("one", "two") for i in range(3)]
+    shared_with(tmp_path, pages[:3])
+    assert [shares.site for shares in shared_with(tmp_path, pages[3:]).shares()] == ["two.org"]
+
+
+def test_a_page_that_has_changed_is_judged_as_it_is(tmp_path):
     pages = [parsed(f"http://h/{name}", text_of(name)) for name in "abc"]
-    found = taught(pages)
+    shared_with(tmp_path, pages)
     changed = parsed("http://h/a", text_of("other"), menu="", links="<p>And more of it</p>" * 9)
     plain = parsed("http://h/a", text_of("a"), menu=MENU.replace("<a", "<b"))
+    again = shared_with(tmp_path, [changed])
     for form in FORMS:
-        assert found.templateness(changed, form).max() == 0
-        assert found.templateness(plain, form).shape == (7,)  # the same text in fewer pagelets
-        assert found.templateness(pages[0], form).tolist() == [1] * 6 + [0]
+        assert again.templateness(changed, form).max() == 0
+        assert again.templateness(plain, form).shape == (7,)  # the same text in fewer pagelets
+        assert again.templateness(pages[0], form).tolist() == [1] * 6 + [0]
 
 
 # In real crawls

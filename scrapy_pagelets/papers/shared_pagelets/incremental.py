@@ -7,8 +7,8 @@ is the least share of a site's pages (``docs/algorithms/pagelets-templates-2002.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Final, Literal, NamedTuple, Self
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
-from scrapy_pagelets.evidence.site_counts import body_of
+from scrapy_pagelets.evidence.site_counts import Unsaved, body_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets.global_templates import GlobalTemplates
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
@@ -80,7 +80,7 @@ class Pagelets(NamedTuple):
         return cls(page.key, page.site, body_of(page), rows, sketches, links)
 
 
-class RepeatedPagelets:
+class RepeatedPagelets(Unsaved[Pagelets]):
     """The pagelets of a crawl by their shingles. Thread-safe.
 
     A pagelet has two shingles: the exact one of its text, tags and links, and the near one of its words, which is that
@@ -92,7 +92,7 @@ class RepeatedPagelets:
     """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
-        self._lock = threading.Lock()
+        super().__init__()
         self._capacity = capacity
         self._size = 0
         self._linked = GlobalTemplates()
@@ -115,12 +115,21 @@ class RepeatedPagelets:
         if page.key in self._rows or self.full:
             return
         pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
-        with self._lock:
-            if page.key not in self._rows:
-                self._count(pagelets)
+        with self.lock:
+            if self._count(pagelets):
+                self.append(pagelets)
 
-    def _count(self, page: Pagelets) -> None:
-        rows = page.rows
+    def count(self, pages: Iterable[Pagelets]) -> None:
+        """Count pages that a store has returned."""
+        with self.lock:
+            for page in pages:
+                self._count(page)
+
+    def _count(self, page: Pagelets) -> bool:
+        """Count a page; returns False if it was counted before, or if the capacity is reached."""
+        if page.key in self._rows or self.full:
+            return False
+        rows = page.rows.copy()
         rows[:, _NEAR] = self._nearest(page.sketches, learn=True)
         self._size += len(rows) + len(page.links)
         self._rows[page.key], self._sites[page.key], self._body[page.key] = rows, page.site, page.body
@@ -130,13 +139,14 @@ class RepeatedPagelets:
             self._bodies.add((page.site, page.body))
             self._distinct[page.site] += 1
             self._pages.update({(page.site, shingle) for _, shingle in numbered})
+        return True
 
     def templateness(self, page: Page, form: Form) -> Floats:
         """(m,) 1 for leaves in a pagelet that is template according to the pages so far, else 0; counts the page."""
         self.add(page)
         pagelet = partition(page.nodes, STRICT_K, strict=True)
         own = None if self._is_counted(page, pagelet) else Pagelets.of(page, pagelet)
-        with self._lock:
+        with self.lock:
             if own is None:
                 repeated = self._repeated({page.key}, page.site, self._rows[page.key], form)
             else:  # the page was not counted, or it has changed: use the connections of the pages that it links to
@@ -153,7 +163,7 @@ class RepeatedPagelets:
     def shares(self) -> list[Shares]:
         """The numbers of shared pagelets of each site, sites with the most pagelets first."""
         sums: dict[str, Ints] = {}
-        with self._lock:
+        with self.lock:
             for key, rows in self._rows.items():
                 if self._linked.is_original(key):
                     site = self._sites[key]
@@ -166,7 +176,7 @@ class RepeatedPagelets:
 
     def sisters(self) -> list[Sisters]:
         """Pairs of sites that share templates (Figure 5), pairs with the most templates first."""
-        with self._lock:
+        with self.lock:
             owners = ({self._sites[int(page)] for page in template.pages} for template in self._linked.templates())
             pairs = Counter(pair for sites in owners for pair in combinations(sorted(sites), 2))
         return [Sisters(one, other, count) for (one, other), count in pairs.most_common()]
