@@ -54,6 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pagelets", action="store_true", help="compare blocks instead of pages, and show those on several hosts"
     )
     parser.add_argument(
+        "--bloom",
+        type=int,
+        metavar="PAGES",
+        help="for feeds too large for memory: use fixed memory for this number of pages, and show only "
+        "which pages resemble an earlier one, on any site",
+    )
+    parser.add_argument(
         "--contained",
         type=float,
         metavar="SHARE",
@@ -81,6 +88,8 @@ def run(options: argparse.Namespace) -> None:
     if options.contained is not None:
         feed = Feed(options.feed, ("text", "pagelets", "sketch"), ("text",), ("sketch",), _SKETCHED)
         table = _excerpts
+    elif options.bloom is not None:
+        table = _repeated
     for line in table(feed, options):
         show(line)
     warn(feed.note)
@@ -126,14 +135,31 @@ def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
         yield from (f"{hosts:>5}  {on:>10}  {texts[block]}" for block, on, hosts in rows)
 
 
+def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
+    """A line for each page that resembles an earlier one."""
+    from scrapy_pagelets.duplicates.band_index import BloomBands
+    from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
+    from scrapy_pagelets.duplicates.sketch import minhash
+
+    if options.bloom < 1:
+        raise ConfigError(f"--bloom is {options.bloom}: give the number of pages, from 1")
+    if options.pagelets:
+        raise ConfigError("--bloom compares pages: leave out --pagelets")
+    filters, pages = BloomBands(options.bloom, options.threshold), Pages()
+    for _, text in pages.texts(feed):
+        hashes = shingles(word_hashes(text))
+        if len(hashes) and filters.add(minhash(hashes)[None])[0]:
+            yield pages.urls[-1]
+
+
 def _excerpts(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import Sketched, SketchError, contained, lean_minhash
 
     if not 0 < options.contained <= 1:
         raise ConfigError(f"--contained is {options.contained}: give a share above 0 to 1, as 0.9")
-    if options.pagelets:
-        raise ConfigError("--contained compares pages by their sketches: leave out --pagelets")
+    if options.pagelets or options.bloom is not None:
+        raise ConfigError("--contained compares pages by their sketches: leave out --pagelets and --bloom")
     urls, texts = list[str](), list[Sketched]()
     try:
         for line in feed:

@@ -1,4 +1,8 @@
-"""The index of band keys: tables that find the earlier sketches with a common band."""
+"""Indexes of band keys: tables that find the earlier sketches with a common band, and Bloom filters in fixed memory.
+
+Source of the filters, for corpora whose tables do not fit: Khan et al. 2024, *LSHBloom: Memory-efficient, Extreme-scale
+Document Deduplication* (arXiv 2411.04257); Bloom 1970, *Space/Time Trade-offs in Hash Coding with Allowable Errors*.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,15 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable
+from math import ceil, log
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.duplicates.sketch import banding
+from scrapy_pagelets.base.arrays import Bools, Ints, mix
+from scrapy_pagelets.duplicates.sketch import band_keys, banding
 
 logger = logging.getLogger(__name__)
 #: Initial capacity, in sketches.
@@ -26,6 +31,7 @@ _LONGEST: Final = 64
 _BLOCK: Final = 1 << 10
 #: Entries are numbered by 32-bit integers.
 _LIMIT: Final = 1 << 31
+_BYTE: Final = 8
 
 
 class BandIndex:
@@ -112,7 +118,7 @@ class BandIndex:
 
     def _allocate(self, sketches: int) -> None:
         if sketches * self._bands >= _LIMIT:
-            raise OverflowError(f"{sketches} sketches of {self._bands} bands exceed the index: use `pagelets corpus`")
+            raise OverflowError(f"{sketches} sketches of {self._bands} bands exceed the index: use BloomBands")
         self._keys = self._table((sketches, self._bands), np.uint32)
         self._next = self._table((sketches * self._bands,), np.int32)
         # Between 0.8 and 1.6 entries for each chain, when the table is full.
@@ -139,3 +145,58 @@ class BandIndex:
         except OSError as error:
             self._failed(f"the disk has no room for the index of near-duplicates, which stays in memory: {error}")
             return np.zeros(shape, dtype)
+
+
+class BloomBands:
+    """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
+
+    Raises ValueError for a capacity, threshold or error out of range.
+
+    Parameters
+    ----------
+    capacity : number of texts for which the filters are sized
+    threshold : least resemblance of near-duplicates, see `banding`
+    error : share of new texts that are reported as near-duplicates once the capacity is reached, in addition to those
+        whose resemblance to an earlier text is slightly below the threshold; between 0 and 1
+
+    Examples
+    --------
+    >>> filters = BloomBands(1000)
+    >>> sketches = np.arange(256, dtype=np.uint32).reshape(2, 128)
+    >>> filters.add(sketches).tolist(), filters.add(sketches[1:]).tolist()
+    ([False, False], [True])
+    """
+
+    def __init__(self, capacity: int, threshold: float = 0.8, error: float = 1e-4) -> None:
+        if capacity < 1 or not 0 < threshold <= 1 or not 0 < error < 1:
+            raise ValueError(
+                f"capacity {capacity}, threshold {threshold}, error {error}: give a capacity from 1, a threshold above"
+                " 0 to 1, and an error between 0 and 1"
+            )
+        self._threshold = threshold
+        bands = banding(threshold)[0]
+        one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # distributes the error over the bands
+        self._probes = max(1, round(one))
+        self.bits = np.zeros((bands, ceil(capacity * one / log(2) / _BYTE)), np.uint8)  # (bands, bytes) the filters
+
+    def add(self, sketches: NDArray[np.uint32]) -> Bools:
+        """Add texts; return (n,) whether each is a near-duplicate of an earlier one, including the rows before it.
+
+        ``sketches``: (n, 128).
+        """
+        return np.array([self._add(places) for places in self._places(sketches)], np.bool_)
+
+    def _places(self, sketches: NDArray[np.uint32]) -> Ints:
+        """(n, bands, probes) bit positions of each sketch, by double hashing (Kirsch & Mitzenmacher 2006)."""
+        keys = band_keys(sketches, self._threshold).astype(np.int64)
+        step = mix(keys) | 1
+        start = mix(step)
+        probes = (start[:, :, None] + step[:, :, None] * np.arange(self._probes)).view(np.uint64)
+        return (probes % np.uint64(self.bits.shape[1] * _BYTE)).astype(np.int64)
+
+    def _add(self, places: Ints) -> bool:
+        band = np.arange(len(self.bits))[:, None]
+        byte, bit = places // _BYTE, np.left_shift(1, places % _BYTE).astype(np.uint8)
+        seen = bool((self.bits[band, byte] & bit != 0).all(1).any())
+        np.bitwise_or.at(self.bits, (band, byte), bit)
+        return seen

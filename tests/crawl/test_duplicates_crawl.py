@@ -296,6 +296,7 @@ def test_the_command_shows_groups_and_copied_sites(tmp_path):
     assert out[3].split() == ["1", "1.000", "http://first/0"]
     assert out[4].split() == ["1", "1.000", "http://mirror/0"]
     assert out[-1].split() == ["4", "100%", "mirror", "of", "first"]
+    assert command(feed, "--bloom", "100")[1] == [f"http://mirror/{i}" for i in range(4)]
 
 
 def test_the_command_joins_groups_that_the_crawl_left_apart(tmp_path, flagged):
@@ -322,6 +323,8 @@ def test_the_command_shows_blocks_on_several_sites(tmp_path):
         ("hello", [], "cannot be used: line 1 is not a page"),
         ('{"text": "no page"}', [], "cannot be used: line 1 is not a page, it has no url"),
         ('{"url": "http://h/"}', ["--threshold", "0"], "PAGELETS_DUPLICATES_THRESHOLD is 0.0"),
+        ('{"url": "http://h/"}', ["--bloom", "9", "--pagelets"], "--bloom compares pages: leave out --pagelets"),
+        ('{"url": "http://h/"}', ["--bloom", "0"], "--bloom is 0: give the number of pages, from 1"),
     ],
 )
 def test_the_command_explains_unusable_input(tmp_path, content, arguments, sentence):
@@ -423,8 +426,9 @@ def test_the_command_similar_explains_unusable_input(tmp_path, line, arguments, 
         (TEXT | {"sketch": SKETCH}, ["0"], "--contained is 0.0: give a share above 0 to 1, as 0.9"),
         (TEXT | {"sketch": SKETCH}, ["nan"], "--contained is nan: give a share above 0 to 1, as 0.9"),
         (TEXT | {"sketch": SKETCH}, ["1", "--pagelets"], "--contained compares pages by their sketches: leave out"),
+        (TEXT | {"sketch": SKETCH}, ["1", "--bloom", "9"], "--contained compares pages by their sketches: leave out"),
     ],
-    ids=["old", "without", "no text", "zero", "nan", "pagelets"],
+    ids=["old", "without", "no text", "zero", "nan", "pagelets", "bloom"],
 )
 def test_the_command_explains_why_it_finds_no_excerpts(tmp_path, line, arguments, sentence):
     feed = write(tmp_path / "feed.jsonl", {"url": "http://h/"} | line)

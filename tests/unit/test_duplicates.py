@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from benchmarks.duplicates import in_common, nearest, on_larger
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.duplicates import band_index as index_module
-from scrapy_pagelets.duplicates.band_index import BandIndex
+from scrapy_pagelets.duplicates.band_index import BandIndex, BloomBands
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, on_several_hosts
 from scrapy_pagelets.duplicates.shingles import (
@@ -413,7 +413,7 @@ def test_thousands_of_equal_sketches_cost_no_more_than_some():
 def test_a_full_index_raises_an_error(monkeypatch):
     index = BandIndex(0.8)
     monkeypatch.setattr(index_module, "_LIMIT", 100_000)
-    with pytest.raises(OverflowError, match="use `pagelets corpus`"):
+    with pytest.raises(OverflowError, match="use BloomBands"):
         index.add(np.zeros((5000, 25), np.uint32))
 
 
@@ -700,6 +700,36 @@ def test_threads_find_one_new_page_for_each_text(store):
         worker.join()
     assert len(found) == 640
     assert sum(v is None for v in found) == 80
+
+
+# Bloom filters
+
+
+def test_filters_recognise_added_texts():
+    sketches = np.random.default_rng(0).integers(0, 2**32, (2000, PERMUTATIONS), np.uint32)
+    filters = BloomBands(2000, error=0.01)
+    assert filters.add(sketches).mean() < 0.01
+    assert filters.add(sketches).all()
+
+
+def test_filters_keep_their_error_when_they_are_full():
+    generator = np.random.default_rng(1)
+    filters = BloomBands(20_000, error=0.01)
+    filters.add(generator.integers(0, 2**32, (20_000, PERMUTATIONS), np.uint32))
+    fresh = filters.add(generator.integers(0, 2**32, (2000, PERMUTATIONS), np.uint32))
+    assert 0.003 < fresh.mean() < 0.02
+
+
+def test_filters_find_near_duplicates():
+    filters = BloomBands(100)
+    one, other = (minhash(shingles(word_hashes(text_of(*range(start, start + 300))))) for start in (0, 10))
+    assert filters.add(np.array([one, other])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("bad", [{"capacity": 0}, {"threshold": 0}, {"threshold": 1.1}, {"error": 0}, {"error": 1}])
+def test_filters_refuse_invalid_parameters(bad):
+    with pytest.raises(ValueError, match="give a capacity from 1"):
+        BloomBands(**({"capacity": 10} | bad))
 
 
 # Groups, mirrors, blocks
