@@ -37,8 +37,8 @@ RAW: Final = pa.schema(
     {"page": _WHOLE, "site": _TEXT, "bucket": pa.int32(), "key": _WHOLE, "url": _TEXT, "fetched_at": _TEXT,
      "content_type": _TEXT, "link": _TEXT, "robots": _TEXT, "body": pa.binary(), "skipped": _TEXT}
 )  # fmt: skip
-#: What was learnt of a site.
-COUNTS: Final = pa.schema({"site": _TEXT, "counts": pa.binary()})
+#: What was learnt of a site, or of a part of it.
+COUNTS: Final = pa.schema({"site": _TEXT, "part": _WHOLE, "counts": pa.binary()})
 #: Resemblance of two pages, the second of which is the earlier one.
 PAIRS: Final = pa.schema({"page": _WHOLE, "earlier": _WHOLE, "similarity": _NUMBER, "canonical": pa.bool_()})
 #: Rows that cleaning a page makes; ``page`` is the number of the page everywhere.

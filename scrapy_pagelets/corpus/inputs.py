@@ -33,8 +33,10 @@ _ADVICE: Final = (
     "give WARC (.warc, .warc.gz, .warc.zst), .wacz or .parquet files, a folder or a glob of them, a list of files "
     "(.paths) or an index (.cdx, .cdxj, Common Crawl's as .parquet)"
 )
-#: A site with more pages than this is learnt from this number of its pages, and cleaned by several tasks.
+#: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
 PART: Final = 1000
+#: A site with more pages than this is learnt from this number of its pages.
+SAMPLE: Final = 4000
 #: Sites are hashed to this number of buckets, by which a job is divided into rounds.
 BUCKETS: Final = 1024
 
@@ -62,7 +64,8 @@ class CorpusOptions(RecordOptions):
     duplicates: str = "flag"
     threshold: Threshold = field(default_factory=Threshold)
     within_sites: bool = False
-    part: int = PART  # pages of a site that a task learns or cleans at most
+    part: int = PART  # pages of a site from which on it is divided
+    sample: int = SAMPLE  # and learnt from a sample
 
     def plain(self) -> dict[str, Any]:
         """All values but the time, as JSON writes them: a job may be continued if they are the same."""

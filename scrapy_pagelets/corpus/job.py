@@ -23,7 +23,7 @@ from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.corpus import engines, statements
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, Source
 from scrapy_pagelets.corpus.raw_pages import BROKEN, read_pages
-from scrapy_pagelets.corpus.site_cleaning import clean_sites, learn_sites
+from scrapy_pagelets.corpus.site_cleaning import clean_sites, learn_parts, merge_parts
 from scrapy_pagelets.papers.shared_pagelets import relational
 
 if TYPE_CHECKING:
@@ -164,9 +164,12 @@ class CorpusJob:
         options = self._options
         self._write("large_sites", statements.LARGE_SITES.format(part=options.part))
         self._write("places", statements.PLACES.format(part=options.part))
-        self._write("sample", statements.SAMPLE.format(part=options.part))
-        learn = partial(learn_sites, options=options)
-        self._map("site_counts", engines.Work(statements.SAMPLED, learn, engines.COUNTS, ("site",), ("page",)))
+        self._write("sample", statements.SAMPLE.format(part=options.part, sample=options.sample))
+        learn = partial(learn_parts, options=options)
+        self._map("part_counts", engines.Work(statements.SAMPLED, learn, engines.COUNTS, ("site", "part"), ("page",)))
+        self._open("part_counts")
+        parts = "SELECT site, part, counts FROM part_counts"
+        self._map("site_counts", engines.Work(parts, merge_parts, engines.COUNTS, ("site",), ("part",)))
         self._open("site_counts")
 
     def _clean(self) -> None:

@@ -35,16 +35,21 @@ PLACES: Final = """
         FROM raw r JOIN large_sites l ON l.site = r.site
     ) numbered
 """
-#: The pages that large sites are learnt from: those with the smallest hashes of their URLs, each URL once.
+#: The pages that large sites are learnt from: those with the smallest hashes of their URLs, each URL once. Pages are
+#: ranked within the chunks of a site first, so that the ranking of the largest site has few rows.
 SAMPLE: Final = """
-    SELECT page, site FROM (
+    SELECT page, site, CAST(FLOOR((ROW_NUMBER() OVER (PARTITION BY site ORDER BY page) - 1) / {part}) AS BIGINT) AS part
+    FROM (
         SELECT page, site, ROW_NUMBER() OVER (PARTITION BY site ORDER BY key, page) AS place FROM (
-            SELECT MIN(page) AS page, site, key FROM places GROUP BY site, key
+            SELECT MIN(page) AS page, site, key FROM (
+                SELECT page, site, key, ROW_NUMBER() OVER (PARTITION BY site, chunk ORDER BY key, page) AS place
+                FROM places
+            ) in_chunks WHERE place <= {sample} GROUP BY site, key
         ) distinct_urls
-    ) ranked WHERE place <= {part}
+    ) ranked WHERE place <= {sample}
 """
 SAMPLED: Final = """
-    SELECT s.site, s.page, r.url, r.content_type, r.link, r.robots, r.body FROM sample s
+    SELECT s.site, s.part, s.page, r.url, r.content_type, r.link, r.robots, r.body FROM sample s
     JOIN raw r ON r.page = s.page AND r.site = s.site
 """
 #: Pages of small sites in some buckets, and those of some chunks of large sites; the first page of a chunk brings what

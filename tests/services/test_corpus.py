@@ -27,7 +27,7 @@ from scrapy_pagelets.corpus import statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 from scrapy_pagelets.corpus.engines import Work, groups, store, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
-from scrapy_pagelets.corpus.site_cleaning import learn, record_of
+from scrapy_pagelets.corpus.site_cleaning import learn, merge_counts, record_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import word_weights
@@ -279,7 +279,7 @@ def test_a_large_site_is_divided_and_learnt_from_a_sample(tmp_path):
     path = warc(tmp_path / "crawl.warc", site("large.example", names) + small)
     whole, divided = tmp_path / "whole", tmp_path / "divided"
     run(path, whole)
-    run(path, divided, workers=2, part=24, round_pages=10)
+    run(path, divided, workers=2, part=8, sample=24, round_pages=10)
     one, other = feed(whole), feed(divided)
     assert len(one) == len(other) == 48
     assert {url: line["text"] for url, line in one.items()} == {url: line["text"] for url, line in other.items()}
@@ -313,6 +313,49 @@ def test_pages_that_are_parsed_twice_give_the_same_rows(monkeypatch):
     assert numbers == [16, 13, 8]
     assert found[0] == found[1] == found[2]
     assert Counter(row["kind"] for row in found[0])["page"] == 8
+
+
+def learnt(pages):
+    result = Site("h.example")
+    for page in pages:
+        result.count(page, result.model.page_evidence(page).odds)
+    return result
+
+
+def test_counts_of_parts_add_up():
+    pages = [Page.parse(body, url) for url, body in site("h.example", (f"name{letter}" for letter in "abcdefghijkl"))]
+    other = [Page.parse(near(f"n{n}", 0), f"http://h.example/n{n}") for n in range(6)]
+    whole = learnt([*pages, *other])
+    parts = [learnt(some).learnt for some in ([*pages[:6], *other[:3]], [*other[3:], *pages[6:]])]
+    found = Site("h.example")
+    found.learnt = merge_counts("h.example", parts)
+    assert found.pages == whole.pages == 18
+    assert [one.pages for one in found.classes] == [one.pages for one in whole.classes]
+    assert sorted(found.learnt.seen.items()[0]) == sorted(whole.learnt.seen.items()[0])
+    for page in [*pages, *other]:
+        one, other = found.page_class(page), whole.page_class(page)
+        assert one
+        assert other
+        assert one.id == other.id
+        assert found.pages_alike(page).tolist() == whole.pages_alike(page).tolist()
+        assert (found.templateness(page) >= 0.5).tolist() == (whole.templateness(page) >= 0.5).tolist()
+
+
+def test_merged_counts_are_sums():
+    pages = [Page.parse(body, url) for url, body in site("h.example", (f"name{letter}" for letter in "abcdefgh"))]
+    whole = learnt(pages).learnt.arrays()
+    parts = merge_counts(
+        "h.example", [learnt(pages[:3]).learnt, learnt(pages[3:5]).learnt, learnt(pages[5:]).learnt]
+    ).arrays()
+    new_texts = {"path": [1, 3]}  # "new" for each part
+    for name in ("text", "path", "placed", "exact", "links", "target", "shape"):
+        sums = []
+        for arrays in (whole, parts):
+            order = arrays[f"{name}_keys"].argsort()
+            kept = [c for c in range(arrays[f"{name}_sums"].shape[1]) if c not in new_texts.get(name, ())]
+            sums.append((arrays[f"{name}_keys"][order].tolist(), arrays[f"{name}_sums"][order][:, kept]))
+        assert sums[0][0] == sums[1][0]
+        assert sums[0][1] == pytest.approx(sums[1][1], rel=1e-4, abs=1e-4)
 
 
 # Sources
@@ -574,7 +617,7 @@ def test_the_plan_of_a_job_is_one_line_of_json(corpus, tmp_path):
     with pytest.raises(StoppedError):
         run(folder / "part-0.warc.gz", tmp_path / "out", progress=stop)
     plan = json.loads((tmp_path / "out" / "_work" / "job.json").read_text())
-    assert plan["options"]["part"] == 1000
+    assert plan["options"]["sample"] == 4000
     assert plan["started"] == DATE
 
 
