@@ -170,8 +170,8 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
     over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k). Raise ValueError if the columns
-    differ in length, a score is outside 0 to 1 or not a number, a weight or the cost is negative, or there are fewer
-    than two levels. Return (n,) smoothed scores.
+    differ in length, the levels are not those of the tree, a score is outside 0 to 1 or not a number, a weight or the
+    cost is negative, or there are fewer than two levels. Return (n,) smoothed scores.
 
     Parameters
     ----------
@@ -190,14 +190,12 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     >>> smooth(levels, parent, np.array([0.6, 0.9, 0.1, 0.2]), np.ones(4), c=0.3, k=11)
     array([0.2, 0.9, 0.2, 0.2])
     """
-    x, w, parent = np.asarray(x, np.float64), np.asarray(w, np.float64), np.asarray(parent, np.int64)
-    if k < 2 or not 0 <= c < np.inf:
-        raise ValueError(f"k is {k} and c is {c}: give two levels or more, and a finite cost, 0 or more")
-    if not x.shape == w.shape == parent.shape:
-        raise ValueError(f"x, w and parent have the shapes {x.shape}, {w.shape} and {parent.shape}: give equal ones")
-    if not (0 <= x.min() <= x.max() <= 1 and 0 <= w.min() <= w.max() < np.inf):
-        raise ValueError("a score is not from 0 to 1, the range of the grid, or a weight is not finite and 0 or more")
-    return minimise(_tree(levels, parent), np.linspace(0, 1, k), x, w, c)
+    if k < 2:
+        raise ValueError(f"k is {k}: the grid needs 2 levels or more")
+    x, w = _columns(x, w, c)
+    if x.size and not 0 <= x.min() <= x.max() <= 1:
+        raise ValueError("x has a score outside 0 to 1, the range of the grid")
+    return minimise(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
 
 
 def sections(parent: Ints, y: Floats) -> Ints:
@@ -227,10 +225,29 @@ class _Tree:
     starts: list[int]  # position where each level of rows with children begins, and where the last one ends
 
 
-def _tree(levels: list[Ints], parent: Ints) -> _Tree:
-    n = len(parent)
+def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
+    x, w = np.asarray(x, np.float64), np.asarray(w, np.float64)
+    if x.ndim != 1 or x.shape != w.shape:
+        raise ValueError(f"x has the shape {x.shape} and w has {w.shape}: give one score and one weight for each node")
+    if not np.isfinite(x).all():
+        raise ValueError(f"x is not finite in row {np.flatnonzero(~np.isfinite(x))[0]}: each node needs a score")
+    if not (np.isfinite(w) & (w >= 0)).all():
+        raise ValueError(f"w is {w[~(w >= 0) | np.isinf(w)][0]} in a row: weights must be finite and 0 or more")
+    if not 0 <= c < np.inf:
+        raise ValueError(f"c is {c}: the cost of an edge between two sections must be finite and 0 or more")
+    return x, w
+
+
+def _tree(levels: list[Ints], parent: Ints, n: int) -> _Tree:
+    parent = np.asarray(parent, np.int64)
+    if parent.shape != (n,):
+        raise ValueError(f"parent has the shape {parent.shape} and x has {n} rows: give one of each for every node")
+    sizes = np.array([len(rows) for rows in levels], np.int64)
+    if sizes.sum() != n or not n or sizes[0] != 1 or not sizes.all():
+        raise ValueError(f"levels hold {sizes.sum()} rows of {n}: give the rows of every depth, first the root alone")
     order: Ints = np.concatenate(levels).astype(np.int64)
-    depth = np.repeat(np.arange(len(levels)), [len(rows) for rows in levels])
+    depth = np.repeat(np.arange(len(sizes)), sizes)
+    _check(order, depth, parent)
     inner = np.zeros(n, np.bool_)
     inner[parent[order[1:]]] = inner[order[0]] = True
     within = inner[order]
@@ -241,3 +258,16 @@ def _tree(levels: list[Ints], parent: Ints) -> _Tree:
     above = place[parent[order]]
     above[0] = 0
     return _Tree(parent, order, above, starts)
+
+
+def _check(order: Ints, depth: Ints, parent: Ints) -> None:
+    n = len(order)
+    below = order[1:]
+    if order.min() < 0 or order.max() >= n or parent[below].min(initial=0) < 0 or parent.max() >= n:
+        raise ValueError(
+            "levels or parent name a row that does not exist: only the root has a negative parent, which is -1"
+        )
+    level = np.full(n, -1)
+    level[order] = depth
+    if level.min() < 0 or parent[order[0]] != -1 or (level[parent[below]] != depth[1:] - 1).any():
+        raise ValueError("levels are not those of the tree: each row must appear once, one level below its parent")

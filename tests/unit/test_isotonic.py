@@ -373,24 +373,47 @@ def test_sections_equal_a_walk(page):
 LEVELS, PARENT, X, W = [np.array([0]), np.array([1, 2])], np.array([-1, 0, 0]), np.array([0.1, 0.5, 0.9]), np.ones(3)
 
 
+@pytest.mark.parametrize("function", [smooth, smooth_exact, isotonic])
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        ({"x": np.array([0.1, np.nan, 0.9])}, "row 1"),
+        ({"x": np.array([0.1, np.inf, 0.9])}, "row 1"),
+        ({"x": X[:2]}, "one score and one weight"),
+        ({"x": X[:, None], "w": W[:, None]}, "one score and one weight"),
+        ({"w": -W}, "w is -1.0"),
+        ({"w": W * np.nan}, "w is nan"),
+        ({"w": W * np.inf}, "w is inf"),
+        ({"parent": PARENT[:2]}, "every node"),
+        ({"levels": LEVELS[:1]}, "levels hold 1 rows of 3"),
+        ({"levels": [np.array([0, 1]), np.array([2])]}, "first the root alone"),
+        ({"levels": [np.array([0]), np.array([1, 1])]}, "each row must appear once"),
+        ({"levels": [np.array([0]), np.array([1]), np.array([2])]}, "one level below its parent"),
+        ({"levels": [np.array([1]), np.array([0, 2])]}, "does not exist"),
+        ({"levels": [np.array([0]), np.array([1, 3])]}, "does not exist"),
+        ({"parent": np.array([-1, 0, 7])}, "does not exist"),
+        ({"parent": np.array([-1, -1, 0])}, "does not exist"),
+        ({"parent": np.array([1, 2, 0])}, "not those of the tree"),
+        ({"levels": [], "parent": PARENT[:0], "x": X[:0], "w": W[:0]}, "first the root alone"),
+    ],
+)
+def test_bad_input(function, bad, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        function(**{"levels": LEVELS, "parent": PARENT, "x": X, "w": W} | bad)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"x": X[:2]}, "give equal ones"),
-        ({"parent": PARENT[:2]}, "give equal ones"),
-        ({"x": np.array([0.1, np.nan, 0.9])}, "a score is not from 0 to 1"),
-        ({"x": X * 2}, "a score is not from 0 to 1"),
-        ({"x": X - 1}, "a score is not from 0 to 1"),
-        ({"w": -W}, "a weight is not finite"),
-        ({"w": W * np.nan}, "a weight is not finite"),
-        ({"w": W * np.inf}, "a weight is not finite"),
         ({"c": -0.1}, "c is -0.1"),
         ({"c": np.nan}, "c is nan"),
         ({"c": np.inf}, "c is inf"),
-        ({"k": 1}, "two levels or more"),
+        ({"k": 1}, "2 levels or more"),
+        ({"x": X * 2}, "outside 0 to 1"),
+        ({"x": X - 1}, "outside 0 to 1"),
     ],
 )
-def test_bad_input(arguments, sentence):
+def test_bad_parameters(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         smooth(**{"levels": LEVELS, "parent": PARENT, "x": X, "w": W} | arguments)
 
