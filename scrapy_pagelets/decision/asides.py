@@ -90,12 +90,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     to nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
     heading. Labels of prices beside a struck price are no hints.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
+    ``keep``: (m,) the leaves that are content so far.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> html = f"<p>{'All about green tea. ' * 6}<span class=sr-only>opens in a new window</span><select><option>May"
     >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
@@ -326,13 +322,9 @@ def _labels_of_prices(nodes: NodeTable) -> Bools:
 def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discussion: bool = False) -> Bools:
     """(m,) leaves of comments, and of reviews of a product, by the names of their sections; none on pages of forums.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-    is_product, is_discussion : whether it is one of a product, or declares a discussion, see `page_features.declared`
+    ``keep``: (m,) the leaves that are content so far. ``is_product``, ``is_discussion``: whether it is one of a
+    product, or declares a discussion, see `page_features.declared`.
 
-    Examples
-    --------
     >>> comment = "<ol class=commentlist><li class=comment>One reader says this.</ol>"
     >>> page = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/1")
     >>> comments_of(page, np.ones(2, np.bool_)).tolist()
@@ -382,9 +374,7 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
 
     Only posts that are content by most of their words count. Author and date of a comment leave with it.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
+    ``keep``: (m,) the leaves that are content so far.
     """
     profiles, lines = np.zeros((2, len(keep)), np.bool_)
     words = page.nodes.words

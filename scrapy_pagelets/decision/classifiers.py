@@ -76,10 +76,7 @@ class Classifier:
     def __call__(self, columns: Floats, sizes: Ints) -> Floats:
         """(n,) log odds that each node is template.
 
-        Parameters
-        ----------
-        columns : (n, features)
-        sizes : (n,) size classes, see ``size_class``
+        ``columns``: (n, features). ``sizes``: (n,) size classes, see ``size_class``.
         """
         clipped = np.clip(columns, self.low, self.high)
         return np.cumsum(clipped * self.weight[sizes], axis=1)[:, -1] + self.bias[sizes]
@@ -93,9 +90,7 @@ def size_class(nodes: NodeTable) -> Ints:
 def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
     """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
 
-    Parameters
-    ----------
-    odds : (m,) log odds of the leaves
+    ``odds``: (m,) log odds of the leaves.
     """
     words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
     mean: Floats = nodes.sum_below(words * odds) / np.maximum(nodes.sum_below(words), 0.05)
@@ -105,12 +100,8 @@ def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
 def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:
     """Train the models of all size classes on the nodes of many pages.
 
-    Parameters
-    ----------
-    columns : (rows, features)
-    sizes : (rows,) size classes
-    template : (rows,) whether each node is template
-    weight : (rows,) sample weights
+    ``columns``: (rows, features). ``sizes``: (rows,) size classes. ``template``: (rows,) whether each node is template.
+    ``weight``: (rows,) sample weights.
     """
     from sklearn.linear_model import LogisticRegression
 

@@ -71,9 +71,7 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     They are content even if other pages of the site say the same. Of a price and of a name, it is the first: shops
     repeat prices in forms that style sheets hide, and news say at the end who the author is.
 
-    Parameters
-    ----------
-    names, prices : as the page declares them, see `Metadata`
+    ``names``, ``prices``: as the page declares them, see `Metadata`.
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
@@ -100,14 +98,9 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
 def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: Bools) -> Bools:
     """(m,) the first leaf with each fact that a page declares, if the content does not have it yet.
 
-    Parameters
-    ----------
-    facts : such as the number of a product, and its brand
-    keep : (m,) the leaves that are content so far; a name stands between the heading and the last of them, or behind
-        a label of brands
+    ``facts``: such as the number of a product, and its brand. ``keep``: (m,) the leaves that are content so far; a name
+    stands between the heading and the last of them, or behind a label of brands.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.metadata.headline import headline_of
     >>> page = Page.parse(b"<h1>Tea</h1><dl><dt>Item:<dd>T-17</dl><p>Buy T-17</p><p>Picked by hand", "http://a/")
     >>> facts_of(page, headline_of(page), ["T-17"], np.array([True, False, False, False, True])).tolist()

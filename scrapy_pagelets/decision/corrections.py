@@ -43,12 +43,8 @@ _LINKED, _LINKS = 0.7, 2
 def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of second copies of blocks, and of quotations of what the page has said before.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
+    ``keep``: (m,) the leaves that are content so far.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> said = "<p>Green tea is picked early in the year, "
     >>> html = f"<div>{said}</div><div><blockquote>{said}</blockquote><p>Not on the hills."
@@ -122,14 +118,10 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
     Links to places of the page itself do not count, as they are its table of contents, nor do those to files. A section
     ends at the next heading, or with the element that the heading is in.
 
-    Parameters
-    ----------
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
-    pages : number of other pages of the site that are known
-    cards : whether what stands below a linked heading of the section is the card of another page
+    ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`. ``pages``:
+    number of other pages of the site that are known. ``cards``: whether what stands below a linked heading of the
+    section is the card of another page.
 
-    Examples
-    --------
     >>> html = "<div><h2>Of tea</h2><p>Green.</p><h3>More</h3><p><a href=b>Black</a><p><a href=c>White</a></div>"
     >>> link_sections_of(Page.parse(html.encode(), "http://a/"), np.array([0, 0, 8, 0, 0]), 9).tolist()
     [False, False, True, True, True]
@@ -215,15 +207,10 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
     are. For the last one of the page, one other page with it at its place is enough, unless it is a link or a picture
     follows. Headings of sections without text stay.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-    alike, anywhere : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`, and
-        anywhere, see `Site.pages_with_text`
-    pages : number of other pages of the site that are known
+    ``keep``: (m,) the leaves that are content so far. ``alike``, ``anywhere``: (m,) number of other pages with the same
+    text at the same place, see `Site.pages_alike`, and anywhere, see `Site.pages_with_text`. ``pages``: number of other
+    pages of the site that are known.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> page = Page.parse(b"<h1>Tea</h1><p>Of tea.<h2>Share</h2><a href=/x>Us</a>", "http://a/")
     >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.array([0, 0, 1, 9]), np.arange(4), 9).tolist()

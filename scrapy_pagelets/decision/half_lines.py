@@ -52,14 +52,9 @@ def torn_bylines(
 
     Names and dates are those of the posts of a thread, or else those beside the page's own heading.
 
-    Parameters
-    ----------
-    headline : the page's own heading
-    names : of the authors of the page
-    keep : (m,) the leaves that are content so far
+    ``headline``: the page's own heading. ``names``: of the authors of the page. ``keep``: (m,) the leaves that are
+    content so far.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> from scrapy_pagelets.metadata.posts import NO_THREAD
     >>> html = b"<h1>Tea</h1><p>By <a href=/ana>Ana Bo</a> on <i>2 May 2024</i> <a href=/s>Share</a><p>All of tea."
@@ -95,12 +90,8 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
 
     A label is the first of the two parts of an element, of the cells of a row, or a term, if what follows is content.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
+    ``keep``: (m,) the leaves that are content so far.
 
-    Examples
-    --------
     >>> from scrapy_pagelets import Page
     >>> html = b"<tr><th>Size<td>2 cm</tr><figure><img src=a><figcaption>Leaf</figcaption></figure><p>Tea"
     >>> nodes = Page.parse(b"<table>" + html, "http://a/").nodes

@@ -187,9 +187,7 @@ class Model:
     def roles_of(self, page: Page, templateness: Floats) -> Ints:
         """(m,) the likely role of each leaf that is template, as index of ``ROLES``; 0 of others, or without ratings.
 
-        Parameters
-        ----------
-        templateness : (m,) of the leaves
+        ``templateness``: (m,) of the leaves.
         """
         found = np.zeros(len(templateness), np.int64)
         leaves = is_template(templateness).nonzero()[0]
@@ -216,10 +214,7 @@ class Model:
 def context_parts(nodes: NodeTable, columns: NDArray[np.float32], first: Floats) -> list[NDArray[np.float32]]:
     """(m, features) what the second pass sees, in parts: the leaf itself, the log odds of the first pass around it.
 
-    Parameters
-    ----------
-    columns : (m, len(PAGE_FEATURES)) features of the page
-    first : (m,) log odds of the first pass
+    ``columns``: (m, len(PAGE_FEATURES)) features of the page. ``first``: (m,) log odds of the first pass.
     """
     return [*(columns[:, part] for part in OWN_FEATURES), context_features(nodes, first)]
 
@@ -227,9 +222,7 @@ def context_parts(nodes: NodeTable, columns: NDArray[np.float32], first: Floats)
 def role_parts(evidence: PageEvidence, templateness: Floats) -> list[NDArray[np.float32]]:
     """(m, features) what the ratings of roles see, in parts: the page, and the decision so far.
 
-    Parameters
-    ----------
-    templateness : (m,) of the leaves
+    ``templateness``: (m,) of the leaves.
     """
     return [evidence.features, np.column_stack([evidence.in_context, templateness]).astype(np.float32)]
 
@@ -237,9 +230,7 @@ def role_parts(evidence: PageEvidence, templateness: Floats) -> list[NDArray[np.
 def site_parts(evidence: PageEvidence, of_site: NDArray[np.float32]) -> list[NDArray[np.float32]]:
     """(m, features) what the third pass sees, in parts: the page, the log odds of the second pass, the site.
 
-    Parameters
-    ----------
-    of_site : (m, len(SITE_FEATURES)) evidence of the other pages of the site
+    ``of_site``: (m, len(SITE_FEATURES)) evidence of the other pages of the site.
     """
     return [evidence.features[:, SHARED_FEATURES], evidence.in_context[:, None].astype(np.float32), of_site]
 

@@ -54,14 +54,9 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 
     Right behind it, links count as template unless they lead to files: many pages end with their own address.
 
-    Parameters
-    ----------
-    templateness : (m,) as the model sees it
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
-    others : number of other pages of the site that are known
+    ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
+    place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
 
-    Examples
-    --------
     >>> page = Page.parse(b"<h1>Tea</h1><p>Green<aside>Never pour boiling water on the leaves of green tea", "http://a/")
     >>> own_texts(page, Headline(2, "Tea"), np.array([0, 0, 0.7]), np.array([0, 0, 0]), 9).tolist()
     [False, False, True]
@@ -105,9 +100,7 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 def said_in_posts(nodes: NodeTable, thread: Thread, templateness: Floats, alike: Ints, others: int) -> Bools:
     """(m,) the sentences of the posts of a thread, without replies, that no other page has, wherever they stand.
 
-    Parameters
-    ----------
-    templateness, alike, others : as of `own_texts`
+    ``templateness``, ``alike``, ``others``: as of `own_texts`.
     """
     mask = np.zeros(len(templateness), np.bool_)
     posts = [post for post in thread.posts if not post.is_reply] if thread.is_thread and others >= _KNOWN else []
@@ -167,12 +160,8 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     Their cells are short, and each of them alone looks like template. A table of data has two cells or more in its
     rows, hardly a link, and neither a table nor anything to fill in inside.
 
-    Parameters
-    ----------
-    templateness, alike, others : as of `own_texts`
+    ``templateness``, ``alike``, ``others``: as of `own_texts`.
 
-    Examples
-    --------
     >>> html = b"<h1>Tea</h1><table><tr><th>Kind<td>Green<tr><th>Steep<td>3 min</table>"
     >>> page = Page.parse(html, "http://a/")
     >>> unsure, alike = np.array([0, 0.7, 0.6, 0.7, 0.7]), np.zeros(5, np.int64)

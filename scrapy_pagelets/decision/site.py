@@ -108,9 +108,7 @@ class Site(Unsaved[Observation]):
     def learn(self, page: Page, *, keep: bool = False) -> PageClass:
         """Count a page, once for each URL and each text; returns its class.
 
-        Parameters
-        ----------
-        keep : keep the page, if it is among the first of its class, for subdigraphs that are found later
+        ``keep``: keep the page, if it is among the first of its class, for subdigraphs that are found later.
         """
         with self.lock:
             if (page_class := self.learnt.counted_class(page.key)) is not None:
@@ -131,9 +129,7 @@ class Site(Unsaved[Observation]):
 
         A page of the set with another outline is counted with its own class.
 
-        Parameters
-        ----------
-        pages : its pages other than the key page, at least one; if all are copies of it, they define no template
+        ``pages``: its pages other than the key page, at least one; if all are copies of it, they define no template.
         """
         distinct = {body_of(page): page for page in (*pages, key_page)}  # copies have their content in common, too
         others = [page for page in distinct.values() if page is not key_page]
@@ -216,9 +212,7 @@ class Site(Unsaved[Observation]):
 
         Not thread-safe. Without such pages, the evidence means nothing, see `Counts.family`.
 
-        Parameters
-        ----------
-        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers.
         """
         page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class

@@ -62,8 +62,6 @@ def chunk_records(
 
     ``templateness``: (m,) of each leaf of the page, 0 to 1.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.document.builder import document_of
     >>> page = Page.parse(b"<h1>Tea</h1><p>Boil it.<h2 id=milk>Milk</h2><p>Add it.", "http://example.com/")
     >>> document = document_of(page, np.ones(4, np.bool_))

@@ -259,8 +259,6 @@ def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
 
     ``shown``: (n,) rows with content.
 
-    Examples
-    --------
     >>> post = "<div><h2><a href=b>Of tea</a></h2><h1>Water</h1><p>Boil it.</div>"
     >>> page = Page.parse((post + post).encode(), "http://a/")
     >>> len(inside_entries(page, np.ones(len(page.nodes), np.bool_)))

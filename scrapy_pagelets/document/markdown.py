@@ -140,10 +140,8 @@ def _row(cells: Sequence[str]) -> str:
 def write_inline(runs: Iterable[Run], *, one_line: bool = False) -> str:
     """Write runs as inline Markdown; nothing in it begins a block.
 
-    Parameters
-    ----------
-    runs : as `tidy` returns them
-    one_line : line breaks become spaces, as in headings and cells, where no block can begin
+    ``runs``: as `tidy` returns them. ``one_line``: line breaks become spaces, as in headings and cells, where no block
+    can begin.
     """
     line = "".join(_without_ambiguous(_pieces(list(_merged(runs)))))
     if one_line:

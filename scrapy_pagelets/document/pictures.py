@@ -377,9 +377,7 @@ def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
 
     They are content as those of `declared_by`, unless one is shown, and unless they lead to another page.
 
-    Parameters
-    ----------
-    shown : (n,) the pictures that stand in the content
+    ``shown``: (n,) the pictures that stand in the content.
     """
     nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
     rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
@@ -406,9 +404,7 @@ def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
     These are the gallery of a shop, the cover of a book, the object of a museum; those in the head of a site, in menus
     and in links to other pages are not.
 
-    Parameters
-    ----------
-    shown : (n,) the pictures that stand in the content
+    ``shown``: (n,) the pictures that stand in the content.
     """
     nodes, place = page.nodes, page.nodes.first_leaf.item(headline.row)
     rows = picture_rows(nodes)

@@ -87,8 +87,6 @@ def cut(block: Block, fits: Callable[[Block], bool]) -> Iterator[Block]:
     Each part of a table has its head. What does not fit although it is a single word loses its link, and a single
     picture is left out.
 
-    Examples
-    --------
     >>> code = Block("code", text="a\nb\nc")
     >>> [part.text for part in cut(code, lambda part: len(part.text) <= 3)]
     ['a', 'b\nc']
@@ -211,10 +209,7 @@ def units_of(document: Block, limit: Limit, pagelet: Mapping[int, int]) -> list[
 
     Headings belong to the block that follows, unless they are longer than half of a chunk.
 
-    Parameters
-    ----------
-    limit : on a chunk
-    pagelet : number of the pagelet of each leaf
+    ``limit``: on a chunk. ``pagelet``: number of the pagelet of each leaf.
     """
     found: list[Unit] = []
     lead: list[Unit] = []

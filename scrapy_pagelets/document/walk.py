@@ -58,11 +58,8 @@ _Table = list[list[list[Run]]]
 class Walk:
     """Write the rows of a page into a draft.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves that are content
-    images : (n,) the pictures that are content
-    switches : what is left out
+    ``keep``: (m,) a mask of the leaves that are content. ``images``: (n,) the pictures that are content. ``switches``:
+    what is left out.
     """
 
     def __init__(self, page: Page, keep: Bools, images: Bools, switches: Switches) -> None:

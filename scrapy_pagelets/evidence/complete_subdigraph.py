@@ -103,11 +103,8 @@ class Subdigraph:
     def add(self, page: int, links: Iterable[int], names: Iterable[int] = (), *, alike: bool = True) -> set[int]:
         """Add a loaded page and its links; returns the largest complete subdigraph that contains the page.
 
-        Parameters
-        ----------
-        links : keys of the pages that it links to
-        names : other keys of the page: of URLs that redirect to it, or to which it redirects
-        alike : whether the page is of the class of the key page
+        ``links``: keys of the pages that it links to. ``names``: other keys of the page: of URLs that redirect to it,
+        or to which it redirects. ``alike``: whether the page is of the class of the key page.
         """
         targets = set(links)
         self._names[page] = {page, *names}

@@ -130,10 +130,7 @@ class Fragments:
     def of(cls, nodes: NodeTable, keys: Keys, odds: Floats, pictures: Ints = _NONE) -> Self:
         """Collect the fragments of a page.
 
-        Parameters
-        ----------
-        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-        pictures : hashes of its pictures
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers. ``pictures``: hashes of its pictures.
         """
         seen, links = countable_parts(nodes)
         return cls(

@@ -80,10 +80,8 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     the first such link, and in document order. Section 4.1 of the paper specifies no order; Section 6 names link
     density as future work.
 
-    Parameters
-    ----------
-    shapes : shapes of the pages of the site that were seen, see `shape`
-    listed : keys of the pages that the site's sitemaps list
+    ``shapes``: shapes of the pages of the site that were seen, see `shape`. ``listed``: keys of the pages that the
+    site's sitemaps list.
     """
     links = page.nodes.links
     own = [i for i in page.links if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
@@ -127,10 +125,7 @@ def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
 def lonely_words(targets: Mapping[int, str], url: str) -> set[int]:
     """Keys of the targets that are the only one in their folder whose last part is a single word, as a command may be.
 
-    Parameters
-    ----------
-    targets : URLs of the links of a page by key
-    url : the URL of the page, which counts as well
+    ``targets``: URLs of the links of a page by key. ``url``: the URL of the page, which counts as well.
 
     >>> lonely_words({1: "http://h/about", 2: "http://h/team", 3: "http://h/door/open", 4: "http://h/a/open-day"}, "")
     {3}

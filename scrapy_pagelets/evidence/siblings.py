@@ -172,10 +172,8 @@ def sides(one: NodeTable, other: NodeTable, equality: Equality, among: Bools, *,
 
     Subtrees are identical if their labels and texts agree, for a tolerant equality in the same order of siblings.
 
-    Parameters
-    ----------
-    among : (n,) rows of the first page that may be mapped
-    with_text : tell apart subtrees by the texts that both pages have
+    ``among``: (n,) rows of the first page that may be mapped. ``with_text``: tell apart subtrees by the texts that both
+    pages have.
     """
     label, label_ = _numbered(equality.label(one), equality.label(other))
     kept, kept_ = one.inherit(among.copy(), np.bitwise_and), np.ones(len(other), np.bool_)
@@ -294,12 +292,9 @@ def runs(start: Ints, count: Ints) -> Ints:
 def assign(group: Ints, left: Ints, right: Ints, weight: Floats, least: float) -> Bools:
     """(k,) the edges of an assignment of largest weight in each group; ties prefer the k-th with the k-th.
 
-    Parameters
-    ----------
-    group : (k,) number of the graph that an edge belongs to
-    left, right : (k,) the ends of the edges; no node belongs to two groups
-    weight : (k,) weights above 0
-    least : the smallest difference of two sums of weights that matters
+    ``group``: (k,) number of the graph that an edge belongs to. ``left``, ``right``: (k,) the ends of the edges; no
+    node belongs to two groups. ``weight``: (k,) weights above 0. ``least``: the smallest difference of two sums of
+    weights that matters.
     """
     if not len(group):
         return np.zeros(0, np.bool_)

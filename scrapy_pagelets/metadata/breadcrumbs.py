@@ -78,10 +78,7 @@ def shown(page: Page, marked: Iterable[etree._Element], headline: Headline | Non
     (``BreadcrumbList``) is sure. So is a class if the page has its own heading elsewhere: on some sites the last name
     is the only heading of the page.
 
-    Parameters
-    ----------
-    marked : the elements with microdata
-    headline : the page's own heading
+    ``marked``: the elements with microdata. ``headline``: the page's own heading.
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)

@@ -110,10 +110,8 @@ def find(text: str, day_first: bool | None = None) -> tuple[str, int, int] | Non
 def find_all(text: str, day_first: bool | None = None) -> list[tuple[str, int, int]]:
     """Find the dates in a text, with a day, a month and a year of four digits: as ISO 8601, with start and end.
 
-    Parameters
-    ----------
-    day_first : the order of a day and a month in figures, such as ``03/04/2024``; None if nobody knows, then they are
-        no date
+    ``day_first``: the order of a day and a month in figures, such as ``03/04/2024``; None if nobody knows, then they
+    are no date.
 
     >>> find_all("Posted 4 March 2025, updated 7 June 2025")
     [('2025-03-04', 7, 19), ('2025-06-07', 29, 40)]

@@ -82,11 +82,9 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     without that, a heading with the text of a link by which the page leads to itself, as the entry of a menu; the first
     heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the title begins with.
 
-    Parameters
-    ----------
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if missing
-    pages : number of other pages of the site that are known
-    named : rows that a rule of the user names; the first with text is the heading
+    ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
+    missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;
+    the first with text is the heading.
     """
     for row in named:
         if text := heading_text(page.nodes, row):

@@ -160,13 +160,9 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     What one of them says of the page's article or product precedes what is said of the page as such. Broken or hostile
     values count as not told.
 
-    Parameters
-    ----------
-    headline : the page's own heading; None if it has none, and with it no byline
-    habits : what the pages of its site tell alike
+    ``headline``: the page's own heading; None if it has none, and with it no byline. ``habits``: what the pages of its
+    site tell alike.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.metadata.headline import headline_of
     >>> page = Page.parse(b"<title>Tea</title><meta name=author content='A. Bo'><h1>Tea</h1>2 May 2024", "http://h/")
     >>> found = metadata_of(page, headline_of(page)).fields

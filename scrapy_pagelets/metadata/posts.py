@@ -44,13 +44,9 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
 
     Of things that other pages have as well, as threads and topics, elements must name two.
 
-    Parameters
-    ----------
-    near : (n,) the rows of the page that stand with its content; all if None. Any page may show the latest topics of a
-        forum beside its text
+    ``near``: (n,) the rows of the page that stand with its content; all if None. Any page may show the latest topics of
+    a forum beside its text.
 
-    Examples
-    --------
     >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
     True
     >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
@@ -180,8 +176,6 @@ def thread_of(page: Page, habits: Habits) -> Thread:
 
     ``habits``: what the pages of the site tell alike.
 
-    Examples
-    --------
     >>> post = "<div class=post id=p{0}><b class=username>Ana</b> <i>{0} May 2024</i><p>All about tea.</div>"
     >>> page = Page.parse((post.format(1) + post.format(2)).encode(), "http://example.com/forum/tea")
     >>> [(post.author, post.published) for post in thread_of(page, Habits()).posts]

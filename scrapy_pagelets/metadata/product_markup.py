@@ -46,8 +46,6 @@ def product_of(
 
     ``metas``: the content of ``<meta>`` elements by their names in lower case.
 
-    Examples
-    --------
     >>> text = b"<h1>Tea</h1><div class=price>3,50 &euro;</div><button>Add to cart</button>SKU: T-17"
     >>> page = Page.parse(text, "http://h/")
     >>> from scrapy_pagelets.metadata.headline import headline_of

@@ -101,9 +101,7 @@ def _is_beside_text(nodes: NodeTable, row: int) -> bool:
 def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
     """The node table without the blank that parts code from numbers of its lines, see `code_of`.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves; only with the numbers that are not kept goes their blank
+    ``keep``: (m,) a mask of the leaves; only with the numbers that are not kept goes their blank.
     """
     numbers = np.flatnonzero(line_numbers(nodes) & ~keep).tolist() if nodes.spaces else []
     white = {leaf + 1: nodes.spaces[leaf + 1] for leaf in numbers if leaf + 1 in nodes.spaces}
@@ -189,12 +187,8 @@ def is_gutter(element: etree._Element) -> bool:
 def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
     r"""The text of a block of code, as written: white space is kept, line numbers are left out.
 
-    Parameters
-    ----------
-    verbatim : whether line breaks in the text are lines, as in ``pre``
+    ``verbatim``: whether line breaks in the text are lines, as in ``pre``.
 
-    Examples
-    --------
     >>> code_of(etree.fromstring("<pre><ol><li>a = 1</li><li>  b</li></ol></pre>"))
     'a = 1\n  b'
     """

@@ -50,10 +50,7 @@ class _Cell(NamedTuple):
 def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
     """Whether an element with some cells holds data, as `is_data`.
 
-    Parameters
-    ----------
-    table : row of the element
-    cells : rows of its cells, ascending
+    ``table``: row of the element. ``cells``: rows of its cells, ascending.
     """
     within = slice(table + 1, int(nodes.end[table]))
     if np.isin(nodes.tag[within], _IN_LAYOUT).any():
@@ -110,9 +107,7 @@ def _innermost(nodes: NodeTable) -> list[int]:
 def has_heading(nodes: NodeTable, cell: int) -> bool:
     """Whether a cell holds a heading.
 
-    Parameters
-    ----------
-    cell : row of the element
+    ``cell``: row of the element.
     """
     return bool(np.isin(nodes.tag[cell : nodes.end[cell]], _HEADINGS).any())
 
@@ -122,9 +117,7 @@ def grid(nodes: NodeTable, cells: Ints) -> list[list[int]]:
 
     The first line is the head; it is empty if the table has none. A cell that spans others is written once.
 
-    Parameters
-    ----------
-    cells : rows of the cells, ascending
+    ``cells``: rows of the cells, ascending.
     """
     placed = _placed(nodes, cells)
     columns = {column: i for i, column in enumerate(sorted({cell.column for cell in placed}))}
@@ -137,9 +130,7 @@ def grid(nodes: NodeTable, cells: Ints) -> list[list[int]]:
 def cells_of(nodes: NodeTable, table: int) -> Ints:
     """Rows of the cells of a table, and of the tables in it.
 
-    Parameters
-    ----------
-    table : row of the element
+    ``table``: row of the element.
     """
     within = slice(table + 1, int(nodes.end[table]))
     tags = nodes.tag[within]

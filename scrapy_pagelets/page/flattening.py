@@ -203,11 +203,8 @@ _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTable:
     """Make the node table of a tree.
 
-    Parameters
-    ----------
-    root : root element. Comments and processing instructions are skipped, the text after them is not
-    base : URL against which links are resolved
-    noscript : include the content of ``noscript``
+    ``root``: root element. Comments and processing instructions are skipped, the text after them is not. ``base``: URL
+    against which links are resolved. ``noscript``: include the content of ``noscript``.
     """
     columns, (row, href, rel) = flatten(root, noscript)
     if _decode(root, int(np.bitwise_or.reduce(columns["signs"])), href):

@@ -125,9 +125,7 @@ def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]
 def with_one_form(nodes: NodeTable, keep: Bools) -> NodeTable:
     """The node table with one form of each formula that is kept: TeX, or else what is seen.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
+    ``keep``: (m,) a mask of the leaves.
     """
     rows = nodes.outermost(rows_with(nodes, FORMULA))
     if not rows:

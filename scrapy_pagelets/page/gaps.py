@@ -55,9 +55,7 @@ def is_table(look: Look, style: str) -> bool:
 def gaps_of(columns: Mapping[str, Any]) -> Ints:
     """(m,) the gaps of a node table, also those that roles, classes and styles make; in code, a line is the widest.
 
-    Parameters
-    ----------
-    columns : columns of a node table by name
+    ``columns``: columns of a node table by name.
     """
     gap = columns["gap"]
     wider = list(_widened(columns))

@@ -315,10 +315,7 @@ def decode(body: bytes, content_type: str | None = None) -> str:
     but the bytes must confirm it: valid UTF-8 is read as UTF-8 whatever single-byte charset is declared, and invalid
     UTF-8 is not. If nothing is declared, UTF-8 is tried first, then charset detection.
 
-    Parameters
-    ----------
-    body : as received, without content encoding
-    content_type : value of the HTTP header
+    ``body``: as received, without content encoding. ``content_type``: value of the HTTP header.
     """
     name, mark = encoding.read_bom(body)
     if name and mark:
@@ -450,9 +447,7 @@ def _ends_raw(text: str, *, is_raw: bool) -> bool:
 def base_of(bases: Iterable[etree._Element], url: str) -> str:
     """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted.
 
-    Parameters
-    ----------
-    bases : the elements ``base`` of the page
+    ``bases``: the elements ``base`` of the page.
     """
     element = next((each for each in bases if "href" in each.attrib), None)
     if element is None:

@@ -126,9 +126,7 @@ class Marks:
 def nearest(nodes: NodeTable, column: Ints) -> Ints:
     """(n,) the value of each row or, where it is negative, that of the nearest ancestor that has one.
 
-    Parameters
-    ----------
-    column : (n,) values; -1 where there is none
+    ``column``: (n,) values; -1 where there is none.
     """
     return nodes.inherit(column.copy(), lambda own, above: np.where(own < 0, above, own))
 

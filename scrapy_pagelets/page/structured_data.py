@@ -32,9 +32,7 @@ def objects_of(elements: Iterable[etree._Element]) -> list[Object]:
     Objects in other properties (reviews, comments, related products) are not among them. Scripts that cannot be parsed,
     and those beyond half a million characters, are left out.
 
-    Parameters
-    ----------
-    elements : the ``script`` elements of the page
+    ``elements``: the ``script`` elements of the page.
     """
     queue = deque(value for text in _scripts(elements) for value in values_of(_parsed(text)))
     found: list[Object] = []
@@ -115,9 +113,7 @@ def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Ele
     Properties outside of any item belong to the page. On a page with several works, such as a list of postings, none
     does; those that another item contains (comments of a thread, reviews) are not counted.
 
-    Parameters
-    ----------
-    marked : the elements with a property or a type
+    ``marked``: the elements with a property or a type.
     """
     found: dict[etree._Element | None, dict[str, list[etree._Element]]] = {}
     for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST_PROPERTIES):

@@ -230,11 +230,8 @@ class Prober:
     def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request | None:
         """Return a request that loads a page for a key page; None if it has no fingerprint.
 
-        Parameters
-        ----------
-        url : a URL that Scrapy accepts, see `requested_url`
-        key : the request of the key page
-        redirected : the URLs that have redirected to this one
+        ``url``: a URL that Scrapy accepts, see `requested_url`. ``key``: the request of the key page. ``redirected``:
+        the URLs that have redirected to this one.
         """
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
         timeout = min(LIMIT + PATIENCE, self.crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))

@@ -34,12 +34,9 @@ _HIDDEN_FROM_SNIPPETS: Final = etree.XPath("descendant-or-self::*[@data-nosnippe
 def marked(page: Page, body: bytes, header: str = "", agent: str = "", *, obey: bool = False) -> Page:
     """Return the page with what it asks of robots in its ``marks``; the page itself if it asks nothing.
 
-    Parameters
-    ----------
-    body : of the response
-    header : the values of X-Robots-Tag, separated by commas
-    agent : the name of this robot in lower case, whose own directives count as well
-    obey : strip what no snippet may show, and ignore the links that no robot may follow
+    ``body``: of the response. ``header``: the values of X-Robots-Tag, separated by commas. ``agent``: the name of this
+    robot in lower case, whose own directives count as well. ``obey``: strip what no snippet may show, and ignore the
+    links that no robot may follow.
     """
     found = dict.fromkeys(_directives(page, header, agent))
     hidden = _HIDDEN_FROM_SNIPPETS(page.root) if b"data-nosnippet" in body else []
