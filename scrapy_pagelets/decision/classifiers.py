@@ -27,20 +27,14 @@ _INVERSE_REGULARISATION: Final = 0.1
 
 @dataclass(frozen=True)
 class Trees:
-    """A sum of symmetric trees.
+    """A sum of symmetric trees."""
 
-    Attributes
-    ----------
-    feature : (trees, depth) column that each level compares; at most 8 levels
-    border : (trees, depth) threshold: the result of a level is 1 if the value is greater; for NaN it is 0
-    value : (trees, 2 ** depth) values of the leaves, indexed by the results of the levels as bits, lowest bit first
-    bias : constant added to the sum
-    """
-
-    feature: NDArray[np.int64]
+    feature: NDArray[np.int64]  # (trees, depth) column that each level compares; at most 8 levels
+    #: (trees, depth) threshold: the result of a level is 1 if the value is greater; for NaN it is 0
     border: NDArray[np.float32]
+    #: (trees, 2 ** depth) values of the leaves, indexed by the results of the levels as bits, lowest bit first
     value: NDArray[np.float32]
-    bias: float
+    bias: float  # constant added to the sum
 
     def __call__(self, *parts: NDArray[np.float32]) -> Floats:
         """(m,) log odds of the rows of an (m, features) matrix, which may be given in parts side by side.
@@ -59,17 +53,11 @@ def sigmoid(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Classifier:
-    """One logistic model for each size class.
+    """One logistic model for each size class."""
 
-    Attributes
-    ----------
-    weight : (classes, features)
-    bias : (classes,)
-    low, high : (features,) bounds to which features are clipped, so that no outlier dominates
-    """
-
-    weight: Floats
-    bias: Floats
+    weight: Floats  # (classes, features)
+    bias: Floats  # (classes,)
+    #: (features,) bounds to which features are clipped, so that no outlier dominates
     low: Floats
     high: Floats
 

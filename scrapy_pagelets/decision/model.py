@@ -148,30 +148,19 @@ class Model:
     """A decision in passes: the page, the context of each leaf, the evidence of the site, and the cut.
 
     All classifiers give log odds of being template.
-
-    Attributes
-    ----------
-    classifier : classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
-    trees : first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
-    context : second pass, see `context_parts`; for leaves, by their page alone
-    decision : third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
-    cut : last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
-    roles : for each role but content, the rating of that role for leaves that are template, see `role_parts`; () if the
-        pages that the model was trained on had no roles
-    lexicon : log odds by hash of a class, id or role token, or of words of a heading
-    own_tokens : hashes of the tokens that give features of their own
-    about : how the model was made: command, data, figures
     """
 
-    classifier: Classifier
-    trees: Trees
-    context: Trees
-    decision: Trees
-    cut: Trees
+    classifier: Classifier  # classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
+    trees: Trees  # first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
+    context: Trees  # second pass, see `context_parts`; for leaves, by their page alone
+    decision: Trees  # third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
+    cut: Trees  # last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
+    #: for each role but content, the rating of that role for leaves that are template, see `role_parts`; () if the
+    #: pages that the model was trained on had no roles
     roles: tuple[Trees, ...]
-    lexicon: Lexicon
-    own_tokens: tuple[int, ...]
-    about: dict[str, Any]
+    lexicon: Lexicon  # log odds by hash of a class, id or role token, or of words of a heading
+    own_tokens: tuple[int, ...]  # hashes of the tokens that give features of their own
+    about: dict[str, Any]  # how the model was made: command, data, figures
     _known: WeakKeyDictionary[Page, PageEvidence] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
     def page_evidence(self, page: Page) -> PageEvidence:

@@ -24,33 +24,21 @@ PAIRS: Final = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Mapping:
-    """An equal top-down mapping of two pages.
+    """An equal top-down mapping of two pages."""
 
-    Attributes
-    ----------
-    pairs : (k, 2) rows of the first page in document order, each with the row of the second that it is mapped to
-    exact : whether no equal top-down mapping that begins with the roots has more pairs. If it is false, some nodes had
-        too many different children to compare them all (``PAIRS``)
-    """
-
-    pairs: Ints
+    pairs: Ints  # (k, 2) rows of the first page in document order, each with the row of the second that it is mapped to
+    #: whether no equal top-down mapping that begins with the roots has more pairs. If it is false, some nodes had too
+    #: many different children to compare them all (``PAIRS``)
     exact: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Extract:
-    """The template of a key page.
+    """The template of a key page."""
 
-    Attributes
-    ----------
-    rows : (n,) which of its rows are template
-    same : (n,) which of them are elements, or runs of text that say the same on all pages
-    exact : whether all mappings were the largest
-    """
-
-    rows: Bools
-    same: Bools
-    exact: bool
+    rows: Bools  # (n,) which of its rows are template
+    same: Bools  # (n,) which of them are elements, or runs of text that say the same on all pages
+    exact: bool  # whether all mappings were the largest
 
 
 def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> Mapping:

@@ -81,29 +81,18 @@ CLASSES: Final = 8
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Keys:
-    """The fragments of a page as columns of 64-bit hashes.
+    """The fragments of a page as columns of 64-bit hashes."""
 
-    Attributes
-    ----------
-    text : (m,) run of text with its digits as they are, wherever it appears
-    placed : (m,) run of text with its path; here and in ``exact`` all digits are alike
-    value : (m,) number from -1 to 1 by ``text``, to compute how much it varies at a place
-    path : (n,) path of the node
-    shape : (n,) path without ranks among siblings
-    exact : (n,) all text below the node
-    links : (n,) set of link targets below the node; 0 for fewer than two. Links to the page itself are included, so a
-        menu has the same hash on all its pages
-    target : (links,) link target, 0 for the page itself
-    """
-
-    text: Ints
-    placed: Ints
-    value: Floats
-    path: Ints
-    shape: Ints
-    exact: Ints
+    text: Ints  # (m,) run of text with its digits as they are, wherever it appears
+    placed: Ints  # (m,) run of text with its path; here and in ``exact`` all digits are alike
+    value: Floats  # (m,) number from -1 to 1 by ``text``, to compute how much it varies at a place
+    path: Ints  # (n,) path of the node
+    shape: Ints  # (n,) path without ranks among siblings
+    exact: Ints  # (n,) all text below the node
+    #: (n,) set of link targets below the node; 0 for fewer than two. Links to the page itself are included, so a menu
+    #: has the same hash on all its pages
     links: Ints
-    target: Ints
+    target: Ints  # (links,) link target, 0 for the page itself
 
 
 #: See `counter.keys_of`; the hashes stay with the page.

@@ -25,17 +25,13 @@ _ORDER: Final = 0.5
 
 @dataclass(frozen=True)
 class Equality:
-    """How equal two nodes are, 0 to 1; 0 forbids the pair.
+    """How equal two nodes are, 0 to 1; 0 forbids the pair."""
 
-    Attributes
-    ----------
-    label : (n,) for a page, what the equality knows of each node by itself; equal labels on two pages mean the same
-    tolerant : for two pages, the comparison of their rows if it does not only depend on equal labels. The result may
-        depend on the two labels, and for all nodes on the number of children and the position among the siblings,
-        but on nothing else. Without it, nodes are equal if their labels are
-    """
-
+    #: (n,) for a page, what the equality knows of each node by itself; equal labels on two pages mean the same
     label: Callable[[NodeTable], Ints]
+    #: for two pages, the comparison of their rows if it does not only depend on equal labels. The result may depend on
+    #: the two labels, and for all nodes on the number of children and the position among the siblings, but on nothing
+    #: else. Without it, nodes are equal if their labels are
     tolerant: Callable[[NodeTable, NodeTable], Compare] | None = None
 
     def compare(self, one: NodeTable, other: NodeTable) -> Compare:

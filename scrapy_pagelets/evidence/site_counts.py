@@ -61,26 +61,15 @@ class PageClass:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Observation:
-    """Everything that a site learns from one page.
+    """Everything that a site learns from one page."""
 
-    Attributes
-    ----------
-    key : hash of its URL
-    body : hash of its text
-    outline : see the function ``outline``
-    links : keys of the pages that it links to
-    fragments : its contribution to the counts; None for a copy of a page that was counted
-    told : keys of what other pages may tell alike, see `dates.keys_told`
-    source : the page, if it is kept for subdigraphs
-    """
-
-    key: int
-    body: int
-    outline: frozenset[int]
-    links: frozenset[int]
-    fragments: Fragments | None
-    told: list[int]
-    source: KeptPage | None = None
+    key: int  # hash of its URL
+    body: int  # hash of its text
+    outline: frozenset[int]  # see the function ``outline``
+    links: frozenset[int]  # keys of the pages that it links to
+    fragments: Fragments | None  # its contribution to the counts; None for a copy of a page that was counted
+    told: list[int]  # keys of what other pages may tell alike, see `dates.keys_told`
+    source: KeptPage | None = None  # the page, if it is kept for subdigraphs
 
     @classmethod
     def of(cls, page: Page, odds: Floats | None) -> Self:

@@ -189,15 +189,10 @@ _ORDERS: Final = {True: _key("day/month"), False: _key("month/day")}
 
 @dataclass(frozen=True)
 class Habits:
-    """What the pages of a site tell alike; without arguments, nothing is known.
+    """What the pages of a site tell alike; without arguments, nothing is known."""
 
-    Attributes
-    ----------
-    pages : number of pages known
-    told : on how many of them something is told, by its key, see `keys_told`
-    """
-
-    pages: int = 0
+    pages: int = 0  # number of pages known
+    #: on how many of them something is told, by its key, see `keys_told`
     told: Mapping[int, int] = field(default_factory=dict)
 
     def is_default(self, picture: str) -> bool:

@@ -39,16 +39,11 @@ class TooLarge(PageletsError, ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits on a page.
+    """The limits on a page."""
 
-    Attributes
-    ----------
-    nodes : number of elements, comments and processing instructions; a page may have ten times as many attributes
-    size : bytes of the body
-    """
-
+    #: number of elements, comments and processing instructions; a page may have ten times as many attributes
     nodes: int = 100_000
-    size: int = 32 << 20
+    size: int = 32 << 20  # bytes of the body
 
     def check_size(self, body: bytes) -> None:
         """Check the number of bytes of a body.

@@ -296,38 +296,28 @@ class Layout:
 
     Lengths are in CSS pixels. The origin is the top left corner of the document. A run of text has the box around its
     lines and the font and colours of its parent.
-
-    Attributes
-    ----------
-    x, y, width, height : (n,) the border box. A node without a box of its own (``display: contents``, a wrapper of
-        floats) has the box around its children; zero if nothing is painted
-    font_size, font_weight : (n,) pixels; 100 to 900
-    color : (n,) colour of the text, RGBA as ``0xRRGGBBAA``
-    background : (n,) the background colour blended over the backgrounds behind it, always opaque
-    picture : (n,) whether the node has a background image or gradient of its own
-    visible : (n,) whether some part of the node or of its descendants can be seen: it is not hidden, transparent,
-        clipped, left of or above the page, or without a box
-    display : (n,) index into ``DISPLAYS``; a run of text is ``inline``
-    position : (n,) index into ``POSITIONS``; a run of text is ``static``
-    floating : (n,) whether the node floats left or right
-    z_index : (n,) 0 for ``auto``
-    page_width, page_height : width of the viewport and height of the document
     """
 
+    #: (n,) the border box. A node without a box of its own (``display: contents``, a wrapper of floats) has the box
+    #: around its children; zero if nothing is painted
     x: Floats32
     y: Floats32
     width: Floats32
     height: Floats32
+    #: (n,) pixels; 100 to 900
     font_size: Floats32
     font_weight: NDArray[np.int16]
-    color: NDArray[np.uint32]
-    background: NDArray[np.uint32]
-    picture: Bools
+    color: NDArray[np.uint32]  # (n,) colour of the text, RGBA as ``0xRRGGBBAA``
+    background: NDArray[np.uint32]  # (n,) the background colour blended over the backgrounds behind it, always opaque
+    picture: Bools  # (n,) whether the node has a background image or gradient of its own
+    #: (n,) whether some part of the node or of its descendants can be seen: it is not hidden, transparent, clipped,
+    #: left of or above the page, or without a box
     visible: Bools
-    display: Codes
-    position: Codes
-    floating: Bools
-    z_index: NDArray[np.int32]
+    display: Codes  # (n,) index into ``DISPLAYS``; a run of text is ``inline``
+    position: Codes  # (n,) index into ``POSITIONS``; a run of text is ``static``
+    floating: Bools  # (n,) whether the node floats left or right
+    z_index: NDArray[np.int32]  # (n,) 0 for ``auto``
+    #: width of the viewport and height of the document
     page_width: int
     page_height: int
 

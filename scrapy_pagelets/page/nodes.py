@@ -72,24 +72,14 @@ _MANY: Final = 16
 # Tables are never changed, but it takes longer to make frozen ones of them than to parse a small page.
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Links:
-    """The hyperlinks of a page in document order.
+    """The hyperlinks of a page in document order."""
 
-    Attributes
-    ----------
-    row : (links,) row of the element with the link (``a``, ``area``, ``frame``, ``iframe``)
-    href : the attribute as written
-    target : the normalised URL, "" if the link does not lead to a page
-    key : (links,) 64-bit hash of the target, 0 if the link does not lead to a page
-    rel : the ``rel`` attribute, lower case
-    beyond : number of the last links that have no target because of `urls.ROOM`
-    """
-
-    row: Ints
-    href: list[str]
-    target: list[str]
-    key: Ints
-    rel: list[str]
-    beyond: int = 0
+    row: Ints  # (links,) row of the element with the link (``a``, ``area``, ``frame``, ``iframe``)
+    href: list[str]  # the attribute as written
+    target: list[str]  # the normalised URL, "" if the link does not lead to a page
+    key: Ints  # (links,) 64-bit hash of the target, 0 if the link does not lead to a page
+    rel: list[str]  # the ``rel`` attribute, lower case
+    beyond: int = 0  # number of the last links that have no target because of `urls.ROOM`
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -62,20 +62,13 @@ class Cause(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """What rules name on a page, and what the page asks of robots. Without arguments: nothing.
+    """What rules name on a page, and what the page asks of robots. Without arguments: nothing."""
 
-    Attributes
-    ----------
-    rows : for each cause, also for those that name nothing on this page, the rows of its elements
-    ignored_links : indices of the links inside the elements of ``ignore_links``
-    problems : sentences about selectors that failed on this page
-    robots : what the page asks of robots, see `rules.robots`
-    """
-
+    #: for each cause, also for those that name nothing on this page, the rows of its elements
     rows: Mapping[Cause, list[int]] = field(default_factory=lambda: MappingProxyType({}))
-    ignored_links: frozenset[int] = frozenset()
-    problems: tuple[str, ...] = ()
-    robots: tuple[str, ...] = ()
+    ignored_links: frozenset[int] = frozenset()  # indices of the links inside the elements of ``ignore_links``
+    problems: tuple[str, ...] = ()  # sentences about selectors that failed on this page
+    robots: tuple[str, ...] = ()  # what the page asks of robots, see `rules.robots`
 
     @property
     def headline(self) -> list[int]:
