@@ -55,12 +55,13 @@ from scrapy_pagelets.core.subtrees import align_page
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.evidence.class_template import TemplateTree
 from scrapy_pagelets.evidence.etdm import etdm, extract
-from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_signature_and_text, weighted
+from scrapy_pagelets.evidence.siblings import Equality, same_signature
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.page_level import scores, sections, smoothed
 from scrapy_pagelets.training.paper_training import train_page_level as train
 from scrapy_pagelets.training.training_tables import TEMPLATE, UNKNOWN, Example, by_gold
 from tests.oracles.greedy_mapping import greedy_template
+from tests.oracles.node_equalities import same_signature_and_text, weighted
 
 DATA = """
 2014: other sites and labels than the paper's; it reports seven loads, and our copy of it has no figures of accuracy.

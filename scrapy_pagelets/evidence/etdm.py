@@ -14,7 +14,17 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.evidence.siblings import Compare, Equality, Side, assign, in_order, product, runs, sides, weighted
+from scrapy_pagelets.evidence.siblings import (
+    Compare,
+    Equality,
+    Side,
+    assign,
+    in_order,
+    product,
+    runs,
+    same_signature,
+    sides,
+)
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 #: How many pairs of children, and children of such pairs, are looked at for one mapping after identical subtrees were
@@ -41,7 +51,7 @@ class Extract:
     exact: bool  # whether all mappings were the largest
 
 
-def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> Mapping:
+def etdm(one: NodeTable, other: NodeTable, equality: Equality = same_signature, among: Bools | None = None) -> Mapping:
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
     Of mappings of one size, those with more equal texts are preferred (for a tolerant equality: those with a larger sum
@@ -63,7 +73,7 @@ def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among:
     return without if without.exact or len(without.pairs) > len(found.pairs) else found
 
 
-def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = weighted) -> Extract:
+def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = same_signature) -> Extract:
     """Return the template of a key page with respect to other pages: Definition 3.3 by Algorithm 2.
 
     Pages whose root differs are skipped, as in the paper.

@@ -16,11 +16,12 @@ from lxml.etree import fromstring
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.etdm import etdm, extract
 from scrapy_pagelets.evidence.evidence import CAPACITY, CLASSIFIERS, Counts, Fragments, keys_of
-from scrapy_pagelets.evidence.siblings import Equality, assign, same_signature, same_signature_and_text, weighted
+from scrapy_pagelets.evidence.siblings import Equality, assign, same_signature
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from tests.oracles.greedy_mapping import greedy, greedy_template
+from tests.oracles.node_equalities import same_signature_and_text, weighted
 from tests.oracles.template_by_votes import mapped, template_nodes
 from tests.trees import URL, page
 
