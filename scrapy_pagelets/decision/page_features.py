@@ -153,10 +153,7 @@ NODE: Final = (*REGION.rows, *_OWN)
 NODE_FEATURES: Final = tuple(row.name for row in NODE)
 PAGE_FEATURES: Final = PAGE.names
 #: The features of the leaf itself, without those of the regions around it; and all but the own_tokens.
-OWN_FEATURES: Final = (
-    slice(0, len(_OWN)),
-    slice(len(PAGE_FEATURES) - OWN_TOKENS - len(_KIND), len(PAGE_FEATURES)),
-)
+OWN_FEATURES: Final = (slice(0, len(_OWN)), slice(len(PAGE_FEATURES) - OWN_TOKENS - len(_KIND), len(PAGE_FEATURES)))
 SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - OWN_TOKENS)
 
 

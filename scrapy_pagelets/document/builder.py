@@ -22,11 +22,7 @@ _FEW: Final = 4
 
 
 def document_of(
-    page: Page,
-    keep: Bools,
-    headline: Headline | None = None,
-    switches: Switches = ALL,
-    repeated: Sequence[int] = (),
+    page: Page, keep: Bools, headline: Headline | None = None, switches: Switches = ALL, repeated: Sequence[int] = ()
 ) -> Block:
     """Build the document of a page: its own heading first, if it is known, and then the content.
 

@@ -202,12 +202,7 @@ class _Told:
     """The values of a page's properties, best first."""
 
     def __init__(
-        self,
-        page: Page,
-        objects: Sequence[Object],
-        marked: Sequence[etree._Element],
-        canonical: str,
-        habits: Habits,
+        self, page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], canonical: str, habits: Habits
     ) -> None:
         self._page = page
         self._habits = habits

@@ -12,14 +12,7 @@ from lxml import etree
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.product_page import ShownProduct
-from scrapy_pagelets.metadata.product_values import (
-    amount_of,
-    availability_of,
-    currency_of,
-    gtin_of,
-    number_of,
-    text_of,
-)
+from scrapy_pagelets.metadata.product_values import amount_of, availability_of, currency_of, gtin_of, number_of, text_of
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.nodes import values_at
 from scrapy_pagelets.page.page import Page

@@ -114,12 +114,7 @@ class Page:
 
     @classmethod
     def parse(
-        cls,
-        body: bytes,
-        url: str,
-        content_type: str | None = None,
-        limits: Limits = _LIMITS,
-        link_header: str = "",
+        cls, body: bytes, url: str, content_type: str | None = None, limits: Limits = _LIMITS, link_header: str = ""
     ) -> Page:
         """Parse the body of a response. Any body gives a page, an empty one in the worst case.
 
