@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.small_corrections import signs_with_words as signs_with_words
 from scrapy_pagelets.metadata import dates
@@ -182,17 +182,6 @@ def _with_text(nodes: NodeTable, row: int, end: int) -> Iterator[int]:
         if nodes.first_leaf[row] < nodes.last_leaf[row]:
             yield row
         row = nodes.end.item(row)
-
-
-def left_alone(thread: Thread, words: Ints, keep: Bools) -> list[int]:
-    """Leaves with author and date of posts and comments that are no content by most of their other words."""
-    return [leaf for post in thread.posts if not _is_kept(post, words, keep) for leaf in post.line]
-
-
-def _is_kept(post: Post, words: Ints, keep: Bools) -> bool:
-    others = sorted(set(post.leaves).difference(post.line, post.profile))
-    said = int(words[others].sum())
-    return not said or 2 * int((words[others] * keep[others]).sum()) > said
 
 
 def _near(nodes: NodeTable, headline: Headline | None) -> list[int]:

@@ -16,7 +16,6 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
@@ -94,22 +93,6 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         says_more = 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
     found: Bools = mask & ~keep
-    return found
-
-
-def said_in_posts(nodes: NodeTable, thread: Thread, templateness: Floats, alike: Ints, others: int) -> Bools:
-    """(m,) the sentences of the posts of a thread, without replies, that no other page has, wherever they stand.
-
-    ``templateness``, ``alike``, ``others``: as of `own_texts`.
-    """
-    mask = np.zeros(len(templateness), np.bool_)
-    posts = [post for post in thread.posts if not post.is_reply] if thread.is_thread and others >= _KNOWN else []
-    if not posts:
-        return mask
-    for post in posts:
-        mask[[*set(post.leaves).difference(post.line, post.profile)]] = True
-    mask &= (alike == 0) & (nodes.words >= _SENTENCE) & ~nodes.anchor[nodes.leaves]
-    found: Bools = mask & (templateness < _MOST_AMID)
     return found
 
 

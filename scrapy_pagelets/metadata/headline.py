@@ -113,22 +113,6 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     return _linked(page, alike, pages) or _about(page, alike, pages) or _unmarked(page, alike, pages)
 
 
-def names_above(page: Page, alike: Ints, pages: int) -> list[int]:
-    """Rows of the headings that name the site on a page without a heading of its own, as lists of topics have none.
-
-    They are of the first level, lead to another page, and stand at the same place of many other pages. Parameters are
-    those of `headline_of`.
-    """
-    rows = [row for row in rows_with(page.nodes, HEADING)[:_MOST] if page.nodes.tag.item(row) == _FIRST_LEVEL]
-    return [
-        row
-        for row in rows
-        if (text := heading_text(page.nodes, row))
-        and _leads_elsewhere(page, row)
-        and _is_often(text, _others(page.nodes, row, alike), pages)
-    ]
-
-
 def _leads_elsewhere(page: Page, row: int) -> bool:
     """Whether all of the text of a row is in links to other pages."""
     links, leaves = page.nodes.links, page.nodes.leaves_of(row)
