@@ -91,11 +91,6 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     heading. Labels of prices beside a struck price are no hints.
 
     ``keep``: (m,) the leaves that are content so far.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = f"<p>{'All about green tea. ' * 6}<span class=sr-only>opens in a new window</span><select><option>May"
-    >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
-    [False, True, True]
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
@@ -324,14 +319,6 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
 
     ``keep``: (m,) the leaves that are content so far. ``is_product``, ``is_discussion``: whether it is one of a
     product, or declares a discussion, see `page_features.declared`.
-
-    >>> comment = "<ol class=commentlist><li class=comment>One reader says this.</ol>"
-    >>> page = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/1")
-    >>> comments_of(page, np.ones(2, np.bool_)).tolist()
-    [False, True]
-    >>> forum = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/forum/1")
-    >>> comments_of(forum, np.ones(2, np.bool_)).tolist()
-    [False, False]
     """
     nodes = page.nodes
     reviews = (*rows_with(nodes, looks.REVIEWS), *_typed_reviews(page)) if is_product else ()
@@ -353,12 +340,6 @@ def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bo
     """(m,) leaves of the signatures that forums put below each contribution, by their names; none on other pages.
 
     Manuals call what a function takes its signature. Parameters are those of `comments_of`.
-
-    >>> html = f"<p>{'Twenty words and more. ' * 6}</p><div class=signature>Ask me about tea"
-    >>> for address in ("http://a/forum/1", "http://a/manual/1"):
-    ...     signatures_of(Page.parse(html.encode(), address), np.ones(2, np.bool_)).tolist()
-    [False, True]
-    [False, False]
     """
     nodes = page.nodes
     found = nodes.leaves_below(rows_with(nodes, looks.SIGNATURE))

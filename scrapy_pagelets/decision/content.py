@@ -100,11 +100,6 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
 
     ``facts``: such as the number of a product, and its brand. ``keep``: (m,) the leaves that are content so far; a name
     stands between the heading and the last of them, or behind a label of brands.
-
-    >>> from scrapy_pagelets.metadata.headline import headline_of
-    >>> page = Page.parse(b"<h1>Tea</h1><dl><dt>Item:<dd>T-17</dl><p>Buy T-17</p><p>Picked by hand", "http://a/")
-    >>> facts_of(page, headline_of(page), ["T-17"], np.array([True, False, False, False, True])).tolist()
-    [False, False, True, False, False]
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)

@@ -44,12 +44,6 @@ def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of second copies of blocks, and of quotations of what the page has said before.
 
     ``keep``: (m,) the leaves that are content so far.
-
-    >>> from scrapy_pagelets import Page
-    >>> said = "<p>Green tea is picked early in the year, "
-    >>> html = f"<div>{said}</div><div><blockquote>{said}</blockquote><p>Not on the hills."
-    >>> repeats_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
-    [False, True, False]
     """
     return nodes.leaves_below((*_second_copies(nodes, keep), *_quotations(nodes, keep)))
 
@@ -121,10 +115,6 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`. ``pages``:
     number of other pages of the site that are known. ``cards``: whether what stands below a linked heading of the
     section is the card of another page.
-
-    >>> html = "<div><h2>Of tea</h2><p>Green.</p><h3>More</h3><p><a href=b>Black</a><p><a href=c>White</a></div>"
-    >>> link_sections_of(Page.parse(html.encode(), "http://a/"), np.array([0, 0, 8, 0, 0]), 9).tolist()
-    [False, False, True, True, True]
     """
     nodes = page.nodes
     found = np.zeros(len(nodes.leaves), np.bool_)
@@ -210,11 +200,6 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
     ``keep``: (m,) the leaves that are content so far. ``alike``, ``anywhere``: (m,) number of other pages with the same
     text at the same place, see `Site.pages_alike`, and anywhere, see `Site.pages_with_text`. ``pages``: number of other
     pages of the site that are known.
-
-    >>> from scrapy_pagelets import Page
-    >>> page = Page.parse(b"<h1>Tea</h1><p>Of tea.<h2>Share</h2><a href=/x>Us</a>", "http://a/")
-    >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.array([0, 0, 1, 9]), np.arange(4), 9).tolist()
-    [False, False, True, False]
     """
     found = np.zeros(len(keep), np.bool_)
     if not has_lone_heading(nodes, keep):

@@ -54,14 +54,6 @@ def torn_bylines(
 
     ``headline``: the page's own heading. ``names``: of the authors of the page. ``keep``: (m,) the leaves that are
     content so far.
-
-    >>> from scrapy_pagelets import Page
-    >>> from scrapy_pagelets.metadata.posts import NO_THREAD
-    >>> html = b"<h1>Tea</h1><p>By <a href=/ana>Ana Bo</a> on <i>2 May 2024</i> <a href=/s>Share</a><p>All of tea."
-    >>> nodes = Page.parse(html, "http://a/").nodes
-    >>> keep = np.array([True, False, True, False, False, False, True])
-    >>> torn_bylines(nodes, Headline(2, "Tea"), NO_THREAD, ["Ana Bo"], keep).tolist()
-    [False, True, False, True, True, False, False]
     """
     found = np.zeros(len(keep), np.bool_)
     known = (*({name.casefold() for name in names} - {""}),)
@@ -91,12 +83,6 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     A label is the first of the two parts of an element, of the cells of a row, or a term, if what follows is content.
 
     ``keep``: (m,) the leaves that are content so far.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<tr><th>Size<td>2 cm</tr><figure><img src=a><figcaption>Leaf</figcaption></figure><p>Tea"
-    >>> nodes = Page.parse(b"<table>" + html, "http://a/").nodes
-    >>> companions(nodes, np.array([False, True, False, True])).tolist()
-    [True, False, True, False]
     """
     found = np.zeros(len(keep), np.bool_)
     for panel, tab in panels_of(nodes).items():

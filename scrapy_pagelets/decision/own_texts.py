@@ -55,10 +55,6 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
     place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
-
-    >>> page = Page.parse(b"<h1>Tea</h1><p>Green<aside>Never pour boiling water on the leaves of green tea", "http://a/")
-    >>> own_texts(page, Headline(2, "Tea"), np.array([0, 0, 0.7]), np.array([0, 0, 0]), 9).tolist()
-    [False, False, True]
     """
     nodes = page.nodes
     mask = np.zeros(len(templateness), np.bool_)
@@ -144,12 +140,6 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     rows, hardly a link, and neither a table nor anything to fill in inside.
 
     ``templateness``, ``alike``, ``others``: as of `own_texts`.
-
-    >>> html = b"<h1>Tea</h1><table><tr><th>Kind<td>Green<tr><th>Steep<td>3 min</table>"
-    >>> page = Page.parse(html, "http://a/")
-    >>> unsure, alike = np.array([0, 0.7, 0.6, 0.7, 0.7]), np.zeros(5, np.int64)
-    >>> data_tables(page.nodes, Headline(2, "Tea"), unsure, alike, 0).tolist()
-    [False, True, True, True, True]
     """
     behind = nodes.last_leaf.item(headline.row) if headline else len(nodes.leaves)
     below_heading = [row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf.item(row) >= behind]

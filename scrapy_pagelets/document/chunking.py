@@ -61,14 +61,6 @@ def chunk_records(
     """Cut the document of a page into chunks, as `chunks_of`, and write each as a record of the feed.
 
     ``templateness``: (m,) of each leaf of the page, 0 to 1.
-
-    >>> from scrapy_pagelets.document.builder import document_of
-    >>> page = Page.parse(b"<h1>Tea</h1><p>Boil it.<h2 id=milk>Milk</h2><p>Add it.", "http://example.com/")
-    >>> document = document_of(page, np.ones(4, np.bool_))
-    >>> for chunk in chunk_records(page, document, np.zeros(4), most=3):
-    ...     print(chunk["url"], chunk["headings"], chunk["words"])
-    http://example.com/ ['Tea'] 3
-    http://example.com/#milk ['Tea', 'Milk'] 3
     """
     places = NamedPlaces(page, document)
     return [

@@ -258,11 +258,6 @@ def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
     ``article``.
 
     ``shown``: (n,) rows with content.
-
-    >>> post = "<div><h2><a href=b>Of tea</a></h2><h1>Water</h1><p>Boil it.</div>"
-    >>> page = Page.parse((post + post).encode(), "http://a/")
-    >>> len(inside_entries(page, np.ones(len(page.nodes), np.bool_)))
-    2
     """
     nodes = page.nodes
     rows = [row for row in rows_with(nodes, HEADING) if shown[row]]

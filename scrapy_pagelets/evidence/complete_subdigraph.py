@@ -43,22 +43,6 @@ class Subdigraph:
     size : n, the number of pages that must link to each other
     key_page : key of the key page, if it may be one of them; Algorithm 1 searches only among those that it links to
     last : keys of candidates to load only if no other is left
-
-    Examples
-    --------
-    >>> graph = Subdigraph([1, 2, 3], size=2)
-    >>> graph.next(), graph.add(1, [2, 3]), graph.done
-    (1, {1}, False)
-    >>> graph.next(), graph.add(2, [1]), graph.done
-    (2, {1, 2}, True)
-    >>> graph = Subdigraph([1, 2, 3], size=2, key_page=0)
-    >>> graph.next(), graph.add(1, [0, 2]), graph.done
-    (1, {0, 1}, True)
-    >>> graph = Subdigraph([1, 2, 3, 4], size=2)
-    >>> graph.add(1, [2, 3], alike=False), graph.add(2, [1], alike=False), graph.best, graph.done
-    ({1}, {1, 2}, {1, 2}, False)
-    >>> graph.add(3, [4]), graph.add(4, [3]), graph.best, graph.done
-    ({3}, {3, 4}, {3, 4}, True)
     """
 
     def __init__(

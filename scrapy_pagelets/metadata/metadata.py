@@ -162,12 +162,6 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
 
     ``headline``: the page's own heading; None if it has none, and with it no byline. ``habits``: what the pages of its
     site tell alike.
-
-    >>> from scrapy_pagelets.metadata.headline import headline_of
-    >>> page = Page.parse(b"<title>Tea</title><meta name=author content='A. Bo'><h1>Tea</h1>2 May 2024", "http://h/")
-    >>> found = metadata_of(page, headline_of(page)).fields
-    >>> found["author"], found["published"], found["modified"]
-    ('A. Bo', '2024-05-02', None)
     """
     objects = page.objects
     marked = page.microdata

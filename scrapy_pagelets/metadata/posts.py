@@ -175,11 +175,6 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     such as when the authors joined, and are left out.
 
     ``habits``: what the pages of the site tell alike.
-
-    >>> post = "<div class=post id=p{0}><b class=username>Ana</b> <i>{0} May 2024</i><p>All about tea.</div>"
-    >>> page = Page.parse((post.format(1) + post.format(2)).encode(), "http://example.com/forum/tea")
-    >>> [(post.author, post.published) for post in thread_of(page, Habits()).posts]
-    [('Ana', '2024-05-01'), ('Ana', '2024-05-02')]
     """
     rows = _rows(page)
     looks = [page.nodes.looks[page.nodes.look.item(row)] for row in rows]

@@ -68,13 +68,7 @@ def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
 
 @once
 def in_lines(nodes: NodeTable) -> NodeTable:
-    """The node table with each row of a data table in one line of text, whatever paragraphs and breaks its cells have.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<table><tr><td><p>a<td><p>b<p>c<tr><td><p>d<td><p>e</table>"
-    >>> in_lines(Page.parse(html, "http://a/").nodes).gap[1:].tolist() == [CELL, SPACE, LINE, CELL]
-    True
-    """
+    """The node table with each row of a data table in one line of text, whatever paragraphs and breaks its cells have."""
     tables = _innermost(nodes)
     if not tables:
         return nodes

@@ -90,11 +90,6 @@ def with_data(page: Page) -> Page:
 
     The text is the ``articleBody`` of JSON-LD; or, if the page is a shell, what most words of its JSON have as their
     place, in scripts (``__NEXT_DATA__``, ``window.__STATE__ = {...}``) or attributes (``data-page``).
-
-    >>> data = '{"@type": "Article", "articleBody": "Tea needs time, and water that has boiled. %s"}' % ("word " * 20)
-    >>> page = Page.parse(f"<div></div><script type=application/ld+json>{data}</script>".encode(), "http://a/")
-    >>> with_data(page).nodes.strings[0][:42]
-    'Tea needs time, and water that has boiled.'
     """
     if not page.declared["script"] or not is_bare(page.nodes):
         return page
