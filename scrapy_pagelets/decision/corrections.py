@@ -202,8 +202,6 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
     pages of the site that are known.
     """
     found = np.zeros(len(keep), np.bool_)
-    if not has_lone_heading(nodes, keep):
-        return found
     rows = np.array(rows_with(nodes, HEADING), np.int64)
     rows = rows[nodes.first_leaf[rows] < nodes.last_leaf[rows]]
     first, last = nodes.first_leaf[rows], nodes.last_leaf[rows]

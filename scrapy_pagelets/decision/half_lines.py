@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 import numpy as np
@@ -175,17 +175,9 @@ def _near(nodes: NodeTable, headline: Headline | None) -> list[int]:
     if headline is None:
         return []
     own, headings = nodes.leaves_of(headline.row), nodes.leaves_below(rows_with(nodes, HEADING))
-    before: list[int] = []
-    for leaf in range(own.start - 1, max(-1, own.start - 1 - _BEFORE), -1):
-        if headings[leaf]:
-            break
-        before.insert(0, leaf)
-    after: list[int] = []
-    for leaf in range(own.stop, min(len(headings), own.stop + _AFTER)):
-        if headings[leaf]:
-            break
-        after.append(leaf)
-    return before + after
+    before = takewhile(lambda leaf: not headings[leaf], range(own.start - 1, max(-1, own.start - 1 - _BEFORE), -1))
+    after = takewhile(lambda leaf: not headings[leaf], range(own.stop, min(len(headings), own.stop + _AFTER)))
+    return [*sorted(before), *after]
 
 
 def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:

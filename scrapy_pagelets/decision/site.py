@@ -117,7 +117,8 @@ class Site(Unsaved[Observation]):
             observation = Observation.of(page, None if is_copy else self.model.page_evidence(page).odds)
             if keep and self.learnt.keeps(observation):
                 observation.source = KeptPage.of(page)
-            page_class = self._count(observation)
+            self.append(observation)
+            page_class = self.learnt.count(observation)
             if page_class.template is None:
                 page_class.template = ClassTemplate.of_page(page)
             elif not is_copy:
@@ -201,9 +202,7 @@ class Site(Unsaved[Observation]):
 
     def count(self, page: Page, odds: Floats) -> PageClass:
         """Count a page with the (n, CLASSIFIERS) log odds of the page-level classifiers; not thread-safe."""
-        return self._count(Observation.of(page, odds))
-
-    def _count(self, observation: Observation) -> PageClass:
+        observation = Observation.of(page, odds)
         self.append(observation)
         return self.learnt.count(observation)
 

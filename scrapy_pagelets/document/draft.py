@@ -29,24 +29,15 @@ End = Callable[[], None]
 
 
 class Draft:
-    """A document, with the blocks that are open and the text of the paragraph or heading that has not ended.
-
-    Attributes
-    ----------
-    root : the document
-    runs, leaves : text that belongs to no block yet, and the leaves that it is of
-    style : of the text that comes next
-    heading : the heading that is open
-    in_cell : whether it is of a cell, where a dash says that there is no value, and no block of code stands
-    """
+    """A document, with the blocks that are open and the text of the paragraph or heading that has not ended."""
 
     def __init__(self, *, in_cell: bool = False) -> None:
         self.root = Block("document")
-        self.runs: list[Run] = []
-        self.leaves: list[int] = []
-        self.style = PLAIN
-        self.heading: Block | None = None
-        self.in_cell = in_cell
+        self.runs: list[Run] = []  # text that belongs to no block yet
+        self.leaves: list[int] = []  # the leaves that it is of
+        self.style = PLAIN  # of the text that comes next
+        self.heading: Block | None = None  # the heading that is open
+        self.in_cell = in_cell  # whether it is of a cell: there, a dash is a value, and no block of code stands
         self._inside = [self.root]
 
     def write(self, text: str, style: Style | None = None, leaf: int = -1) -> None:

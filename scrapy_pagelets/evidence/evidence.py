@@ -165,13 +165,7 @@ class SiteEvidence:
 
 
 class Counts:
-    """Counts of fragments by distinct page, and sums of the classifiers' log odds by path.
-
-    Attributes
-    ----------
-    pages : number of pages counted
-    tables : sums by hash of a fragment, for each kind of fragments
-    """
+    """Counts of fragments by distinct page, and sums of the classifiers' log odds by path."""
 
     #: Number of columns of each table; `target` has pictures as well. The first column counts pages, and `text` and
     #: `path` also have one for each class.
@@ -189,7 +183,8 @@ class Counts:
     )
 
     def __init__(self) -> None:
-        self.pages = 0
+        self.pages = 0  # number of pages counted
+        #: sums by hash of a fragment, for each kind of fragments
         self.tables = {name: LossyCounter(width) for name, width in self._WIDTHS.items()}
 
     @property
@@ -253,13 +248,9 @@ class Counts:
     ) -> SiteEvidence:
         """The evidence of the other pages about a page.
 
-        Parameters
-        ----------
-        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-        number : number of the page's class
-        of_class : number of pages of the class
-        known : whether the page itself has been counted
-        mixed : whether the class may have pages of other looks
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers. ``number``: number of the page's class.
+        ``of_class``: number of pages of the class. ``known``: whether the page itself has been counted. ``mixed``:
+        whether the class may have pages of other looks.
         """
         family = self.family(nodes, keys, of_class, known, mixed=mixed)
         separate = family < self.pages

@@ -88,17 +88,11 @@ class Observation:
 
 
 class Unsaved(Generic[Entry]):
-    """Base of classes that learn, and that record their observations until a store has written them. Thread-safe.
-
-    Attributes
-    ----------
-    lock : is held while something is learnt or read
-    entries : since the last call of `hand_over`; None if they are not recorded
-    """
+    """Base of classes that learn, and that record their observations until a store has written them. Thread-safe."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.entries: list[Entry] | None = None
+        self.lock = threading.Lock()  # is held while something is learnt or read
+        self.entries: list[Entry] | None = None  # since the last call of `hand_over`; None if they are not recorded
 
     @property
     def recorded(self) -> int:
@@ -133,25 +127,17 @@ class SiteCounts:
 
     Each page counts once. Pages with the same text under several URLs count once as well: duplicate pages are removed
     before fragments are counted (Bar-Yossef & Rajagopalan 2002, Section 3.2, Figure 4).
-
-    Attributes
-    ----------
-    counts : counts of the fragments of all pages
-    classes : the page classes seen so far
-    seen : the number of the class of each page, by its key
-    bodies : hashes of the texts of the pages
-    links : for each of the last pages, by its key, the keys of the pages that it links to
-    kept : the first pages of each class, by their keys
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.counts = Counts()
-        self.classes: list[PageClass] = []
-        self.seen = RecentKeys(_MAX_SEEN)
-        self.bodies = RecentKeys(_MAX_SEEN)
+        self.counts = Counts()  # counts of the fragments of all pages
+        self.classes: list[PageClass] = []  # the page classes seen so far
+        self.seen = RecentKeys(_MAX_SEEN)  # the number of the class of each page, by its key
+        self.bodies = RecentKeys(_MAX_SEEN)  # hashes of the texts of the pages
+        #: for each of the last pages, by its key, the keys of the pages that it links to
         self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
-        self.kept: dict[int, KeptPage] = {}
+        self.kept: dict[int, KeptPage] = {}  # the first pages of each class, by their keys
 
     @property
     def size(self) -> int:

@@ -11,8 +11,6 @@ from itertools import islice
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from lxml import etree
-
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily, quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
@@ -163,15 +161,13 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     ``headline``: the page's own heading; None if it has none, and with it no byline. ``habits``: what the pages of its
     site tell alike.
     """
-    objects = page.objects
-    marked = page.microdata
     canonical = page.declared_canonical_url or ""
-    told = _Told(page, objects, marked, canonical, habits)
+    told = _Told(page, canonical, habits)
     thread = thread_of(page, habits)
     beside = Byline(page, None, habits) if thread.is_thread else Byline(page, headline, habits)
     first = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1) or Post()
     entry = Entry(page, headline, habits)
-    names, trail = _trail(page, objects, marked, headline)
+    names, trail = _trail(page, headline)
     product, facts = product_of(page, headline, told.metas)
     costs = [str(product["price"])] if product and product["price"] else []
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
@@ -195,16 +191,13 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
 class _Told:
     """The values of a page's properties, best first."""
 
-    def __init__(
-        self, page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], canonical: str, habits: Habits
-    ) -> None:
-        self._page = page
-        self._habits = habits
-        self._objects, self._ids = objects, by_id(objects)
+    def __init__(self, page: Page, canonical: str, habits: Habits) -> None:
+        self._page, self._habits, objects = page, habits, page.objects
+        self._ids = by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
         self.metas = _metas(page.metas)
-        self._properties = properties_of(marked)
+        self._properties = properties_of(page.microdata)
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
         """The first date, of a property or of metas."""
@@ -216,7 +209,7 @@ class _Told:
     @property
     def posted(self) -> str | None:
         """The date of the first job that it declares."""
-        jobs = (each for each in self._objects if "JobPosting" in types_of(each))
+        jobs = (each for each in self._page.objects if "JobPosting" in types_of(each))
         values = (value for each in jobs for value in values_of(each.get("datePosted")) if isinstance(value, str))
         return next(filter(None, map(dates.iso, values)), None)
 
@@ -352,12 +345,10 @@ def _web_address(page: Page, address: str) -> str | None:
         return None
 
 
-def _trail(
-    page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], headline: Headline | None
-) -> tuple[list[str], Bools]:
+def _trail(page: Page, headline: Headline | None) -> tuple[list[str], Bools]:
     """The breadcrumbs of JSON-LD, or those shown if they are more than one and JSON-LD tells less; and their leaves."""
-    declared = breadcrumbs.declared_names(objects)
-    shown, leaves = breadcrumbs.shown(page, marked, headline)
+    declared = breadcrumbs.declared_names(page.objects)
+    shown, leaves = breadcrumbs.shown(page, headline)
     best = declared if len(declared) >= 2 or len(declared) >= len(shown) else shown
     if not best:
         best, unnamed = breadcrumbs.unnamed(page, headline)

@@ -218,23 +218,17 @@ def _is_labelled(node: etree._Element, block: etree._Element) -> bool:
 
 
 class _Lines:
-    """The lines of a block of code that is being read.
-
-    Attributes
-    ----------
-    pieces, last : the text so far, and its last character
-    made : whether an element has ended the line: a line break behind it does not count again
-    filled : whether the innermost row has text
-    numbers : what these were before each open element that may have the numbers of lines
-    letters : whether each of them has letters, which numbers have not
-    """
+    """The lines of a block of code that is being read."""
 
     def __init__(self, *, verbatim: bool) -> None:
         self.verbatim = verbatim
-        self.pieces: list[str] = []
-        self.last, self.made, self.filled = "\n", False, False
+        self.pieces: list[str] = []  # the text so far
+        self.last = "\n"  # its last character
+        self.made = False  # whether an element has ended the line: a line break behind it does not count again
+        self.filled = False  # whether the innermost row has text
+        #: what these were before each open element that may have the numbers of lines
         self.numbers: list[tuple[int, str, bool]] = []
-        self.letters = [False]
+        self.letters = [False]  # whether each of them has letters, which numbers have not
 
     def begin(self, node: etree._Element) -> None:
         """Begin an element."""

@@ -68,7 +68,7 @@ def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
 
 @once
 def in_lines(nodes: NodeTable) -> NodeTable:
-    """The node table with each row of a data table in one line of text, whatever paragraphs and breaks its cells have."""
+    """The node table with each row of a data table in a line of text, whatever paragraphs and breaks its cells have."""
     tables = _innermost(nodes)
     if not tables:
         return nodes

@@ -46,37 +46,21 @@ class Limits:
     size: int = 32 << 20  # bytes of the body
 
     def check_size(self, body: bytes) -> None:
-        """Check the number of bytes of a body.
-
-        Raises
-        ------
-        TooLarge : if it exceeds the limit
-        """
+        """Raise `TooLarge` for a body with more bytes than the limit."""
         if len(body) > self.size:
             raise TooLarge(f"it has {len(body)} bytes, more than the {self.size} of PAGELETS_MAX_SIZE")
 
     def check_nodes(self, count: int) -> None:
-        """Check a number of nodes.
-
-        Raises
-        ------
-        TooLarge : if it exceeds the limit
-        """
+        """Raise `TooLarge` for a number of nodes beyond the limit."""
         if count > self.nodes:
             raise TooLarge(f"it has more than the {self.nodes} nodes of PAGELETS_MAX_NODES")
 
     def check(self, text: str) -> None:
-        """Check the number of nodes and attributes of a text, in memory that does not depend on these numbers.
+        """Raise `TooLarge` for a text with too many nodes or attributes, in memory that their number does not change.
 
         Nearly all pages pass by bounds that cost next to nothing: a node begins with ``<``, and an attribute has two
         characters or more. All others are parsed without building a tree, and their nodes and attributes are counted.
 
-        Raises
-        ------
-        TooLarge : if the text exceeds a limit
-
-        Examples
-        --------
         >>> Limits(nodes=3).check("<p>1 < 2, and 2 < 3, and 3 < 4")
         >>> Limits(nodes=3).check("<br>" * 4)
         Traceback (most recent call last):
