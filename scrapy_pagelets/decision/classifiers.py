@@ -75,16 +75,6 @@ def size_class(nodes: NodeTable) -> Ints:
     return np.searchsorted(SIZES, nodes.sum_below(nodes.words), side="right")
 
 
-def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
-    """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
-
-    ``odds``: (m,) log odds of the leaves.
-    """
-    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
-    mean: Floats = nodes.sum_below(words * odds) / np.maximum(nodes.sum_below(words), 0.05)
-    return mean
-
-
 def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:
     """Train the models of all size classes on the nodes of many pages.
 
