@@ -1,8 +1,9 @@
 """Equal top-down mappings: the part of the DOM that the pages of one template share.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. This is the pairwise form of the paper,
-with any node equality. ``tests.oracles.template_by_votes`` counts path hashes instead. For two pages, the two forms
-agree if the equality is ``same_signature`` and no two siblings are equal (``docs/algorithms/menu-templates-2014.md``).
+for nodes that are equal by any labels. ``tests.oracles.template_by_votes`` counts path hashes instead. For two pages,
+the two forms agree if the labels are those of ``same_signature`` and no two siblings are equal
+(``docs/algorithms/menu-templates-2014.md``).
 """
 
 from __future__ import annotations
@@ -14,17 +15,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.evidence.siblings import (
-    Compare,
-    Equality,
-    Side,
-    assign,
-    in_order,
-    product,
-    runs,
-    same_signature,
-    sides,
-)
+from scrapy_pagelets.evidence.siblings import Label, Side, assign, in_order, product, runs, same_signature, sides
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 #: How many pairs of children, and children of such pairs, are looked at for one mapping after identical subtrees were
@@ -51,29 +42,26 @@ class Extract:
     exact: bool  # whether all mappings were the largest
 
 
-def etdm(one: NodeTable, other: NodeTable, equality: Equality = same_signature, among: Bools | None = None) -> Mapping:
+def etdm(one: NodeTable, other: NodeTable, label_of: Label = same_signature, among: Bools | None = None) -> Mapping:
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
-    Of mappings of one size, those with more equal texts are preferred (for a tolerant equality: those with a larger sum
-    of the equality), then those that map the k-th of several siblings to the k-th.
+    Of mappings of one size, those with more equal texts are preferred, then those that map the k-th of several siblings
+    to the k-th.
 
     ``among``: (n,) rows of the first page that may be mapped, the template so far; None for all.
     """
     among = np.ones(len(one), np.bool_) if among is None else among
-    compare, root = equality.compare(one, other), np.zeros(1, np.int64)
-    if not among[0] or not compare(root, root)[0]:
+    if not among[0] or label_of(one)[0] != label_of(other)[0]:
         return Mapping(np.zeros((0, 2), np.int64), True)
-    if equality.tolerant is not None:
-        return _search(*sides(one, other, equality, among, with_text=False), compare)
-    found = _search(*sides(one, other, equality, among, with_text=True))
+    found = _search(*sides(one, other, label_of, among, with_text=True))
     if found.exact:
         return found
     # Without regard to texts, more subtrees are identical.
-    without = _search(*sides(one, other, equality, among, with_text=False))
+    without = _search(*sides(one, other, label_of, among, with_text=False))
     return without if without.exact or len(without.pairs) > len(found.pairs) else found
 
 
-def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = same_signature) -> Extract:
+def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = same_signature) -> Extract:
     """Return the template of a key page with respect to other pages: Definition 3.3 by Algorithm 2.
 
     Pages whose root differs are skipped, as in the paper.
@@ -82,7 +70,7 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
     exact = True
     texts = key_page.spread(key_page.text)
     for page in pages:
-        mapping = etdm(key_page, page, equality, rows)
+        mapping = etdm(key_page, page, label_of, rows)
         if len(mapping.pairs):
             own, other = mapping.pairs.T
             rows, equal = np.zeros(len(key_page), np.bool_), np.zeros(len(key_page), np.bool_)
@@ -93,9 +81,9 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
     return Extract(rows, same & rows, exact)
 
 
-def _search(left: Side, right: Side, tolerant: Compare | None = None) -> Mapping:
-    levels, exact = _descend(left, right, tolerant)
-    rows, images = _collect(left, right, levels, _choose(left, right, levels, tolerant is not None))
+def _search(left: Side, right: Side) -> Mapping:
+    levels, exact = _descend(left, right)
+    rows, images = _collect(left, right, levels, _choose(left, right, levels))
     exact |= len(rows) == min(int(left.nodes[0]), int(right.nodes[0]))
     return Mapping(np.column_stack([rows, images]), exact)
 
@@ -134,13 +122,13 @@ class _Level:
     below: Ints  # (edges,) index of the pair on the next level
 
 
-def _descend(left: Side, right: Side, tolerant: Compare | None) -> tuple[list[_Level], bool]:
+def _descend(left: Side, right: Side) -> tuple[list[_Level], bool]:
     """Return which pairs of classes meet, level by level, and whether these are all that matter."""
     levels: list[_Level] = []
     one = other = np.zeros(1, np.int64)
     budget, exact = PAIRS, True
     while len(one):
-        level, cost, complete = _level(left, right, one, other, tolerant, budget)
+        level, cost, complete = _level(left, right, one, other, budget)
         levels.append(level)
         budget -= cost
         exact &= complete
@@ -149,18 +137,10 @@ def _descend(left: Side, right: Side, tolerant: Compare | None) -> tuple[list[_L
     return levels, exact
 
 
-def _level(
-    left: Side, right: Side, one: Ints, other: Ints, tolerant: Compare | None, budget: int
-) -> tuple[_Level, int, bool]:
+def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tuple[_Level, int, bool]:
     """Return the level of some pairs of subtrees, its cost, and whether all pairs of children that matter are in it."""
     a, b = _Children.of(left, one), _Children.of(right, other)
-    i, j, group, cost, complete = _edges(a, left, b, right, tolerant is not None, len(one), budget)
-    if tolerant is None:
-        score = _same_texts(left, right, a.rows[i], b.rows[j])
-    else:
-        score = tolerant(a.rows[i], b.rows[j])
-        equal = score > 0
-        i, j, group, score = i[equal], j[equal], group[equal], score[equal]
+    i, j, group, cost, complete = _edges(a, left, b, right, len(one), budget)
     below = np.full(len(i), -1)
     classes = left.kind[a.rows[i]] * (int(right.kind.max()) + 1) + right.kind[b.rows[j]]
     _, below[group >= 0] = np.unique(classes[group >= 0], return_inverse=True)
@@ -172,23 +152,21 @@ def _level(
         place=a.place[i],
         place_=b.place[j],
         group=group,
-        score=score,
+        score=_same_texts(left, right, a.rows[i], b.rows[j]),
         below=below,
     )
     return level, cost, complete
 
 
 def _edges(
-    a: _Children, left: Side, b: _Children, right: Side, tolerant: bool, count: int, budget: int
+    a: _Children, left: Side, b: _Children, right: Side, count: int, budget: int
 ) -> tuple[Ints, Ints, Ints, int, bool]:
     """Return both ends and the group of the pairs of children, their cost, and whether all that matter are there."""
     free, free_ = np.ones(len(a.rows), np.bool_), np.ones(len(b.rows), np.bool_)
     none = np.zeros(0, np.int64)
-    identical = fixed = (none, none)
-    keys, keys_ = a.parent, b.parent
-    if not tolerant:
-        identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
-        keys, keys_ = _keys(a, left.label, b, right.label)
+    fixed = (none, none)
+    identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
+    keys, keys_ = _keys(a, left.label, b, right.label)
     cost = _costs(a, left, b, right, keys, keys_, free, free_, count)
     order = np.argsort(cost, kind="stable")
     small = np.zeros(count, np.bool_)
@@ -255,7 +233,7 @@ def _same_texts(left: Side, right: Side, rows: Ints, images: Ints) -> Floats:
     return same
 
 
-def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> list[Bools]:
+def _choose(left: Side, right: Side, levels: list[_Level]) -> list[Bools]:
     """For each level, (edges,) the edges of the best mapping of each pair of subtrees, from the leaves up."""
     # All scores together are less than one node.
     unit = 0.5 / (min(len(left.label), len(right.label)) + 1)
@@ -271,7 +249,7 @@ def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> li
             (level.parent * len(left.label) + level.left)[~identical],
             (level.parent * len(right.label) + level.right)[~identical],
             weight[~identical],
-            unit * (1e-6 if tolerant else 1),
+            unit,
         )
         value = np.bincount(level.parent[taken], weight[taken], level.count).astype(np.float64)
         chosen.append(taken)

@@ -1,8 +1,8 @@
 """Which children of two nodes an equal top-down mapping may pair, and how the best pairs are found.
 
-Nodes are equal by their labels, or tolerantly, as by the equality of the paper (``tests.oracles.node_equalities``).
-Where whole subtrees are identical, their roots are paired in order; x
-``docs/algorithms/menu-templates-2014.md`` shows why the result is the largest mapping.
+Nodes are equal by their labels. Where whole subtrees are identical, their roots are paired in order; other children are
+assigned by weight. Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2, which leaves the equality open, and
+Section 4.2. ``docs/algorithms/menu-templates-2014.md`` shows why the result is the largest mapping.
 """
 
 from __future__ import annotations
@@ -16,37 +16,15 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
-#: For two arrays of rows of equal length, the equality of each pair, 0 to 1; 0 forbids the pair.
-Compare = Callable[[Ints, Ints], Floats]
+#: (n,) for a page, what decides which nodes are equal: equal labels on two pages mean the same.
+Label = Callable[[NodeTable], Ints]
 #: Share of the smallest difference of weights that all preferences for document order together may have.
 _ORDER: Final = 0.5
 
 
-@dataclass(frozen=True)
-class Equality:
-    """How equal two nodes are, 0 to 1; 0 forbids the pair."""
-
-    #: (n,) for a page, what the equality knows of each node by itself; equal labels on two pages mean the same
-    label: Callable[[NodeTable], Ints]
-    #: for two pages, the comparison of their rows if it does not only depend on equal labels. The result may depend on
-    #: the two labels, and for all nodes on the number of children and the position among the siblings, but on nothing
-    #: else. Without it, nodes are equal if their labels are
-    tolerant: Callable[[NodeTable, NodeTable], Compare] | None = None
-
-    def compare(self, one: NodeTable, other: NodeTable) -> Compare:
-        """Return the comparison of the rows of two pages."""
-        if self.tolerant is not None:
-            return self.tolerant(one, other)
-        left, right = self.label(one), self.label(other)
-        return lambda rows, images: (left[rows] == right[images]).astype(np.float64)
-
-
-def _signatures(nodes: NodeTable) -> Ints:
+def same_signature(nodes: NodeTable) -> Ints:
+    """(n,) label by signature: tag, id, class tokens and role, without volatile tokens. All runs of text are equal."""
     return np.where(nodes.tag == TEXT, 1, nodes.signature)
-
-
-#: Signatures agree (tag, id, class tokens and role, without volatile tokens). Any two runs of text are equal.
-same_signature = Equality(_signatures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,27 +45,23 @@ class Side:
     children: Ints
 
 
-def sides(one: NodeTable, other: NodeTable, equality: Equality, among: Bools, *, with_text: bool) -> tuple[Side, Side]:
-    """Classify the subtrees of two pages whose roots are equal.
-
-    Subtrees are identical if their labels and texts agree, for a tolerant equality in the same order of siblings.
+def sides(one: NodeTable, other: NodeTable, label_of: Label, among: Bools, *, with_text: bool) -> tuple[Side, Side]:
+    """Classify the subtrees of two pages whose roots are equal; identical are those whose labels and texts agree.
 
     ``among``: (n,) rows of the first page that may be mapped. ``with_text``: tell apart subtrees by the texts that both
     pages have.
     """
-    label, label_ = _numbered(equality.label(one), equality.label(other))
-    kept, kept_ = one.inherit(among.copy(), np.bitwise_and), np.ones(len(other), np.bool_)
+    label, label_ = _numbered(label_of(one), label_of(other))
+    kept = one.inherit(among.copy(), np.bitwise_and)
     text, text_ = np.zeros(len(one), np.int64), np.zeros(len(other), np.int64)
-    ordered = equality.tolerant is not None
-    if not ordered:
-        path, path_ = _paths(one, label), _paths(other, label_)
-        # A row can only be mapped to a row with the same labels from the root.
-        kept &= np.isin(path, path_)
-        kept_ = np.isin(path_, path[kept])
-        if with_text:
-            text, text_ = _common_texts(one, path, kept, other, path_, kept_)
-    kind, kind_ = _numbered(_kinds(one, label, text, kept, ordered), _kinds(other, label_, text_, kept_, ordered))
-    return _side(one, label, kind, text, kept, ordered), _side(other, label_, kind_, text_, kept_, ordered)
+    path, path_ = _paths(one, label), _paths(other, label_)
+    # A row can only be mapped to a row with the same labels from the root.
+    kept &= np.isin(path, path_)
+    kept_ = np.isin(path_, path[kept])
+    if with_text:
+        text, text_ = _common_texts(one, path, kept, other, path_, kept_)
+    kind, kind_ = _numbered(_kinds(one, label, text, kept), _kinds(other, label_, text_, kept_))
+    return _side(one, label, kind, text, kept), _side(other, label_, kind_, text_, kept_)
 
 
 def _numbered(one: Ints, other: Ints) -> tuple[Ints, Ints]:
@@ -113,31 +87,21 @@ def _common_texts(
     return text * np.isin(text, text_), text_ * np.isin(text_, text)
 
 
-def _kinds(nodes: NodeTable, label: Ints, text: Ints, kept: Bools, ordered: bool) -> Ints:
-    """(n,) hash of each row's subtree; if not ``ordered``, siblings may stand in any order."""
+def _kinds(nodes: NodeTable, label: Ints, text: Ints, kept: Bools) -> Ints:
+    """(n,) hash of each row's subtree; siblings may stand in any order."""
     kind = mix(label + 1) ^ text
     below = np.zeros(len(nodes), np.int64)
-    place = _places(nodes) if ordered else below.copy()
     for rows in reversed(nodes.levels[1:]):
         rows = rows[kept[rows]]
         kind[rows] = mix(kind[rows] + below[rows])
-        np.add.at(below, nodes.parent[rows], mix(kind[rows] * 31 + place[rows]))
+        np.add.at(below, nodes.parent[rows], mix(kind[rows] * 31))
     return kind
 
 
-def _places(nodes: NodeTable) -> Ints:
-    """(n,) number of siblings before the row."""
-    order = np.argsort(nodes.parent, kind="stable")
-    parent = nodes.parent[order]
-    place = np.empty(len(nodes), np.int64)
-    place[order] = np.arange(len(nodes)) - np.searchsorted(parent, parent)
-    return place
-
-
-def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools, ordered: bool) -> Side:
+def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools) -> Side:
     rows = np.flatnonzero(kept[1:]) + 1
     parent = nodes.parent[rows]
-    order = np.lexsort((rows, parent)) if ordered else np.lexsort((rows, kind[rows], parent))
+    order = np.lexsort((rows, kind[rows], parent))
     count = np.bincount(parent, minlength=len(nodes))
     return Side(
         tag=nodes.tag,

@@ -1,34 +1,46 @@
-"""Other equalities of nodes than that of a crawl: with the texts, and that of the paper.
+"""Equalities of nodes, 0 to 1: by labels, of which a crawl takes the signatures alone, and that of the paper.
 
-Source: Alarte, Insa, Silva, Tamarit 2014, Section 4.2, which does not state the weights.
+Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2, and Section 4.2, which does not state the weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints, mix
-from scrapy_pagelets.evidence.siblings import Compare, Equality, in_order, runs
+from scrapy_pagelets.evidence.siblings import Label, in_order, runs
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
+#: For two arrays of rows of equal length, the equality of each pair; 0 forbids the pair.
+Compare = Callable[[Ints, Ints], Floats]
+#: The comparison of the rows of two pages.
+Equality = Callable[[NodeTable, NodeTable], Compare]
 
-def _signatures_and_texts(nodes: NodeTable) -> Ints:
+
+def by_label(label_of: Label) -> Equality:
+    """Return the equality of nodes with the same label."""
+
+    def equality(one: NodeTable, other: NodeTable) -> Compare:
+        left, right = label_of(one), label_of(other)
+        return lambda rows, images: (left[rows] == right[images]).astype(np.float64)
+
+    return equality
+
+
+def same_signature_and_text(nodes: NodeTable) -> Ints:
+    """(n,) label as `siblings.same_signature`, but runs of text are equal only if they say the same."""
     return np.where(nodes.tag == TEXT, mix(nodes.spread(nodes.text)), nodes.signature)
 
 
-def _looks(nodes: NodeTable) -> Ints:
-    return np.where(nodes.tag == TEXT, 1, np.array([hash(look) for look in nodes.looks], np.int64)[nodes.look])
+def weighted(one: NodeTable, other: NodeTable) -> Compare:
+    """Compare as the paper: tags must agree; class, other attributes, number of children and position add up to 1.
 
-
-#: As `siblings.same_signature`, but two runs of text are equal only if they say the same (`NodeTable.text`).
-same_signature_and_text = Equality(_signatures_and_texts)
-
-
-def _weigh(one: NodeTable, other: NodeTable) -> Compare:
+    Any two runs of text are equal. The weights are ours: Section 4.2 of the paper does not state them.
+    """
     position, position_ = _position(one), _position(other)
     children, children_ = _elements_below(one), _elements_below(other)
     numbers: dict[str, int] = {}
@@ -45,11 +57,6 @@ def _weigh(one: NodeTable, other: NodeTable) -> Compare:
         return same
 
     return compare
-
-
-#: The paper's equality: tags must agree; class, other attributes, number of children and position add up to 1. Any two
-#: runs of text are equal. The weights are ours: Section 4.2 of the paper does not state them.
-weighted = Equality(_looks, _weigh)
 
 
 @dataclass(frozen=True, eq=False)

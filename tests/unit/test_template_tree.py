@@ -86,7 +86,7 @@ def test_one_to_one_equal_and_top_down(one, other, data):
     images = align_page(template, nodes)
     mapped = np.flatnonzero(images >= 0)
     assert len(set(images[mapped].tolist())) == len(mapped)
-    label = np.where(nodes.tag == TEXT, TEXT, same_signature.label(nodes))
+    label = np.where(nodes.tag == TEXT, TEXT, same_signature(nodes))
     assert (template.label[images[mapped]] == label[mapped]).all()
     for row in mapped[mapped > 0].tolist():
         assert images[nodes.parent[row]] == template.parent[images[row]]
