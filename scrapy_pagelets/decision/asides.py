@@ -34,12 +34,9 @@ from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
-#: Elements of what no longer holds, such as a former price.
-STRUCK: Final = frozenset("del s strike".split())
-#: Runs of text of two prices with their labels.
-_PRICES: Final = 8
-#: Words of a line with author, date and section of a post. What is longer has the post in it.
-_BYLINE: Final = 20
+STRUCK: Final = frozenset("del s strike".split())  # elements of what no longer holds, such as a former price
+_PRICES: Final = 8  # runs of text of two prices with their labels
+_BYLINE: Final = 20  # Words of a line with author, date and section of a post. What is longer has the post in it.
 #: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
 #: Address of a page to log in from which the reader comes back to this one.
@@ -48,37 +45,26 @@ _LOG_IN: Final = re.compile(
     r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
 )
-#: Words besides links in a line of such links: "Next:", "Previous:".
-_LABELS: Final = 4
+_LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Previous:"
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
 #: its links; of its words, so many times less are in none.
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
-#: Runs of text beside a block of code that may be buttons, and the levels of their elements.
-_CONTROLS: Final = 6
+_CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons, and the levels of their elements
 #: Words of a button that stands in a row of others.
 _OF_ROW: Final = 2
 _LEVELS: Final = 4
 _TOOLTIP: Final = re.compile(rf"^{TOOLTIP}$")
-#: How the address of a link begins that runs a script.
-_RUN: Final = "javascript:"
-#: Elements of the label of a block of code.
-_LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())
-#: Digits of the number of a line.
-_DIGITS: Final = 9
-#: Words of a form to log in, or of links to further pages.
-_SHORT: Final = 40
-#: Words of a link of a post, and posts that have the same ones.
-_LABEL, _FEWEST_POSTS = 2, 3
-#: Words of content that the page must have besides, or they are what it is about.
-_LEAST: Final = 3
-#: Share of the words of the content in the element that has it.
-_MOST: Final = 0.8
-#: The beginning of what scripts have written as JSON.
-_DATA: Final = ('{"', '[{"')
-#: Words of content that the page must have besides the comments, or they are what it is about.
-_ARTICLE: Final = 20
+_RUN: Final = "javascript:"  # how the address of a link begins that runs a script
+_LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elements of the label of a block of code
+_DIGITS: Final = 9  # digits of the number of a line
+_SHORT: Final = 40  # words of a form to log in, or of links to further pages
+_LABEL, _FEWEST_POSTS = 2, 3  # words of a link of a post, and posts that have the same ones
+_LEAST: Final = 3  # words of content that the page must have besides, or they are what it is about
+_MOST: Final = 0.8  # share of the words of the content in the element that has it
+_DATA: Final = ('{"', '[{"')  # the beginning of what scripts have written as JSON
+_ARTICLE: Final = 20  # words of content that the page must have besides the comments, or they are what it is about
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:

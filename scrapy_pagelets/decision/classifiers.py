@@ -21,8 +21,7 @@ from scrapy_pagelets.page.nodes import NodeTable
 
 #: Lower bounds of the size classes in words: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
 SIZES: Final = (1, 4, 16, 64, 256)
-#: Inverse strength of the L2 regularisation.
-_INVERSE_REGULARISATION: Final = 0.1
+_INVERSE_REGULARISATION: Final = 0.1  # inverse strength of the L2 regularisation
 
 
 @dataclass(frozen=True)

@@ -26,18 +26,15 @@ _LABEL: Final = re.compile(
     r"(?:^|[\s_-])(?:admonition|callout|alert|custom-(?:block|container)|hint|note)[-_]{1,2}(?:title|heading|label)(?:$|\s)",
     re.IGNORECASE,
 )
-#: Share of content from which on a heading belongs to it.
-_MOST: Final = 0.5
+_MOST: Final = 0.5  # share of content from which on a heading belongs to it
 #: From this templateness on, a linked heading is the name of the site or the like, not the title of a post.
 _CERTAIN: Final = 0.95
-#: Words of the date, the author and the tags that a header may have beside such a title.
-_BYLINE: Final = 20
+_BYLINE: Final = 20  # words of the date, the author and the tags that a header may have beside such a title
 #: Words of content without links that make a line prose, and the share of its words that are content.
 _PROSE, _NEARLY = 8, 0.7
 _IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "dt", "dd")])
-#: Share of the words of a list from which on all of its items are content.
-_WHOLE: Final = 0.8
+_WHOLE: Final = 0.8  # share of the words of a list from which on all of its items are content
 #: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
 _ANNOUNCING: Final = 5
 #: Up to this templateness, a list right below a heading of content belongs to it.

@@ -26,10 +26,8 @@ _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "foote
 _IS_LAYOUT: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _LAYOUT])
 _TABLE: Final = TAG["table"]
 _HEAD: Final = TAG["th"]
-#: Words and runs of text of a block that is compared with others.
-_WORDS, _RUNS = 20, 3
-#: Share of the words of the first copy that are content, or the second one is not left out.
-_KEPT: Final = 0.8
+_WORDS, _RUNS = 20, 3  # words and runs of text of a block that is compared with others
+_KEPT: Final = 0.8  # share of the words of the first copy that are content, or the second one is not left out
 #: Share of the second copies in the smallest element around both: where they are less of it, the page says it again.
 _SHARE: Final = 0.25
 #: Words of a run of text that is found again in a quotation, and the share of the quotation that such runs are.
@@ -174,20 +172,16 @@ give("small_corrections", IS_LAYOUT=_IS_LAYOUT, RUNS=_RUNS, WORDS=_WORDS)
 #: Elements of text. Those of layout stand beside each other and have nothing in common: a text, and what is beside it.
 _NAMES: Final = "li tr td th dt dd a span b i em strong code label small option time".split()
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _NAMES if name in TAG])
-#: Words of such an element, on average; longer ones have something to say of their own.
-_SHORT: Final = 20
-#: What a text without words weighs, such as a bullet.
-_NO_WORD: Final = 0.01
-#: Templateness between which a text is in doubt. What is lost weighs more than what is kept.
-_DOUBT: Final = (0.3, 0.9)
+_SHORT: Final = 20  # words of such an element, on average; longer ones have something to say of their own
+_NO_WORD: Final = 0.01  # what a text without words weighs, such as a bullet
+_DOUBT: Final = (0.3, 0.9)  # Templateness between which a text is in doubt. What is lost weighs more than what is kept.
 
 give("small_corrections", IS_ITEM=_IS_ITEM, SHORT=_SHORT, NO_WORD=_NO_WORD, DOUBT=_DOUBT, THRESHOLD=THRESHOLD)
 
 
 _LEVEL: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _MEDIA: Final = [TAG[name] for name in ("img", "picture", "svg", "video", "audio", "iframe", "object")]
-#: Share of the other pages that have the heading of a section of the template at its place.
-_SAME_HEADING: Final = 0.2
+_SAME_HEADING: Final = 0.2  # share of the other pages that have the heading of a section of the template at its place
 
 
 def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints, pages: int) -> Bools:

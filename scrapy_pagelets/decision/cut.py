@@ -23,12 +23,10 @@ from scrapy_pagelets.page.nodes import NodeTable
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
-#: Probability of content at each cut.
-CONTENT_AT: Final = sigmoid(-CUTS)
+CONTENT_AT: Final = sigmoid(-CUTS)  # probability of content at each cut
 #: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
 _TEMPERATURE: Final = 0.03
-#: Log odds by which the strictest setting lowers a cut.
-_LEAN: Final = 2.0
+_LEAN: Final = 2.0  # log odds by which the strictest setting lowers a cut
 #: The likeliest leaves are content in any case: those within this distance of the least log odds, up to the highest.
 _MARGIN: Final = 0.1
 _HIGHEST: Final = 3.9

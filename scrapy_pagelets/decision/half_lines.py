@@ -20,18 +20,12 @@ from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import LINE, TAG, TAGS, NodeTable, rows_named, rows_tagged, rows_with, tags_of
 
-#: Runs of text before and after the own heading that may be its byline.
-_BEFORE, _AFTER = 3, 14
-#: Words of a run of text with a date or a name, and of the label before them: "Submitted by".
-_LONG, _LABEL = 9, 3
-#: Runs of text from a name to the date beside it.
-_REACH: Final = 4
-#: Words of the value of a label, but in tables and lists of terms.
-_VALUE: Final = 30
-#: Share of the words of a quotation that are content, so that its source is, too.
-_QUOTED: Final = 0.7
-#: Elements around a caption that may be those of the text.
-_AROUND: Final = 4
+_BEFORE, _AFTER = 3, 14  # runs of text before and after the own heading that may be its byline
+_LONG, _LABEL = 9, 3  # words of a run of text with a date or a name, and of the label before them: "Submitted by"
+_REACH: Final = 4  # runs of text from a name to the date beside it
+_VALUE: Final = 30  # words of the value of a label, but in tables and lists of terms
+_QUOTED: Final = 0.7  # share of the words of a quotation that are content, so that its source is, too
+_AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = re.compile(
     r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)"

@@ -21,29 +21,23 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
-#: Other pages of a site from which on a text that none of them has is of this page alone.
-_KNOWN: Final = 4
-#: Words without links that are a sentence.
-_SENTENCE: Final = 8
+_KNOWN: Final = 4  # other pages of a site from which on a text that none of them has is of this page alone
+_SENTENCE: Final = 8  # words without links that are a sentence
 #: Leaves up to the content before and behind a text, and its most templateness; the same if it is right behind content.
 _AMID, _MOST_AMID = 6, 0.95
 _BEHIND, _MOST_BEHIND = 3, 0.75
 #: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
 _LABEL, _VALUE = 3, 12
 _NEAR, _MOST_OF_VALUE = 12, 0.9
-#: More than these: how far content is that a page has not.
-_FAR: Final = 20
-#: Share of the other pages that have a label.
-_OFTEN: Final = 0.5
+_FAR: Final = 20  # more than these: how far content is that a page has not
+_OFTEN: Final = 0.5  # share of the other pages that have a label
 #: The most templateness of the items of a list.
 _MOST_OF_LIST: Final = 0.85
 _LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
-#: Elements that may be a value.
-_IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))
-#: Cells.
-_IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))
+_IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))  # elements that may be a value
+_IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))  # cells
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 

@@ -28,12 +28,9 @@ from scrapy_pagelets.page.looks import LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
-#: Number of nested regions around a leaf that give features.
-LEVELS: Final = 6
-#: Number of tokens that give features of their own, see `page_features`.
-OWN_TOKENS: Final = 48
-#: Number of leaves before and after a leaf that are near.
-REACH: Final = 3
+LEVELS: Final = 6  # number of nested regions around a leaf that give features
+OWN_TOKENS: Final = 48  # number of tokens that give features of their own, see `page_features`
+REACH: Final = 3  # number of leaves before and after a leaf that are near
 #: Words of a run of text, without links, that is prose.
 PROSE: Final = 10
 _ALL_LANDMARKS: Final = sum(LANDMARKS.values())
@@ -276,12 +273,9 @@ SITE_FEATURES: Final = SITE.names
 give("features", SITE=SITE)
 
 
-#: Numbers of leaves before and after a leaf over which log odds are averaged.
-_REACH: Final = (2, 6, 20)
-#: Regions around a leaf whose siblings, and whose repetitions on the page, are looked at.
-_LEVELS: Final = 4
-#: Probabilities of content that a run of leaves must exceed on average, see `_run`.
-_BARS: Final = (0.25, 0.5, 0.75)
+_REACH: Final = (2, 6, 20)  # numbers of leaves before and after a leaf over which log odds are averaged
+_LEVELS: Final = 4  # regions around a leaf whose siblings, and whose repetitions on the page, are looked at
+_BARS: Final = (0.25, 0.5, 0.75)  # probabilities of content that a run of leaves must exceed on average, see `_run`
 #: Shares of the words of a page at which the log odds are read off.
 _QUANTILES: Final = (0.1, 0.25, 0.5, 0.75)
 _HEADING_LEVEL: Final = np.zeros(max(TAG.values()) + 1, np.int64)

@@ -20,8 +20,7 @@ from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCou
 from scrapy_pagelets.metadata.dates import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
 
-#: Other pages with a picture from which on it may be template.
-_ALIKE: Final = 3
+_ALIKE: Final = 3  # other pages with a picture from which on it may be template
 
 
 class Site(Unsaved[Observation]):

@@ -17,8 +17,7 @@ from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 
 _HOLDERS: Final = ("list", "item", "quote")
-#: Words of a price with its currency.
-_FEW: Final = 4
+_FEW: Final = 4  # words of a price with its currency
 
 
 def document_of(

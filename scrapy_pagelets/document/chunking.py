@@ -18,14 +18,11 @@ from scrapy_pagelets.document.units import Limit, Tokenizer, Unit, sentences, to
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import paths_of
 
-#: A piece that is smaller than a chunk by this factor goes with what follows, if there is room.
-_SMALL: Final = 4
+_SMALL: Final = 4  # a piece that is smaller than a chunk by this factor goes with what follows, if there is room
 #: Characters of a heading in the path of a chunk; the rest is cut off. Longer names of places are of machines.
 _LONGEST: Final = 200
-#: Elements that have a name for the place where they stand, without text of their own.
-_ANCHORS: Final = ("a", "span")
-#: The name of the top of each page, whatever element has it.
-_TOP: Final = "top"
+_ANCHORS: Final = ("a", "span")  # elements that have a name for the place where they stand, without text of their own
+_TOP: Final = "top"  # the name of the top of each page, whatever element has it
 #: Characters of a fragment that need no escape (RFC 3986, 3.5), beside letters and digits.
 _SAFE: Final = "-._~!$&'()*+,;=:@/?"
 

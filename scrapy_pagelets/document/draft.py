@@ -22,10 +22,8 @@ DEPTH: Final = 16
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
 _BOXES: Final = ("[ ]", "[x]")
 _DASHES: Final = (" \N{EN DASH}", " \N{EM DASH}")
-#: Characters of the mark of a footnote.
-_MARK: Final = 3
-#: Ends what has begun.
-End = Callable[[], None]
+_MARK: Final = 3  # characters of the mark of a footnote
+End = Callable[[], None]  # ends what has begun
 
 
 class Draft:
@@ -238,8 +236,7 @@ def _is_mark(paragraph: Block) -> bool:
 
 
 _ARTICLE: Final = TAG["article"]
-#: Elements around the heading of an entry, up to that of the entry.
-_AROUND: Final = 8
+_AROUND: Final = 8  # elements around the heading of an entry, up to that of the entry
 
 
 def inside_entries(page: Page, shown: Bools) -> frozenset[int]:

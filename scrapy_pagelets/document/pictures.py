@@ -23,8 +23,7 @@ from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_w
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import is_page
 
-#: Tags of pictures.
-PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))
+PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))  # tags of pictures
 #: Attributes where scripts that load pictures late find their address, to replace another one.
 _LATE: Final = (
     "data-src data-lazy-src data-original data-lazy data-lazyload data-actualsrc data-native-src data-hi-res-src "
@@ -223,13 +222,11 @@ _PREVIEW: Final = lazily(r"thumb|placeholder|preview|blur|lqip|small|low", re.IG
 #: Words of a heading that no other picture has by chance, and pictures that are looked at.
 _WORDS, _MOST_PICTURES = 2, 200
 _NEAR: Final = 4
-#: Places of a picture without alternative text from which on it is an icon.
-_OFTEN: Final = 3
+_OFTEN: Final = 3  # places of a picture without alternative text from which on it is an icon
 #: Runs of text from a picture to the heading that leads to the same page.
 _TO_HEADING: Final = 8
 _SHOWING: Final = PICTURES | PLAYERS
-#: Pictures of at most so many pixels count visits or fill space.
-_TINY: Final = 2
+_TINY: Final = 2  # pictures of at most so many pixels count visits or fill space
 
 
 def is_tiny(image: etree._Element) -> bool:

@@ -15,12 +15,10 @@ from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run
 from scrapy_pagelets.document.markdown import markdown_of
 
-#: Counts the tokens of a text.
-Tokenizer = Callable[[str], int]
+Tokenizer = Callable[[str], int]  # counts the tokens of a text
 #: The smallest limit: a chunk needs some tokens for the marks of lists, quotes and fences around its text.
 LEAST_TOKENS: Final = 50
-#: Bytes of a token, see `tokens_of`.
-_BYTES: Final = 3
+_BYTES: Final = 3  # bytes of a token, see `tokens_of`
 
 
 def tokens_of(text: str) -> int:
@@ -185,8 +183,7 @@ _END: Final = re.compile(
     r"|[\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]"
     r"[\N{RIGHT CORNER BRACKET}\N{RIGHT DOUBLE QUOTATION MARK}]*"
 )
-#: Characters of a token, at most: what has more is cut without counting its tokens.
-_LETTERS: Final = 64
+_LETTERS: Final = 64  # characters of a token, at most: what has more is cut without counting its tokens
 
 
 @dataclass(frozen=True, eq=False)

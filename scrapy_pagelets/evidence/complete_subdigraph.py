@@ -18,14 +18,12 @@ from scrapy_pagelets.evidence.menu_links import candidates, link_targets
 from scrapy_pagelets.evidence.site_counts import PageClass, body_of
 from scrapy_pagelets.page.page import Page
 
-#: Fewer links than any page has, for candidates that come last.
-_LAST: Final = -(1 << 30)
+_LAST: Final = -(1 << 30)  # fewer links than any page has, for candidates that come last
 #: Pages of a site whose links are kept: its first ones, which are those near its start page; and pages of all sites,
 #: whose links take about 2 kB each.
 _MAX_PAGES: Final = 1000
 _MAX_ALL: Final = 100_000
-#: Candidates that are tried for a key page: the search for a set is cubic in their number.
-_MAX_CANDIDATES: Final = 200
+_MAX_CANDIDATES: Final = 200  # candidates that are tried for a key page: the search for a set is cubic in their number
 
 
 class Subdigraph:

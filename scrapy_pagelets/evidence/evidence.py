@@ -33,8 +33,7 @@ from scrapy_pagelets.page.page import Page
 #: Pictures of a page that count, and characters of an address: others are inline data.
 _MOST: Final = 1000
 _LONGEST: Final = 2000
-#: Distinguishes addresses of pictures from those of links.
-_SALT: Final = 0x50696374757265
+_SALT: Final = 0x50696374757265  # distinguishes addresses of pictures from those of links
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -59,24 +58,18 @@ def pictures_of(page: Page) -> Pictures:
 
 Column = NDArray[Any]
 Sums = NDArray[np.float32]
-#: A table with more keys than this drops those on the fewest pages.
-CAPACITY: Final = 60_000
-#: Rows at the beginning and at the end of a giant page that are counted.
-_GIANT: Final = CAPACITY // 8
-#: The tables of `Counts`, by name.
-Tables = Mapping[str, LossyCounter]
-#: Pages that a family needs, see `Counts.family`.
-_SEPARATE: Final = 3
+CAPACITY: Final = 60_000  # a table with more keys than this drops those on the fewest pages
+_GIANT: Final = CAPACITY // 8  # rows at the beginning and at the end of a giant page that are counted
+Tables = Mapping[str, LossyCounter]  # the tables of `Counts`, by name
+_SEPARATE: Final = 3  # pages that a family needs, see `Counts.family`
 #: A page is of its site's family if this share of the other pages is of its class, or has three of its texts at their
 #: places, or five anywhere: pages of all sites have a text such as "Home".
 _COMMON: Final = 0.4
-#: First column of the table of paths with log odds, see `_of_rows`.
-_ODDS: Final = 7
+_ODDS: Final = 7  # first column of the table of paths with log odds, see `_of_rows`
 #: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
 CLASSIFIERS: Final = 2
 _NONE: Final = np.zeros(0, np.int64)
-#: Maximum number of page classes of a site.
-CLASSES: Final = 8
+CLASSES: Final = 8  # maximum number of page classes of a site
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -95,8 +88,7 @@ class Keys:
     target: Ints  # (links,) link target, 0 for the page itself
 
 
-#: See `counter.keys_of`; the hashes stay with the page.
-keys_of = once(counter.keys_of)
+keys_of = once(counter.keys_of)  # the hashes stay with the page
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

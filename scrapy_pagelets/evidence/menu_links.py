@@ -39,8 +39,7 @@ _DENSE: Final = 0.5
 _SUFFIX: Final = lazily(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 #: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
-#: A run of letters: a word of a URL, whose last part may be a verb.
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = re.compile(r"[^\W\d_]+")  # a run of letters: a word of a URL, whose last part may be a verb
 #: A string that a script passes to a function or assigns: ``fetch("/x")``, ``open("POST", "/x")``, ``location = "/x"``.
 _PASSED: Final = lazily(r"""(?:[(=]|open\s*\([^,()]*,)\s*["'`]([^"'`\s\\]+)["'`]""")
 #: The URLs of forms and of elements on which scripts act, and the code of scripts.
@@ -52,8 +51,7 @@ _CODE: Final = etree.XPath("//@*[starts-with(name(), 'on')] | //script/text()", 
 _SUFFIXES: Final = ("logout", "logoff", "signout", "signoff")
 _FILE: Final = re.compile(r"\.(?:s|x)?html?$", re.IGNORECASE)
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-#: How often a URL is percent-decoded at most: some are encoded more than once.
-_DECODINGS: Final = 3
+_DECODINGS: Final = 3  # how often a URL is percent-decoded at most: some are encoded more than once
 #: Words and characters of a label. A longer text is a sentence, not the name of an action.
 _LABEL_WORDS: Final = 5
 _LABEL_CHARACTERS: Final = 200

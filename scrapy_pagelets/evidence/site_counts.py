@@ -29,14 +29,10 @@ from scrapy_pagelets.evidence.menu_links import link_targets
 from scrapy_pagelets.metadata.dates import keys_told
 from scrapy_pagelets.page.page import Page
 
-#: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
-_SAME_CLASS: Final = 0.4
-#: Pages whose URL and text are remembered, so that none is counted twice.
-_MAX_SEEN: Final = 100_000
-#: Pages whose links are remembered, for subdigraphs.
-_MAX_LINKS: Final = 500
-#: Pages of each class that are kept, for subdigraphs.
-_KEPT: Final = 8
+_SAME_CLASS: Final = 0.4  # two pages belong to one class if the Jaccard coefficient of their outlines is at least this
+_MAX_SEEN: Final = 100_000  # pages whose URL and text are remembered, so that none is counted twice
+_MAX_LINKS: Final = 500  # pages whose links are remembered, for subdigraphs
+_KEPT: Final = 8  # pages of each class that are kept, for subdigraphs
 #: Bytes of a kept page that count as one entry in memory.
 _ENTRY: Final = 60
 Entry = TypeVar("Entry")
@@ -261,8 +257,7 @@ def body_of(page: Page) -> int:
     return xxh3_64_intdigest("\0".join(page.nodes.strings).encode("utf-8", "replace")) >> 1
 
 
-#: See `counter.outline`; each page is asked for it many times.
-outline = once(counter.outline)
+outline = once(counter.outline)  # each page is asked for it many times
 
 
 def same_class(one: frozenset[int], other: frozenset[int]) -> bool:

@@ -20,8 +20,7 @@ _ITEMS: Final = [TAG["li"], TAG["a"]]
 _LISTS: Final = [TAG["ul"], TAG["ol"]]
 #: Parts of a page that have a trail, whatever their class says.
 _PAGE: Final = [TAG[name] for name in "html body main article".split()]
-#: Marks between two names. Some sites write them into the name.
-_MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶►❯⟩∕::,"
+_MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶►❯⟩∕::,"  # Marks between two names. Some sites write them into the name.
 #: The marks that lead from one name to the next; others stand between the links of menus, too.
 _ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶►❯⟩]|/(?!\w))\s*")
 #: Characters of icon fonts.
@@ -42,10 +41,8 @@ _MOST_LEAVES: Final = 60
 #: Names of a trail that nothing calls so, and leaves before the heading in which it is looked for.
 _FEWEST: Final = 3
 _BEFORE: Final = 60
-#: Elements with such a name that are looked at.
-_MOST: Final = 50
-#: Characters of a name.
-_LONGEST: Final = 300
+_MOST: Final = 50  # elements with such a name that are looked at
+_LONGEST: Final = 300  # characters of a name
 
 
 def declared_names(objects: Sequence[Object]) -> list[str]:

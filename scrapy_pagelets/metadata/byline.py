@@ -34,8 +34,7 @@ _DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
-#: Leaves between the heading of a list and that of its first entry, and words of a name in lower case.
-_FEW: Final = 3
+_FEW: Final = 3  # leaves between the heading of a list and that of its first entry, and words of a name in lower case
 #: Words of a name.
 _MOST_WORDS: Final = 6
 _BY: Final = (
@@ -56,8 +55,7 @@ _SAYS: Final = re.compile(
     rf"{_CHANGED.pattern}|publi|post|creat|written|released|veröffentlich|erstellt|erschienen|опублик|発行|公開|投稿|发布|发表",
     re.IGNORECASE,
 )
-#: What says that a date is of a change: its class, or words.
-_BY_CLASS, _BY_WORDS = 1, 2
+_BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, or words
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
     "at am pm a p m on the um uhr à le el il de "
@@ -108,12 +106,9 @@ _LINES: Final = re.compile(
 )
 #: What the address of a blog's post tells: its day.
 _OF_ADDRESS: Final = re.compile(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
-#: Marks around a name or between two entries.
-_MARKS: Final = " \t\n\xa0|·•,-–—/"
-#: Characters of a day and a month.
-_BADGE: Final = 20
-#: Characters of a text that is looked at.
-_LONGEST: Final = 150
+_MARKS: Final = " \t\n\xa0|·•,-–—/"  # marks around a name or between two entries
+_BADGE: Final = 20  # characters of a day and a month
+_LONGEST: Final = 150  # characters of a text that is looked at
 
 
 class Byline:

@@ -64,8 +64,7 @@ MOMENT: Final = re.compile(
     r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 )
 _UTC: Final = lazily(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
-#: Longer texts are no dates.
-_LONGEST: Final = 100
+_LONGEST: Final = 100  # longer texts are no dates
 #: Characters in which dates are looked for, and dates of each form in them; dates that may prove an order.
 _LONGEST_TEXT: Final = 10_000
 _MOST: Final = 20
@@ -174,8 +173,7 @@ _MOST_PICTURES: Final = 20
 #: Pages that may have one picture, as parts of one article, and the share of the pages of a site.
 _FEW: Final = 5
 _SHARE: Final = 0.05
-#: How many times more pages must prove one order of day and month than the other.
-_SURE: Final = 10
+_SURE: Final = 10  # how many times more pages must prove one order of day and month than the other
 #: Countries whose English has the day first. Many pages elsewhere declare ``en-US``, so that this one proves nothing.
 _DAY_FIRST: Final = re.compile(r"\s*en[-_](?:GB|UK|IE|AU|NZ|IN|ZA)\b", re.IGNORECASE)
 

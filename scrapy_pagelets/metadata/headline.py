@@ -27,16 +27,13 @@ _MOST: Final = 200
 _TITLE: Final = 1000
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _FIRST_LEVEL: Final = TAG["h1"]
-#: Words of a title from which on a heading that is longer than the title may say it.
-_SHORT: Final = 3
+_SHORT: Final = 3  # words of a title from which on a heading that is longer than the title may say it
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
 #: be another one there: how many have the same one is an estimate, and none at all with fewer pages than these.
 _OFTEN: Final = 0.2
 _OFTEN_WITH_DIGITS, _FEWEST = 0.8, 4
-#: Weight of a heading that more of the other pages have than have another one that a title names.
-_SECTION: Final = 0.4
-#: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
-_DECLARED: Final = 0.8
+_SECTION: Final = 0.4  # weight of a heading that more of the other pages have than have another one that a title names
+_DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 #: What parts the name of a page from that of its site in a title.
@@ -50,12 +47,10 @@ _UNMARKED: Final = [TAG[name] for name in ("p", "div", "td", "b", "strong", "fon
 _NUMBER: Final = re.compile(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
 #: What begins a byline in a heading: "by Ana Bo".
 _BY: Final = re.compile(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
-#: Weight of a heading that is in no heading element.
-_NO_ELEMENT: Final = 0.8
+_NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3
-#: The words of a title, and its weight.
-_Title = tuple[list[str], float]
+_Title = tuple[list[str], float]  # the words of a title, and its weight
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,7 @@ def is_discussion(page: Page) -> bool:
 
 #: Types of schema.org of posts and comments.
 _TYPES: Final = frozenset("Comment UserComments Review Answer Question DiscussionForumPosting".split())
-#: Properties of posts in microdata.
-_PROPERTIES: Final = ("author", "datePublished", "dateCreated")
+_PROPERTIES: Final = ("author", "datePublished", "dateCreated")  # properties of posts in microdata
 #: Names of what is no post of a thread, but said of something else, or in reply.
 _IN_REPLY: Final = re.compile(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
@@ -121,13 +120,11 @@ _FIRST, _LAST = 30, 6
 _LONG: Final = 15
 #: Elements around the text of a comment that may have its head, too, and the runs of text of that.
 _HEADED, _HEAD = 3, 12
-#: Elements from a name in microdata to that of the author whose it is.
-_ABOVE: Final = 3
+_ABOVE: Final = 3  # elements from a name in microdata to that of the author whose it is
 #: Runs of text between an author and a date in one line, and words of a label.
 _LINE: Final = 6
 _LABEL: Final = 3
-#: Dates that must be in order.
-_ENOUGH: Final = 3
+_ENOUGH: Final = 3  # dates that must be in order
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ from scrapy_pagelets.page.structured_data import Object, by_id, types_of, value_
 
 #: The fields of a product, in their order.
 FIELDS: Final = ("name", "price", "highest_price", "currency", "availability", "sku", "gtin", "brand")
-#: Those of which a product has one at least.
-_TELLING: Final = ("price", "sku", "gtin", "brand")
+_TELLING: Final = ("price", "sku", "gtin", "brand")  # those of which a product has one at least
 #: The numbers of a product: that of the shop, one of an application or the address, and that of its maker.
 _NUMBER_FIELDS: Final = ("sku", "id", "mpn")
 #: Types of pages that only show products of a list, or speak of them.

@@ -26,8 +26,7 @@ _LABELS: Final = 400
 _MOST_LEAVES: Final = 12
 _LONGEST: Final = 80
 _LISTED: Final = 3
-#: Leaves behind a price within which those of a list have others of their kind.
-_KIN: Final = 60
+_KIN: Final = 60  # leaves behind a price within which those of a list have others of their kind
 #: Rows with the name of a price, and leaves without one, that are read.
 _MOST_READ: Final = 40
 _BUTTONS: Final = [TAG[name] for name in ("button", "input", "a")]

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 #: Characters of a value that are read: prices, and names.
 _LONGEST_PRICE: Final = 100
 _LONGEST: Final = 500
-#: Characters of the number of an article.
-_LONGEST_NUMBER: Final = 60
+_LONGEST_NUMBER: Final = 60  # characters of the number of an article
 #: No article costs as much, or has more decimals that mean something.
 _MOST: Final = 10**12
 _DECIMALS: Final = 4

@@ -31,8 +31,7 @@ _STYLE: Final = lazily(
     re.IGNORECASE,
 )
 _ICON: Final = lazily(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi)(?:$|[\s_-])", re.IGNORECASE)
-#: Classes of elements whose children are lines.
-_LINES: Final = re.compile(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)
+_LINES: Final = re.compile(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)  # classes of elements whose children are lines
 #: Characters of scripts that put no spaces between words.
 _UNSPACED: Final = lazily(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"

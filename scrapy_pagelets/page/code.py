@@ -46,8 +46,7 @@ _BESIDE: Final = frozenset(
     "mw-geshi syntaxhighlighter syntaxhl highlight sourcecode prettyprint codehilite hljs src code rouge "
     "literal-block".split()
 )
-#: Where Confluence writes what others have in classes.
-_PARAMETERS: Final = "data-syntaxhighlighter-params"
+_PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes what others have in classes
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
@@ -159,8 +158,7 @@ _ROWS: Final = ("li", "tr")
 _GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
 #: White space with a line break, which outside of ``pre`` says no more than a space.
 _FORMATTING: Final = re.compile(r"[ \t]*\n[ \t\n]*")
-#: Stands for the number of a line; no parsed text has it.
-_NUMBER: Final = "\0"
+_NUMBER: Final = "\0"  # stands for the number of a line; no parsed text has it
 
 
 @cached

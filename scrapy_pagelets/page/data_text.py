@@ -27,10 +27,8 @@ _ROOTS: Final = etree.XPath(
 _EMPTY: Final = etree.XPath("boolean(body/*[self::div or self::main or self::section][not(node())])")
 _NOSCRIPT: Final = etree.XPath("descendant::noscript")
 _LINKS: Final = etree.XPath("boolean(descendant::a[@href])")
-#: Fewer words than this may tell that a page is being loaded.
-_LOADING: Final = 10
-#: Elements with such a name, and runs of text in one of them, that are looked at.
-_MOST_ELEMENTS: Final = 100
+_LOADING: Final = 10  # fewer words than this may tell that a page is being loaded
+_MOST_ELEMENTS: Final = 100  # elements with such a name, and runs of text in one of them, that are looked at
 
 
 def is_shell(page: Page) -> bool:
@@ -68,8 +66,7 @@ def _text(element: etree._Element) -> str:
 _LONGEST: Final = 4_000_000
 _MOST_TEXT: Final = 500_000
 _MOST: Final = 200_000
-#: Words of a text; words that data must have beyond those of the page.
-_PROSE: Final = 20
+_PROSE: Final = 20  # words of a text; words that data must have beyond those of the page
 #: Characters of attributes, and of strings in data, that may be data themselves, as in Discourse and Inertia.
 _LONG: Final = 300
 _LIMITS: Final = Limits()

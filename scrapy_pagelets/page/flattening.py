@@ -183,8 +183,7 @@ _HIDING_STYLE: Final = re.compile(
 )
 #: What an inline style has in it that says how an element is laid out.
 LAYING_OUT: Final = ("display", "white-space", "font-family")
-#: Elements by which a page tells of itself.
-DECLARING: Final = ("base", "link", "meta", "script", "title")
+DECLARING: Final = ("base", "link", "meta", "script", "title")  # elements by which a page tells of itself
 #: White space other than one space.
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
@@ -193,8 +192,7 @@ _LONGEST_VALUE: Final = 10_000
 #: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
 #: look is searched for what it says.
 ROOM_OF_LOOKS: Final = 2_000_000
-#: Characters from which a run of text is folded and counted without a list of its words.
-_HUGE: Final = 100_000
+_HUGE: Final = 100_000  # characters from which a run of text is folded and counted without a list of its words
 #: Number and signature of a look, and gap and traits of its tag.
 _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4

@@ -16,12 +16,9 @@ from scrapy_pagelets.core.limits import without_nul as without_nul
 
 #: Attributes of one element. The parser compares each with all others; elements of real pages have up to 20.
 MAX_ATTRIBUTES: Final = 1000
-#: The limit on the attributes of a page, as a multiple of the limit on its nodes.
-_ATTRIBUTES_PER_NODE: Final = 10
-#: How many ``>`` are examined for the end of a tag before the page is parsed to count.
-_TRIES: Final = 100
-#: A quotation mark after one of these may open the value of an attribute.
-_OPENING: Final = "= \t\n\r\f"
+_ATTRIBUTES_PER_NODE: Final = 10  # the limit on the attributes of a page, as a multiple of the limit on its nodes
+_TRIES: Final = 100  # how many ``>`` are examined for the end of a tag before the page is parsed to count
+_OPENING: Final = "= \t\n\r\f"  # a quotation mark after one of these may open the value of an attribute
 #: One of these is before each attribute.
 _SEPARATORS: Final = " \t\n\r\f/\"'"
 give("limits", OPENING=_OPENING, SEPARATORS=_SEPARATORS, TRIES=_TRIES)

@@ -107,8 +107,7 @@ _LANDMARKS: Final = {
     "figure": ("figure", ""),
     "address": ("address", ""),
 }
-#: The sign of each landmark.
-LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
+LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}  # the sign of each landmark
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
 HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
 #: The name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
@@ -139,8 +138,7 @@ def _names(pattern: str) -> re.Pattern[str]:
 _HEADLINE: Final = _names(
     r"headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title"
 )
-#: Elements that are no heading, whatever their names say.
-_NO_HEADLINE: Final = ("a", "body", "html")
+_NO_HEADLINE: Final = ("a", "body", "html")  # elements that are no heading, whatever their names say
 #: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
 CRUMBS_NAMED: Final = re.compile(r"(?:bread-?_?crumb|crumb-?_?trail|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE)
 #: Classes of the elements that hold all forms of a formula: KaTeX, MathJax 2, MediaWiki.
@@ -178,8 +176,7 @@ _SOURCE: Final = re.compile(r"(?:^|\s)(?:src|viewcode-link|view-source|source-li
 _PAGER: Final = _names(r"pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice")
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
-#: Classes of what forums put below each contribution of an author.
-_SIGNATURE: Final = _names("signatures?")
+_SIGNATURE: Final = _names("signatures?")  # classes of what forums put below each contribution of an author
 #: Classes and ids of addresses that a script decodes: Cloudflare, Joomla, SpamSpan, plug-ins of WordPress.
 _ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
 _ENTRY: Final = re.compile(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)

@@ -65,8 +65,7 @@ _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 #: Characters of a path from which on it begins anew, and of the number in a step.
 _LONGEST_PATH: Final = 1000
 _INDEX: Final = 6
-#: Rows from which on their leaves are found by counting.
-_MANY: Final = 16
+_MANY: Final = 16  # rows from which on their leaves are found by counting
 
 
 # Tables are never changed, but it takes longer to make frozen ones of them than to parse a small page.

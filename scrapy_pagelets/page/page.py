@@ -60,8 +60,7 @@ _NO_MARKS: Final = Marks()
 _ROOM: Final = 2 * urls.ROOM
 _LONG_BASE: Final = 150
 _ADDRESSED: Final = ("a", "area", "img", "source", "frame", "iframe", "video", "audio", "embed", "input")
-#: Characters of a title.
-_LONGEST_TITLE: Final = 5000
+_LONGEST_TITLE: Final = 5000  # characters of a title
 #: Characters from which a title with markup in it has no end tag: it has the page in it, of which it is the beginning.
 _WITHOUT_END: Final = 300
 _TAG: Final = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)

@@ -49,8 +49,7 @@ give(
 
 
 KEEP, STRIP, HEADLINE, IGNORE_LINKS = ACTIONS = ("keep", "strip", "headline", "ignore_links")
-#: Templateness of what is kept and of what is stripped.
-_DECIDED: Final = {KEEP: 0.0, STRIP: 1.0}
+_DECIDED: Final = {KEEP: 0.0, STRIP: 1.0}  # templateness of what is kept and of what is stripped
 
 
 class Cause(NamedTuple):

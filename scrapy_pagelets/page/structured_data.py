@@ -17,8 +17,7 @@ from lxml import etree
 Object = dict[str, Any]
 #: Characters of all scripts of a page that are read. Those of the pages that we know have 250,000 at most.
 _LONGEST: Final = 500_000
-#: Objects of a page that are looked at, and values of a list.
-_MOST: Final = 1000
+_MOST: Final = 1000  # objects of a page that are looked at, and values of a list
 #: Comments and CDATA marks around the JSON, which parsers of old needed, and white space.
 _WRAPPING: Final = re.compile(r"(?:\s|<!--|//<!\[CDATA\[|<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)*")
 _DECODER: Final = json.JSONDecoder(strict=False)
@@ -101,8 +100,7 @@ def by_id(objects: Iterable[Object]) -> dict[str, Object]:
 #: Elements with properties that are looked at.
 _MOST_PROPERTIES: Final = 2000
 _DEEPEST: Final = 100
-#: Elements and runs of text inside of a property that are looked at.
-_MOST_INSIDE: Final = 200
+_MOST_INSIDE: Final = 200  # elements and runs of text inside of a property that are looked at
 #: Attributes that hold the value of a property, in the order of precedence; without one, it is the text.
 _VALUES: Final = ("content", "datetime", "src", "href")
 

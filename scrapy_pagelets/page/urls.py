@@ -37,8 +37,7 @@ _PLAIN_LINK: Final = re.compile(
 )
 _ABSOLUTE: Final = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 _CONTROL: Final = "".join(map(chr, range(33)))
-#: Longer URLs are data, and no crawler follows them.
-LONGEST: Final = 2083
+LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
 #: Characters that the addresses of all links of a page may have: a short link below a long base is an address as long.
 ROOM: Final = 5_000_000
 #: What a parameter costs of it, and each character of a host name that is not ASCII.
@@ -352,8 +351,7 @@ give(
     host_of=host_of, is_page=is_page, is_page_of_host=is_page_of_host,
 )  # fmt: skip
 
-#: Addresses that carry an IPv4 address in their last 32 bits (RFC 6052).
-_TRANSLATED: Final = ip_network("64:ff9b::/96")
+_TRANSLATED: Final = ip_network("64:ff9b::/96")  # addresses that carry an IPv4 address in their last 32 bits (RFC 6052)
 
 
 def is_private(host: str) -> bool | None:

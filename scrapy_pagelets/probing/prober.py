@@ -33,8 +33,7 @@ from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 #: Request meta of a probe: the token under which its response is stored until the spider requests the page.
 HANDOVER_TOKEN: Final = "_pagelets_handover_token"
-#: Request meta of a probe: its response as the downloader returned it.
-RECEIVED: Final = "_pagelets_received"
+RECEIVED: Final = "_pagelets_received"  # request meta of a probe: its response as the downloader returned it
 #: Headers that identify a session: a response to such a request must not be used for another one.
 _SESSION: Final = (b"Cookie", b"Authorization")
 #: Headers that differ for each request without changing the response. A page that was loaded in full is one also where
@@ -302,8 +301,7 @@ def _is_handed_over(response: Response) -> bool:
     return response.status < 400 or response.status in _LASTING_ERRORS
 
 
-#: Number of recent redirects that are remembered.
-_MAX_REMEMBERED: Final = 500
+_MAX_REMEMBERED: Final = 500  # number of recent redirects that are remembered
 
 
 class Traffic:

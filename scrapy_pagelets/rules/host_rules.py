@@ -221,8 +221,7 @@ _TOKEN: Final = re.compile(
     r'#[^\n]*|("""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')|([\w-]+)', re.DOTALL
 )
 _LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
-#: Longer values are truncated in messages.
-_SHOWN: Final = 100
+_SHOWN: Final = 100  # longer values are truncated in messages
 
 
 def read(path: str) -> Rules:
