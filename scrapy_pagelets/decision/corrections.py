@@ -39,10 +39,7 @@ _LINKED, _LINKS = 0.7, 2
 
 
 def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of second copies of blocks, and of quotations of what the page has said before.
-
-    ``keep``: (m,) the leaves that are content so far.
-    """
+    """(m,) leaves of second copies of blocks, and of quotations of what the content so far, (m,), has said before."""
     return nodes.leaves_below((*_second_copies(nodes, keep), *_quotations(nodes, keep)))
 
 
