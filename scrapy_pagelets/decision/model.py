@@ -174,10 +174,7 @@ class Model:
         return evidence
 
     def roles_of(self, page: Page, templateness: Floats) -> Ints:
-        """(m,) the likely role of each leaf that is template, as index of ``ROLES``; 0 of others, or without ratings.
-
-        ``templateness``: (m,) of the leaves.
-        """
+        """(m,) index in ``ROLES`` of the likely role of each leaf that is template; 0 of others, or without ratings."""
         found = np.zeros(len(templateness), np.int64)
         leaves = is_template(templateness).nonzero()[0]
         if self.roles and len(leaves):
@@ -209,18 +206,12 @@ def context_parts(nodes: NodeTable, columns: NDArray[np.float32], first: Floats)
 
 
 def role_parts(evidence: PageEvidence, templateness: Floats) -> list[NDArray[np.float32]]:
-    """(m, features) what the ratings of roles see, in parts: the page, and the decision so far.
-
-    ``templateness``: (m,) of the leaves.
-    """
+    """(m, features) what the ratings of roles see, in parts: the page, and the decision so far, (m,) templateness."""
     return [evidence.features, np.column_stack([evidence.in_context, templateness]).astype(np.float32)]
 
 
 def site_parts(evidence: PageEvidence, of_site: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    """(m, features) what the third pass sees, in parts: the page, the log odds of the second pass, the site.
-
-    ``of_site``: (m, len(SITE_FEATURES)) evidence of the other pages of the site.
-    """
+    """(m, features) what the third pass sees, in parts: the page, the second pass's log odds, ``SITE_FEATURES``."""
     return [evidence.features[:, SHARED_FEATURES], evidence.in_context[:, None].astype(np.float32), of_site]
 
 

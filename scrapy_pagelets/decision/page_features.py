@@ -155,10 +155,7 @@ SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - OWN_TOKENS)
 
 
 def node_features(page: Page, columns: NDArray[np.float32]) -> Floats:
-    """(n, len(NODE_FEATURES)) features of each node: those of its region, and the mean of its leaves by words.
-
-    ``columns``: (m, len(PAGE_FEATURES)) result of ``page_features``.
-    """
+    """(n, len(NODE_FEATURES)) those of each node's region, and the mean of its leaves' `page_features` by words."""
     nodes = page.nodes
     weight = nodes.words.astype(np.float64) + 0.1  # leaves without words, such as a bullet, have a small weight
     summed = np.zeros((len(weight) + 1, len(_OWN)))

@@ -185,10 +185,7 @@ class Counts:
         return sum(map(len, self.tables.values()))
 
     def add(self, fragments: Fragments, number: int) -> None:
-        """Count a page.
-
-        ``number``: number of the page's class.
-        """
+        """Count a page of the class with a number."""
         self.pages += 1
         count_page(self.tables, fragments, number)
         if len(fragments.pictures):

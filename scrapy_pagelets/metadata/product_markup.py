@@ -223,10 +223,7 @@ def _facts(product: Object, page: Page, ids: Mapping[str, Object]) -> Facts:
 
 
 class _Properties:
-    """Properties of objects that may stand elsewhere in the graph.
-
-    ``ids``: the objects that others refer to.
-    """
+    """Properties of objects that may stand elsewhere in the graph: ``ids`` are those that others refer to."""
 
     def __init__(self, ids: Mapping[str, Object]) -> None:
         self._ids = ids

@@ -99,10 +99,7 @@ def _innermost(nodes: NodeTable) -> list[int]:
 
 
 def has_heading(nodes: NodeTable, cell: int) -> bool:
-    """Whether a cell holds a heading.
-
-    ``cell``: row of the element.
-    """
+    """Whether a cell, given by its row, holds a heading."""
     return bool(np.isin(nodes.tag[cell : nodes.end[cell]], _HEADINGS).any())
 
 
@@ -122,10 +119,7 @@ def grid(nodes: NodeTable, cells: Ints) -> list[list[int]]:
 
 
 def cells_of(nodes: NodeTable, table: int) -> Ints:
-    """Rows of the cells of a table, and of the tables in it.
-
-    ``table``: row of the element.
-    """
+    """Rows of the cells of a table, given by its row, and of the tables in it."""
     within = slice(table + 1, int(nodes.end[table]))
     tags = nodes.tag[within]
     found = (tags == _CELLS[0]) | (tags == _CELLS[1])

@@ -121,10 +121,7 @@ def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]
 
 
 def with_one_form(nodes: NodeTable, keep: Bools) -> NodeTable:
-    """The node table with one form of each formula that is kept: TeX, or else what is seen.
-
-    ``keep``: (m,) a mask of the leaves.
-    """
+    """The node table with one form of each formula among the leaves to keep, (m,): TeX, or else what is seen."""
     rows = nodes.outermost(rows_with(nodes, FORMULA))
     if not rows:
         return nodes

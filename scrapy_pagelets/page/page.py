@@ -439,10 +439,7 @@ def _ends_raw(text: str, *, is_raw: bool) -> bool:
 
 
 def base_of(bases: Iterable[etree._Element], url: str) -> str:
-    """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted.
-
-    ``bases``: the elements ``base`` of the page.
-    """
+    """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted."""
     element = next((each for each in bases if "href" in each.attrib), None)
     if element is None:
         return url

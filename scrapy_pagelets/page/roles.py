@@ -110,10 +110,7 @@ class Marks:
 
 
 def nearest(nodes: NodeTable, column: Ints) -> Ints:
-    """(n,) the value of each row or, where it is negative, that of the nearest ancestor that has one.
-
-    ``column``: (n,) values; -1 where there is none.
-    """
+    """(n,) the value of each row or, where it is -1, that of the nearest ancestor that has one."""
     return nodes.inherit(column.copy(), lambda own, above: np.where(own < 0, above, own))
 
 

@@ -95,10 +95,7 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
 
 
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
-    """XPaths of the fewest nodes that cover exactly the leaves to keep: elements, and ``text()[k]`` for single runs.
-
-    ``keep``: (m,) a mask of the leaves.
-    """
+    """XPaths of the fewest nodes with exactly the leaves to keep, (m,): elements, and ``text()[k]`` for single runs."""
     return paths_of(nodes, np.flatnonzero(keep))
 
 
