@@ -55,8 +55,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.core.subtrees import align_page
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.evidence.class_template import TemplateTree
-from scrapy_pagelets.evidence.etdm import etdm, extract
-from scrapy_pagelets.evidence.siblings import Label, same_signature
+from scrapy_pagelets.evidence.etdm import Label, etdm, extract, same_signature
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.page_level import scores, sections, smoothed
 from scrapy_pagelets.training.paper_training import train_page_level as train

@@ -126,16 +126,10 @@ def _largest(candidates: str) -> str:
     return max(found, default=(0.0, ""), key=lambda one: one[0])[1]
 
 
-#: Tags of players, and the attributes that have their address; those of AMP and of light players have only an id.
+#: Tags of players, and the attribute that has their address; those of AMP and of light players have only an id.
 _ADDRESSES: Final = {
-    "iframe": ("src",),
-    "amp-iframe": ("src",),
-    "video": ("src",),
-    "amp-video": ("src",),
-    "audio": ("src",),
-    "amp-audio": ("src",),
-    "embed": ("src",),
-    "object": ("data",),
+    **dict.fromkeys("iframe amp-iframe video amp-video audio amp-audio embed".split(), "src"),
+    "object": "data",
 }
 _IDS: Final = {
     "amp-youtube": ("data-videoid", "https://www.youtube.com/watch?v="),
@@ -184,10 +178,9 @@ def title_of(player: etree._Element) -> str:
     return next((readable(found).strip() for name in ("title", "aria-label") if (found := player.get(name))), "")
 
 
-def _addresses(player: etree._Element, names: tuple[str, ...]) -> Iterator[str]:
+def _addresses(player: etree._Element, name: str) -> Iterator[str]:
     yield late_of(player)
-    for name in names:
-        yield (player.get(name) or "").strip()
+    yield (player.get(name) or "").strip()
     parts = player.iterdescendants("source", "param", "embed") if player.tag != "embed" else ()
     for part in islice(parts, _MANY):  # the parser nests them
         if part.tag != "param" or (part.get("name") or "").lower() in ("movie", "src"):

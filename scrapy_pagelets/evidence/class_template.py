@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.core.subtrees import align_page
-from scrapy_pagelets.evidence.etdm import extract
-from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.etdm import extract, same_signature
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, NamedTuple, overload
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -25,21 +25,14 @@ THRESHOLD: Final = 0.5
 _LINKED: Final = 0.5
 
 
-@overload
-def is_template(templateness: float) -> bool: ...
+def is_template(templateness: Floats) -> Bools:
+    """Return whether each of some values of templateness, 0 to 1, is that of template.
 
-
-@overload
-def is_template(templateness: Floats) -> Bools: ...
-
-
-def is_template(templateness: float | Floats) -> bool | Bools:
-    """Return whether something of this templateness, 0 to 1, is template; for an array, a mask of the same shape.
-
-    >>> is_template(0.5), is_template(0.49)
-    (True, False)
+    >>> is_template(np.array([0.5, 0.49])).tolist()
+    [True, False]
     """
-    return templateness >= THRESHOLD
+    found: Bools = templateness >= THRESHOLD
+    return found
 
 
 give(

@@ -9,7 +9,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.evidence.class_template import TemplateTree, _labels
-from scrapy_pagelets.evidence.siblings import in_order, runs
+from scrapy_pagelets.evidence.etdm import in_order, runs
 from scrapy_pagelets.page.nodes import TEXT, NodeTable, levels_of
 
 

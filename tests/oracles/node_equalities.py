@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints, mix
-from scrapy_pagelets.evidence.siblings import Label, in_order, runs
+from scrapy_pagelets.evidence.etdm import Label, in_order, runs
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 #: For two arrays of rows of equal length, the equality of each pair; 0 forbids the pair.
@@ -32,7 +32,7 @@ def by_label(label_of: Label) -> Equality:
 
 
 def same_signature_and_text(nodes: NodeTable) -> Ints:
-    """(n,) label as `siblings.same_signature`, but runs of text are equal only if they say the same."""
+    """(n,) label as `etdm.same_signature`, but runs of text are equal only if they say the same."""
     return np.where(nodes.tag == TEXT, mix(nodes.spread(nodes.text)), nodes.signature)
 
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from lxml.etree import fromstring
 
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.evidence.etdm import etdm, extract
+from scrapy_pagelets.evidence.etdm import assign, etdm, extract, same_signature
 from scrapy_pagelets.evidence.evidence import CAPACITY, CLASSIFIERS, Counts, Fragments, keys_of
-from scrapy_pagelets.evidence.siblings import assign, same_signature
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page

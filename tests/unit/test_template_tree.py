@@ -14,8 +14,7 @@ from lxml import etree
 
 from scrapy_pagelets.core.subtrees import align_page
 from scrapy_pagelets.evidence.class_template import TemplateTree
-from scrapy_pagelets.evidence.etdm import extract
-from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.etdm import extract, same_signature
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
 from tests.oracles.node_equalities import same_signature_and_text
