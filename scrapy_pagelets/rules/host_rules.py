@@ -69,8 +69,7 @@ class Rules:
         self._path = path
         self._rules = rules
         self._of_host = cached(self._found)
-        #: The rules and the selectors that had a page, or an element.
-        self._used: set[Rule | Selector] = set()
+        self._used: set[Rule | Selector] = set()  # the rules and the selectors that had a page, or an element
 
     def mark(self, page: Page) -> Page:
         """Return the page with the rows that rules name in its ``marks``; the page itself if no rule has its host."""
