@@ -52,7 +52,6 @@ def cached(function: T) -> T:
 
 
 def _size(value: Any) -> int:
-    """Bytes of a value, and of those in a tuple."""
     return getsizeof(value) + (sum(map(_size, value)) if isinstance(value, tuple) else 0)
 
 

@@ -118,7 +118,6 @@ def _links_alone(nodes: NodeTable) -> Bools:
 
 
 def _leads_back(target: str) -> bool:
-    """Whether an address is that of a page to log in from which the reader comes back."""
     folded = target.rpartition("?")[0].casefold()  # many links have a query
     return ("log" in folded or "sign" in folded or "register" in folded) and _LOG_IN.search(target) is not None
 
@@ -272,7 +271,6 @@ def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:
-    """Those of some rows that have few words."""
     return [row for row in rows if nodes.words_of(row) <= most]
 
 
@@ -317,7 +315,6 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
 
 
 def _typed_reviews(page: Page) -> list[int]:
-    """Rows of the elements that are reviews by their type."""
     typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/Review")}
     return [row for row, each in enumerate(page.nodes.elements) if each in typed] if typed else []
 

@@ -218,7 +218,6 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
 
 
 def _shows(nodes: NodeTable, row: int, leaf: int) -> bool:
-    """Whether a picture or the like stands between a heading and a leaf below it."""
     return bool(np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())
 
 

@@ -185,7 +185,6 @@ class Draft:
         return self._begin(within.children[-1] if within.children else _new_item(within))
 
     def _begin(self, block: Block) -> End:
-        """Open a block that has been added."""
         self._inside.append(block)
         depth = len(self._inside)
 

@@ -123,7 +123,6 @@ def _list(block: Block, alternate: int) -> Iterator[str]:
 
 
 def _begins_late(block: Block) -> bool:
-    """Return True for an ordered list that does not begin with 1."""
     numbers = [item.number for item in block.children if item.children] if block.ordered else []
     return block.kind == "list" and numbers[:1] not in ([], [1])
 
@@ -285,12 +284,10 @@ def _flanks(outside: str, inside: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    """Escape what Markdown would read as markup anywhere in a line."""
     return _ANYWHERE.sub(r"\\\g<0>", text)
 
 
 def _escaped_start(line: str) -> str:
-    """Escape what would begin a block."""
     line = line.strip(" ")
     if match := _NUMBERED.match(line):
         return f"{match[1]}\\{line[match.end(1) :]}"
@@ -312,7 +309,6 @@ def _fence_length(text: str, least: int) -> int:
 
 
 def _destination(url: str) -> str:
-    """Write the URL of a link or picture."""
     url = re.sub(r"[\s<>\\]", lambda match: f"%{ord(match[0]):02X}" if match[0] < "\x7f" else "%20", url)
     url = re.sub(r"&(?=#?\w{1,31};)", "&amp;", url)
     return url if _balanced(url) and url else f"<{url}>"

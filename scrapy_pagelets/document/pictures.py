@@ -119,7 +119,6 @@ def _sources(image: etree._Element) -> list[etree._Element]:
 
 
 def _largest(candidates: str) -> str:
-    """The address of the largest picture of a ``srcset``."""
     if len(candidates) > _LONGEST_VALUE:  # inline data
         return ""
     found = [(float(m[2] or 1), m[1]) for m in _CANDIDATE.finditer(candidates) if not _is_inline(m[1])]
@@ -423,7 +422,6 @@ def _names(element: etree._Element) -> set[str]:
 
 
 def _text_of(element: etree._Element) -> str:
-    """What a picture or a player is called."""
     return title_of(element) if element.tag in PLAYERS else text_of(image_of(element))
 
 

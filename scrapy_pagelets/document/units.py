@@ -274,7 +274,6 @@ def fitting(unit: Unit, limit: Limit) -> Iterator[Unit]:
 
 
 def _letters(block: Block) -> int:
-    """Number of characters of a block without children."""
     cells = (cell for row in block.rows for cell in row)
     return len(block.text) + sum(len(run.text) for runs in (block.runs, *cells) for run in runs)
 
@@ -330,7 +329,6 @@ def _divided(runs: Sequence[Run]) -> Iterator[list[Run]]:
 
 
 def _ends(run: Run) -> Iterator[int]:
-    """Yield where the sentences of a run end."""
     if run.text == "\n":
         yield 1
     elif not run.source and run.style == PLAIN:

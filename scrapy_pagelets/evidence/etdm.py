@@ -377,7 +377,6 @@ def _collect(left: Side, right: Side, levels: list[_Level], chosen: list[Bools])
 
 
 def _twins(left: Side, right: Side, rows: Ints, images: Ints) -> tuple[Ints, Ints]:
-    """Pair the children of identical subtrees."""
     count = left.count[rows]
     return left.children[runs(left.start[rows], count)], right.children[runs(right.start[images], count)]
 

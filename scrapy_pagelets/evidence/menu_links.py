@@ -134,7 +134,6 @@ def lonely_words(targets: Mapping[int, str], url: str) -> set[int]:
 
 
 def _is_word(url: str) -> bool:
-    """True if the last part of a URL without a query is a single word."""
     return bool(_WORD.fullmatch(unquote(urlsplit(url).path.rpartition("/")[2]))) and "?" not in url
 
 
@@ -150,7 +149,6 @@ def _acting(page: Page, words: Collection[str]) -> set[int]:
 
 
 def _has_side_effects(nodes: NodeTable, link: int) -> bool:
-    """Return True if the attributes or the text of a link show that it has side effects."""
     row = int(nodes.links.row[link])
     element = nodes.elements[row]
     labels = (
@@ -190,7 +188,6 @@ def _in_dense_region(nodes: NodeTable) -> Bools:
 
 
 def _folded(text: str) -> str:
-    """Fold a text to lower case without accents."""
     if text.isascii():
         return text.lower()
     decomposed = normalised("NFKD", text.casefold())

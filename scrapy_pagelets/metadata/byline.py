@@ -198,7 +198,6 @@ def _near(page: Page, heading: slice) -> list[int]:
 
 
 def _is_byline(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a leaf in a heading tells the author."""
     return bool(_BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST])) or _is_inside(nodes, leaf, called_author(nodes))
 
 

@@ -116,7 +116,6 @@ def _leads_elsewhere(page: Page, row: int) -> bool:
 
 
 def _copies(nodes: NodeTable, own: _Candidate, found: Iterable[_Candidate]) -> Iterator[int]:
-    """Yield the rows of other first-level headings with the same text."""
     equal = (one for one in found if one.is_first_level and one.text.casefold() == own.text.casefold())
     yield from (one.row for one in equal if nodes.first_leaf[one.row] != nodes.first_leaf[own.row])
 
@@ -237,8 +236,6 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 
 class _Candidate(NamedTuple):
-    """A heading of a page."""
-
     row: int
     text: str
     weight: float  # how likely an element of its kind is the own heading

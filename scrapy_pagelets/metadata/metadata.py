@@ -92,7 +92,6 @@ class Entry:
         return [row for row in found if not any(start <= row < stop for start, stop in others[:_MARKS])][:_MARKS]
 
     def _date(self, names: re.Pattern[str]) -> str | None:
-        """The first date of its marks of some names."""
         for row in self._rows(names):
             leaves = self._page.nodes.leaves_of(row)
             near = range(leaves.start, min(leaves.stop, leaves.start + _LEAVES))

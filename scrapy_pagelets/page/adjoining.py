@@ -166,7 +166,6 @@ def _has_class(looks: Iterable[Look], classes: frozenset[str]) -> bool:
 
 
 def _shown_as_blocks(nodes: NodeTable) -> frozenset[str]:
-    """The classes that the style sheets in a page show as blocks."""
     numbers = [number for number, look in enumerate(nodes.looks) if look[0] == "style"]
     rows = np.flatnonzero(np.isin(nodes.look, numbers)).tolist() if numbers else []
     sheet = "".join(element.text or "" for element in elements_at(nodes, rows))[:_LONGEST_SHEET]

@@ -216,8 +216,6 @@ def _is_labelled(node: etree._Element, block: etree._Element) -> bool:
 
 
 class _Lines:
-    """The lines of a block of code that is being read."""
-
     def __init__(self, *, verbatim: bool) -> None:
         self.verbatim = verbatim
         self.pieces: list[str] = []  # the text so far
@@ -390,7 +388,6 @@ class CodeBlocks:
         return code and lines == numbered
 
     def _counts(self, row: int, column: Bools) -> bool:
-        """Whether an element has others of a column in it."""
         return bool(column[row + 1 : self.nodes.end[row]].any())
 
     @cached_property

@@ -92,7 +92,6 @@ def in_lines(nodes: NodeTable) -> NodeTable:
 
 
 def _innermost(nodes: NodeTable) -> list[int]:
-    """The rows of tables without others inside."""
     tables = rows_tagged(nodes, TAG["table"])
     following = [*tables[1:], len(nodes)]
     return [one for one, other in zip(tables, following, strict=False) if other >= nodes.end[one]]
@@ -173,7 +172,6 @@ def _has_head(nodes: NodeTable, cells: Sequence[_Cell]) -> bool:
 
 
 def _is_bold(nodes: NodeTable, row: int) -> bool:
-    """Whether all text of a cell is in one bold element."""
     inside = nodes.tag[row + 1 : nodes.end[row]]
     bold = ((inside == _BOLD[0]) | (inside == _BOLD[1])).nonzero()[0]
     if not len(bold):

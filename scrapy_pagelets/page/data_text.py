@@ -217,7 +217,6 @@ def _text_element(tag: str, text: str) -> etree._Element:
 
 
 def _parsed(text: str) -> list[etree._Element]:
-    """The elements of HTML in a string."""
     try:
         _LIMITS.check(text)
     except TooLarge:

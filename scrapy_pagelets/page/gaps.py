@@ -185,6 +185,5 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
 
 
 def _children(nodes: NodeTable, row: int) -> list[int]:
-    """The elements right below a row."""
     below = slice(row, nodes.end[row])
     return [int(row + i) for i in np.flatnonzero((nodes.parent[below] == row) & (nodes.tag[below] != TEXT))]

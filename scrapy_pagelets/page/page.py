@@ -367,7 +367,6 @@ def _strictly(body: bytes, name: str) -> str | None:
 
 
 def _beyond_ascii(body: bytes) -> int:
-    """Number of non-ASCII bytes."""
     return len(body.translate(None, _ASCII))
 
 

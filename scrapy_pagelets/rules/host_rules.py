@@ -315,7 +315,6 @@ class _File:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    """The keys and strings of a TOML document, each with its line."""
     line, end = 1, 0
     for match in _TOKEN.finditer(text):
         line += text.count("\n", end, match.start())
