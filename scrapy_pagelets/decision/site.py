@@ -15,7 +15,7 @@ from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.decision.page_features import site_features
 from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
-from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pictures_of
+from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pages_alike, pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
 from scrapy_pagelets.metadata.dates import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
@@ -161,9 +161,12 @@ class Site(Unsaved[Observation]):
             return self.model.roles_of(page, templateness)
 
     def pages_alike(self, page: Page) -> Ints:
-        """(m,) number of other pages that have the text of each leaf at the same place, see `Counts.alike`."""
+        """(m,) number of other pages that have the text of each leaf at the same path.
+
+        Of a text with digits, it is estimated from how often two pages differ there.
+        """
         with self.lock:
-            return self.counts.alike(page.nodes, keys_of(page), self.learnt.knows(page))
+            return pages_alike(self.counts.tables, page.nodes, keys_of(page), self.learnt.knows(page))
 
     def pages_with_text(self, page: Page) -> Ints:
         """(m,) number of other pages that have the text of each leaf, at any place."""
@@ -175,7 +178,7 @@ class Site(Unsaved[Observation]):
         """(k,) rows of the pictures that most other pages show at such a place, three at least."""
         pictures = pictures_of(page)
         with self.lock:
-            pages = self.counts.showing(pictures, self.learnt.knows(page))
+            pages = self.counts.tables["target"].pages(pictures.keys).astype(np.int64) - self.learnt.knows(page)
             return pictures.rows[pages >= max(_ALIKE, (self.pages - 1) / 2)]
 
     def habits(self, page: Page) -> Habits:

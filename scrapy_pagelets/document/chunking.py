@@ -59,30 +59,22 @@ def chunk_records(
 
     ``templateness``: (m,) of each leaf of the page, 0 to 1.
     """
-    places = NamedPlaces(page, document)
-    return [
-        _record(page, number, chunk, templateness, places, tokenizer)
-        for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet, tokens, tokenizer))
-    ]
-
-
-def _record(
-    page: Page, number: int, chunk: Chunk, templateness: Floats, places: NamedPlaces, tokenizer: Tokenizer
-) -> dict[str, Any]:
-    leaves = np.array(chunk.leaves, np.int64)
-    weights = np.maximum(page.nodes.words[leaves], 1)
-    mean = np.average(templateness[leaves], weights=weights) if len(leaves) else 0.0  # of pictures alone
-    markdown = chunk.markdown
-    return {
-        "id": number,
-        "url": places.url(chunk.first),
-        "headings": list(chunk.headings),
-        "markdown": markdown,
-        "xpaths": xpaths_of(page, leaves),
-        "words": chunk.words,
-        "tokens": tokenizer(markdown),
-        "templateness": round(float(mean), 3),
-    }
+    places, records = NamedPlaces(page, document), list[dict[str, Any]]()
+    for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet, tokens, tokenizer)):
+        leaves, markdown = np.array(chunk.leaves, np.int64), chunk.markdown
+        weights = np.maximum(page.nodes.words[leaves], 1)
+        mean = np.average(templateness[leaves], weights=weights) if len(leaves) else 0.0  # of pictures alone
+        records.append({
+            "id": number,
+            "url": places.url(chunk.first),
+            "headings": list(chunk.headings),
+            "markdown": markdown,
+            "xpaths": xpaths_of(page, leaves),
+            "words": chunk.words,
+            "tokens": tokenizer(markdown),
+            "templateness": round(float(mean), 3),
+        })  # fmt: skip
+    return records
 
 
 def xpaths_of(page: Page, leaves: Ints) -> list[str]:

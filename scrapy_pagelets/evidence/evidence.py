@@ -191,14 +191,6 @@ class Counts:
         if len(fragments.pictures):
             self.tables["target"].add(fragments.pictures, np.ones(1))
 
-    def showing(self, pictures: Pictures, known: bool) -> Ints:
-        """(k,) number of other pages that show each of the pictures of a page at such a place.
-
-        ``known``: whether the page itself has been counted.
-        """
-        counted: Ints = self.tables["target"].pages(pictures.keys).astype(np.int64)
-        return np.maximum(counted - known, 0)
-
     def arrays(self) -> dict[str, Column]:
         """All tables as columns, for `from_arrays`."""
         columns: dict[str, Column] = {"pages": np.array([self.pages])}
@@ -214,15 +206,6 @@ class Counts:
         for name, table in counts.tables.items():
             table.add(arrays[f"{name}_keys"], arrays[f"{name}_sums"])
         return counts
-
-    def alike(self, nodes: NodeTable, keys: Keys, known: bool) -> Ints:
-        """(m,) number of other pages that have the text of each leaf at the same path.
-
-        Of a text with digits, it is estimated from how often two pages differ there.
-
-        ``known``: whether the page itself has been counted.
-        """
-        return pages_alike(self.tables, nodes, keys, known)
 
     def evidence(
         self,
