@@ -177,13 +177,9 @@ def declared(page: Page) -> dict[str, bool]:
 
 def headings(nodes: NodeTable) -> Ints:
     """(m,) index of the last heading leaf at or before each leaf, -1 for none."""
-    is_heading = _landmarks(nodes) & LANDMARKS["heading"] > 0
+    landmarks = nodes.inherit((nodes.signs & _ALL_LANDMARKS)[nodes.look], np.bitwise_or)[nodes.leaves]
+    is_heading = landmarks & LANDMARKS["heading"] > 0
     return np.maximum.accumulate(np.where(is_heading, np.arange(len(is_heading)), -1))
-
-
-def _landmarks(nodes: NodeTable) -> Ints:
-    """(m,) the landmarks around each leaf, as bits."""
-    return nodes.inherit((nodes.signs & _ALL_LANDMARKS)[nodes.look], np.bitwise_or)[nodes.leaves]
 
 
 give(

@@ -49,13 +49,9 @@ class TemplateTree:
             parent=np.where(parent < 0, -1, before[parent]),
             end=before[nodes.end[kept]],
             depth=nodes.depth[kept],
-            label=_labels(nodes)[kept],
+            label=np.where(nodes.tag == TEXT, TEXT, nodes.signature)[kept],
             text=nodes.spread(nodes.text)[kept],
         )
-
-
-def _labels(nodes: NodeTable) -> Ints:
-    return np.where(nodes.tag == TEXT, TEXT, nodes.signature)
 
 
 #: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.

@@ -245,6 +245,7 @@ def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tupl
     below = np.full(len(i), -1)
     classes = left.kind[a.rows[i]] * (int(right.kind.max()) + 1) + right.kind[b.rows[j]]
     _, below[group >= 0] = np.unique(classes[group >= 0], return_inverse=True)
+    same = left.text[a.rows[i]]
     level = _Level(
         count=len(one),
         parent=a.parent[i],
@@ -253,7 +254,7 @@ def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tupl
         place=a.place[i],
         place_=b.place[j],
         group=group,
-        score=_same_texts(left, right, a.rows[i], b.rows[j]),
+        score=(same != 0) * (same == right.text[b.rows[j]]).astype(np.float64),
         below=below,
     )
     return level, cost, complete
@@ -327,11 +328,6 @@ def _costs(
     total = np.zeros(count, np.int64)
     np.add.at(total, a.parent[i], cost)
     return total
-
-
-def _same_texts(left: Side, right: Side, rows: Ints, images: Ints) -> Floats:
-    same: Floats = ((left.text[rows] != 0) & (left.text[rows] == right.text[images])).astype(np.float64)
-    return same
 
 
 def _choose(left: Side, right: Side, levels: list[_Level]) -> list[Bools]:

@@ -14,7 +14,6 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import cached, once
 from scrapy_pagelets.base.characters import lazily
-from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.page.page import Page
 
 #: Names of the months, and their abbreviations, in the languages of many pages.
@@ -233,4 +232,4 @@ def keys_asked(page: Page) -> list[int]:
 
 @once
 def _proven(page: Page) -> set[bool]:
-    return dates.proven_orders("\n".join(page.nodes.strings))
+    return proven_orders("\n".join(page.nodes.strings))

@@ -331,7 +331,8 @@ class _Reader:
         said_by, author = self._author(short)
         if author and said_at >= 0:  # rather the name in the line of the date than that in the profile
             beside = range(said_at - _LINE, said_at + _LINE + 1)
-            said_by = next((leaf for leaf in short if leaf in beside and self._says(leaf, author)), said_by)
+            strings, own = self._page.nodes.strings, (leaf for leaf in short if not self._in_profile[leaf])
+            said_by = next((leaf for leaf in own if leaf in beside and author in strings[leaf]), said_by)
         told = replace(post, author=author, published=published, said_by=said_by, said_at=said_at)
         told = replace(told, line=tuple(self._line(told)))
         return replace(told, profile=self._profile(told))
@@ -382,9 +383,6 @@ class _Reader:
         label = nodes.strings[leaf - 1] if leaf and nodes.words.item(leaf - 1) <= _LABEL else ""
         in_profile = self._in_profile[leaf] and not _OF_POST.match(label)
         return bool(in_profile or _NO_POST.search(label))
-
-    def _says(self, leaf: int, author: str) -> bool:
-        return not self._in_profile[leaf] and author in self._page.nodes.strings[leaf]
 
     def _line(self, post: Post) -> Iterator[int]:
         first, last = sorted((post.said_by, post.said_at))

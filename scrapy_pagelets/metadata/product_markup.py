@@ -48,7 +48,9 @@ def product_of(
     ('T-17',)
     """
     heading = headline.text if headline else page.title
-    (json_ld, others), (microdata, further) = by_json_ld(page, heading), by_microdata(page, heading)
+    declared_products = [each for each in page.objects if _is_product(each)]
+    json_ld, others = _of_objects(declared_products, page, heading, by_id(page.objects))
+    microdata, further = by_microdata(page, heading)
     of_metas = by_metas(metas)
     shown = ShownProduct(page, headline, json_ld.get("name") or microdata.get("name"))
     declared = [json_ld, microdata, of_metas if "price" in of_metas else {}]
@@ -58,7 +60,8 @@ def product_of(
         if others or further or not is_believed:
             return None, ()
     named = {"name": headline.text} if headline else {}
-    told = [json_ld, microdata, named, of_metas, by_rdfa(page, heading)[0], shown.facts(), {"name": heading}]
+    rdfa, _ = _of_items(_RDFA(page.root), ("property", "typeof", "typeof"), page, heading)
+    told = [json_ld, microdata, named, of_metas, rdfa, shown.facts(), {"name": heading}]
     if not any(field in each for each in told for field in _TELLING):
         return None, ()
     facts = [each.get(field) for each in told for field in (*_NUMBER_FIELDS, "gtin", "brand")]
@@ -135,22 +138,11 @@ _METAS: Final[Mapping[str, tuple[Callable[[Any], Any], Sequence[str]]]] = {
 }
 
 
-def by_json_ld(page: Page, heading: str) -> tuple[Facts, bool]:
-    """Return what JSON-LD says of the product of a page, and whether it declares others instead, as on a list."""
-    ids = by_id(page.objects)
-    return _of_objects([each for each in page.objects if _is_product(each)], page, heading, ids)
-
-
 def by_microdata(page: Page, heading: str) -> tuple[Facts, bool]:
-    """Return what microdata says of it, likewise."""
+    """Return what microdata says of the product of a page, and whether it has others instead, as on a list."""
     if not any(map(_SOLD_HERE.search, (name for pair in values_at(page.microdata, _MARKS) for name in pair))):
         return {}, False
     return _of_items(page.microdata, ("itemprop", "itemscope", "itemtype"), page, heading)
-
-
-def by_rdfa(page: Page, heading: str) -> tuple[Facts, bool]:
-    """Return what RDFa says of it, likewise. The whole tree is searched for that."""
-    return _of_items(_RDFA(page.root), ("property", "typeof", "typeof"), page, heading)
 
 
 def by_metas(metas: Mapping[str, str]) -> Facts:

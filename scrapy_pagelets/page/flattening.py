@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from codecs import decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html import unescape
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from lxml import etree
@@ -32,11 +32,6 @@ _PART: Final = re.compile(r"'([^'\\]*)'")
 _LONGEST: Final = 10_000
 _ADDRESS: Final = re.compile(r"[^\s@<>]{1,64}@[^\s@<>]{1,255}")
 _TAGS: Final = ("a", "span", "joomla-hidden-mail")
-
-
-def hides_address(hrefs: Iterable[str]) -> bool:
-    """Whether one of the links of a page leads to an encoded address."""
-    return _CLOUDFLARE in "\n".join(hrefs)
 
 
 def decode_addresses(root: etree._Element) -> None:
@@ -125,7 +120,7 @@ def bracket_readings(root: etree._Element) -> None:
     other, share their brackets.
     """
     for readings in _readings(root):
-        texts = [text for reading in readings for text in _texts(reading)]
+        texts: list[Any] = [text for reading in readings for text in cast(list[Any], _TEXTS(reading))]
         if not texts or texts[0].lstrip()[0] in _BRACKETS:
             continue
         before, behind = ("（", "）") if _WIDE.search(texts[0]) else (" (", ")")
@@ -154,12 +149,6 @@ def _has_brackets(reading: etree._Element) -> bool:
     """Whether the page has brackets for a reading; where the end tag of ``rp`` is missing, the reading is inside."""
     around = (reading.getprevious(), reading.getnext(), reading.getparent())
     return any(one is not None and one.tag == "rp" and (one.text or "").strip() for one in around)
-
-
-def _texts(reading: etree._Element) -> list[Any]:
-    found = _TEXTS(reading)
-    assert isinstance(found, list)
-    return found
 
 
 def _with_brackets(texts: list[Any], before: str, behind: str) -> list[str]:
@@ -219,7 +208,7 @@ def _decode(root: etree._Element, signs: int, hrefs: list[str]) -> bool:
     """Write the texts of a tree as readers see them; False if no text can differ."""
     if signs & READING:
         bracket_readings(root)
-    if encoded := bool(signs & ENCODED) or hides_address(hrefs):
+    if encoded := bool(signs & ENCODED) or _CLOUDFLARE in "\n".join(hrefs):
         decode_addresses(root)
     return bool(signs & READING) or encoded
 

@@ -159,11 +159,8 @@ def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
             if panel >= nodes.end[tab]:
                 found.setdefault(panel, []).append(tab)
     # Several choose from what is in one, unless they are one label for each width of the screen.
-    return {panel: own[0] for panel, own in found.items() if len({_text(nodes, tab) for tab in own}) == 1}
-
-
-def _text(nodes: NodeTable, tab: int) -> str:
-    return " ".join(nodes.strings[nodes.leaves_of(tab)])
+    texts = {panel: {" ".join(nodes.strings[nodes.leaves_of(tab)]) for tab in own} for panel, own in found.items()}
+    return {panel: own[0] for panel, own in found.items() if len(texts[panel]) == 1}
 
 
 def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:

@@ -47,8 +47,9 @@ def marked(page: Page, body: bytes, header: str = "", agent: str = "", *, obey: 
         row_of = rows_of_elements(page)
         rows = [row_of[element] for element in hidden if element in row_of]
         marks = replace(marks, rows={**marks.rows, Cause("robots", STRIP): rows})
-    if obey and (ignored := _not_followed(page, NOFOLLOW in found)):
-        marks = replace(marks, ignored_links=marks.ignored_links | ignored)
+    if obey:
+        own = {i for i, rel in enumerate(page.nodes.links.rel) if NOFOLLOW in found or NOFOLLOW in rel.split()}
+        marks = replace(marks, ignored_links=marks.ignored_links | own) if own else marks
     return page if marks is page.marks else replace(page, marks=marks)
 
 
@@ -79,8 +80,3 @@ def _named(parts: Iterable[str]) -> Iterator[str]:
     for part in islice(parts, _MOST):
         name = part.strip().lower()
         yield from _SHORT.get(name, (name,) if name in _KNOWN else ())
-
-
-def _not_followed(page: Page, every: bool) -> frozenset[int]:
-    """Indices of the links that no robot may follow."""
-    return frozenset(i for i, rel in enumerate(page.nodes.links.rel) if every or NOFOLLOW in rel.split())
