@@ -37,15 +37,6 @@ def product_of(
     control to buy.
 
     ``metas``: the content of ``<meta>`` elements by their names in lower case.
-
-    >>> text = b"<h1>Tea</h1><div class=price>3,50 &euro;</div><button>Add to cart</button>SKU: T-17"
-    >>> page = Page.parse(text, "http://h/")
-    >>> from scrapy_pagelets.metadata.headline import headline_of
-    >>> product, facts = product_of(page, headline_of(page), {})
-    >>> {name: value for name, value in product.items() if value}
-    {'name': 'Tea', 'price': 3.5, 'currency': 'EUR', 'availability': 'InStock', 'sku': 'T-17'}
-    >>> facts
-    ('T-17',)
     """
     heading = headline.text if headline else page.title
     declared_products = [each for each in page.objects if _is_product(each)]

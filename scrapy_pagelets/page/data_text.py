@@ -32,13 +32,7 @@ _MOST_ELEMENTS: Final = 100  # elements with such a name, and runs of text in on
 
 
 def is_shell(page: Page) -> bool:
-    """Return True for a page with hardly any text that has scripts, and a place for what they add or a request to run.
-
-    >>> is_shell(Page.parse(b"<div id=app></div><script src=app.js></script>", "http://a/"))
-    True
-    >>> is_shell(Page.parse(b"<h1>Closed</h1><p>We open in May.<script src=count.js></script>", "http://a/"))
-    False
-    """
+    """Return True for a page with hardly any text that has scripts, and a place for what they add or a request to run."""
     page = page.source or page
     if not is_bare(page.nodes) or not any(map(_acts, page.declared["script"])):
         return False

@@ -146,12 +146,7 @@ _KINDS: Final = {bool: "a truth value", float: "a number", str: "a string"}
 
 @dataclass(frozen=True, eq=False)
 class Selector:
-    """A selector of a rule. ``written``: as it stands in the file. ``line``: where it stands.
-
-    >>> page = etree.fromstring("<html><p class='a'>One</p><p>Two</p></html>")
-    >>> [p.text for p in Selector.of(".a").elements(page)], [p.text for p in Selector.of("//p[2]").elements(page)]
-    (['One'], ['Two'])
-    """
+    """A selector of a rule. ``written``: as it stands in the file. ``line``: where it stands."""
 
     written: str
     line: int
