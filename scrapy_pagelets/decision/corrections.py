@@ -163,18 +163,12 @@ def _end_of(nodes: NodeTable, heading: _Heading, headings: list[_Heading], title
     return max(heading.text, min(end, nodes.last_leaf.item(nodes.parent.item(heading.row))))
 
 
-give("small_corrections", IS_LAYOUT=_IS_LAYOUT, RUNS=_RUNS, WORDS=_WORDS)
-
-
 #: Elements of text. Those of layout stand beside each other and have nothing in common: a text, and what is beside it.
 _NAMES: Final = "li tr td th dt dd a span b i em strong code label small option time".split()
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _NAMES if name in TAG])
 _SHORT: Final = 20  # words of such an element, on average; longer ones have something to say of their own
 _NO_WORD: Final = 0.01  # what a text without words weighs, such as a bullet
 _DOUBT: Final = (0.3, 0.9)  # Templateness between which a text is in doubt. What is lost weighs more than what is kept.
-
-give("small_corrections", IS_ITEM=_IS_ITEM, SHORT=_SHORT, NO_WORD=_NO_WORD, DOUBT=_DOUBT, THRESHOLD=THRESHOLD)
-
 
 _LEVEL: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _MEDIA: Final = [TAG[name] for name in ("img", "picture", "svg", "video", "audio", "iframe", "object")]
@@ -221,4 +215,7 @@ def _shows(nodes: NodeTable, row: int, leaf: int) -> bool:
     return bool(np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())
 
 
-give("small_corrections", HEADING=HEADING, TEXT=TEXT)
+give(
+    "small_corrections", IS_LAYOUT=_IS_LAYOUT, RUNS=_RUNS, WORDS=_WORDS, IS_ITEM=_IS_ITEM, SHORT=_SHORT,
+    NO_WORD=_NO_WORD, DOUBT=_DOUBT, THRESHOLD=THRESHOLD, HEADING=HEADING, TEXT=TEXT,
+)  # fmt: skip

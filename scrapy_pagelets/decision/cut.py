@@ -34,7 +34,6 @@ _HIGHEST: Final = 3.9
 _WORDS: Final = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 _MASS: Final = (0.25, 0.5, 0.75, 0.9)
 
-
 #: The features of a cut. Content and its words are expected values.
 CUT: Final = FeatureTable((
     Feature("cut_cut", "The cut, in log odds."),

@@ -109,7 +109,6 @@ def _facts_of(look: Look, lexicon: Lexicon, own_tokens: Sequence[int]) -> tuple[
 
 give("features", facts_of=_facts_of, heading_odds=heading_odds, MOST_BYTES=MOST_BYTES)
 
-
 #: The models in the package: trained on pages labelled by people, or on labels derived from what pages of sites share.
 LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"

@@ -187,7 +187,6 @@ give(
     TEXT=TEXT, declared=declared,
 )  # fmt: skip
 
-
 #: The page-level classifiers, in the order of the columns of their log odds, see `evidence.CLASSIFIERS`.
 _CLASSIFIERS: Final = ("trees", "classifier")
 #: What log odds of a classifier there are: of the page itself, of the same node of other pages, of nodes of its shape.
@@ -262,9 +261,7 @@ SITE: Final = FeatureTable((
 ))  # fmt: skip
 SITE_FEATURES: Final = SITE.names
 
-
 give("features", SITE=SITE)
-
 
 _REACH: Final = (2, 6, 20)  # numbers of leaves before and after a leaf over which log odds are averaged
 _LEVELS: Final = 4  # regions around a leaf whose siblings, and whose repetitions on the page, are looked at
@@ -274,7 +271,6 @@ _QUANTILES: Final = (0.1, 0.25, 0.5, 0.75)
 _HEADING_LEVEL: Final = np.zeros(max(TAG.values()) + 1, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG[f"h{_level}"]] = _level
-
 
 _RUN: Final = {
     "in": "whether it is inside",
@@ -306,7 +302,6 @@ _RECORD: Final = {
     "content": "share of content in their words",
     "mass": "share of the content of the page",
 }
-
 
 #: The features of a leaf by its context. Content and its words are expected values.
 CONTEXT: Final = FeatureTable((

@@ -18,7 +18,6 @@ from scrapy_pagelets.page.looks import Look
 if TYPE_CHECKING:
     from price_parser import Price
 
-
 #: Characters of a value that are read: prices, and names.
 _LONGEST_PRICE: Final = 100
 _LONGEST: Final = 500

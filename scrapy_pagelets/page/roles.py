@@ -40,7 +40,6 @@ give(
     LINKED=_LINKED,
 )  # fmt: skip
 
-
 KEEP, STRIP, HEADLINE, IGNORE_LINKS = ACTIONS = ("keep", "strip", "headline", "ignore_links")
 _DECIDED: Final = {KEEP: 0.0, STRIP: 1.0}  # templateness of what is kept and of what is stripped
 

@@ -344,7 +344,6 @@ def _written(base: str, href: str) -> str:
 
 _join = cached(urljoin)
 
-
 give(
     "urls", joined=_written,
     TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,

@@ -55,7 +55,6 @@ _HANDLERS: Final = {"scrapy": None, "scrapy_playwright": "playwright"}
 #: The methods of middlewares nearer the downloader that leave requests as they are.
 _UNCHANGING: Final = (DownloaderStats.process_request, HttpCacheMiddleware.process_request)
 
-
 OFF: Final = Obstacle("off", "HandoverMiddleware, which has to check the requests for them, is off")
 DIFFERS: Final = Obstacle("differs", "they would be requested otherwise than this page, as with cookies of the site")
 _SESSIONS: Final = Obstacle("session", "the page was requested with cookies or a login")
