@@ -32,7 +32,7 @@ _MOST_ELEMENTS: Final = 100  # elements with such a name, and runs of text in on
 
 
 def is_shell(page: Page) -> bool:
-    """Return True for a page with hardly any text that has scripts, and a place for their text or a request to run them."""
+    """Return True for a page with scripts and hardly any text, and a place for their text or a request for scripts."""
     page = page.source or page
     if not is_bare(page.nodes) or not any(map(_acts, page.declared["script"])):
         return False
