@@ -61,8 +61,8 @@ class Headline:
     text: str  # its text, white space folded
     #: rows of headings above it in the page that name its section: the title has their words, too
     sections: tuple[int, ...] = ()
-    #: rows of headings above it that name the site, as they stand at the same place of many other pages or add the
-    #: name of the site to the own heading; and of those of the first level that say the same again
+    #: rows of headings above it that name the site, as they stand at the same place of many other pages; and of those
+    #: of the first level that say the same again
     banners: tuple[int, ...] = ()
 
 
@@ -72,10 +72,10 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
     many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
-    of sites and of sections are often longer than what follows them; and a heading with the words of another one and
-    the name of the site is that of the site. If no title names a heading, it is the only one of the first level;
-    without that, a heading with the text of a link by which the page leads to itself, as the entry of a menu; the first
-    heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the title begins with.
+    of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
+    the first level; without that, a heading with the text of a link by which the page leads to itself, as the entry of
+    a menu; the first heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the
+    title begins with.
 
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
     missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;
@@ -96,9 +96,6 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     if (best := _named(found, names, told)) is not None:
         if len(first_levels) == 1:
             best = _rather(page, next(iter(first_levels.values())), best)
-        if (own := _entry(page, best, found, alike, pages)) is not None:
-            banners += {one.row for one in found if one.text == best.text}
-            best = own
         sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
         above, names_above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
         return Headline(best.row, best.text, above, (*names_above, *_copies(page.nodes, best, found)))
@@ -169,20 +166,6 @@ def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     return None
 
 
-def _entry(
-    page: Page, best: _Candidate, found: Sequence[_Candidate], alike: Ints | None, pages: int
-) -> _Candidate | None:
-    """The heading below ``best`` whose words it has, and besides them only the name of the site; None without one."""
-    own, end = _words(best.text), page.nodes.end.item(best.row)
-    below = [(_words(one.text), one) for one in found if one.likeness and one.row >= end]
-    shorter = [(words, one) for words, one in below if len(words) < len(own)]
-    shorter = [(words, one) for words, one in shorter if one.is_first_level or one.weight == _NO_ELEMENT]
-    if alike is None or not any(_place(words, own) is not None for words, _ in shorter):
-        return None
-    names = _names_of_site(page, alike, pages, len(own))
-    return next((one for words, one in shorter if not _without_all(own, [words, *names])), None)
-
-
 def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[str]]:
     """What the page says in few words at the same place as many others, such as the name of the site; longest first."""
     nodes = page.nodes
@@ -190,14 +173,6 @@ def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[
     texts = {nodes.strings[leaf] for leaf in often[:_MOST].tolist()}
     texts |= {meta.content[:_TITLE] for meta in page.metas[:_MOST] if meta.property == "og:site_name"}
     return sorted(filter(None, map(_words, texts)), key=len, reverse=True)
-
-
-def _without_all(words: list[str], names: Iterable[list[str]]) -> list[str]:
-    """The words that are left without all places of some names."""
-    for name in names:
-        while words and (at := _place(name, words)) is not None:
-            words = words[:at] + words[at + len(name) :]
-    return words
 
 
 def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:

@@ -15,7 +15,7 @@ from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import product_values as values
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.nodes import TAG, TEXT, rows_tagged
+from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.page import Page
 
 #: Leaves behind and before the heading that are looked at, for prices, for what stands right beside it, and for labels.
@@ -46,9 +46,6 @@ _IN_ADDRESS: Final = lazily(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )
 _MOST_IN_ADDRESS: Final = 3
-#: Elements around a price that may be a card, and whether one has a heading that is a link.
-_CARD: Final = 2
-_LEADING: Final = etree.XPath("boolean((h2|h3|h4|h5|*/h2|*/h3|*/h4|*/h5)//a[@href and not(starts-with(@href,'#'))])")
 _HAS_NUMBER: Final = etree.XPath(
     "boolean(descendant::*[@value=$it or @data-product-id=$it or @data-productid=$it or @data-id=$it or @data-sku=$it"
     " or @data-item-id=$it or @data-asin=$it or @data-product=$it or @data-product_id=$it or @data-pid=$it])"
@@ -150,9 +147,9 @@ class ShownProduct:
 
     @cached_property
     def _price(self) -> _Price | None:
-        """The price that names of elements tell, else one that stands alone, or those of the options to choose from."""
+        """The price that names of elements tell, else one that stands alone."""
         named = next(filter(None, (self._read(leaves, row) for leaves, row in self._named())), None)
-        return named or next(filter(None, map(self._read, self._unnamed())), None) or self._of_options()
+        return named or next(filter(None, map(self._read, self._unnamed())), None)
 
     def _read(self, leaves: list[int], row: int = -1) -> _Price | None:
         text = self._text(leaves)
@@ -168,7 +165,7 @@ class ShownProduct:
         nodes = self._page.nodes
         for row in [*self._rows(values.PRICE, _BEFORE, _AFTER)][:_MOST_READ]:
             few = nodes.last_leaf.item(row) - nodes.first_leaf.item(row) <= 2 * _MOST_LEAVES
-            if few and not nodes.anchor.item(row) and not self._is_listed(row) and not self._is_on_card(row):
+            if few and not nodes.anchor.item(row) and not self._is_listed(row):
                 leaves = self._current_leaves(row)
                 if 0 < len(leaves) <= _MOST_LEAVES:
                     yield leaves, row
@@ -197,35 +194,10 @@ class ShownProduct:
                 if not spoilt and not self._is_listed(row) and values.has_currency(text):
                     yield [leaf]
 
-    def _of_options(self) -> _Price | None:
-        """The prices in the first list of options that has any."""
-        nodes = self._page.nodes
-        lists = map(nodes.leaves_of, rows_tagged(nodes, TAG["select"])[:_MOST_READ])
-        for leaves in (each for each in lists if self._heading.stop <= each.start < self._heading.stop + _AFTER):
-            texts = [
-                text
-                for text in nodes.strings[leaves][:_MOST_READ]
-                if len(text) <= _LONGEST and values.has_currency(text)
-            ]
-            if amounts := [price[0] for price in map(current, texts) if price]:
-                return _Price(min(amounts), max(amounts) if max(amounts) > min(amounts) else None, texts[0])
-        return None
-
     def _is_listed(self, row: int) -> bool:
         """Whether as many elements stand alike as in a list."""
         shape = self._page.nodes.shape
         return bool(np.count_nonzero(shape == shape[row]) >= _LISTED)
-
-    def _is_on_card(self, row: int) -> bool:
-        """Whether a heading that leads to another page stands beside a row, as on the card of another product."""
-        nodes = self._page.nodes
-        for _ in range(_CARD):
-            row = nodes.parent.item(row)
-            if row < 0 or nodes.first_leaf[row] <= self._heading.start < nodes.last_leaf[row]:
-                return False
-            if _LEADING(nodes.elements[row]):
-                return True
-        return False
 
     def _window(self, after: int, before: int) -> list[int]:
         """The leaves behind the heading, then those before it, from near to far."""
