@@ -52,14 +52,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     and profiles of authors on forums, what the page says twice, and what `asides_of`, `link_sections_of` and
     `lone_headings_of` find are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
 
-    Parameters
-    ----------
-    site : has learnt the page
-    by_method : (m,) what another method than the default one says: only rules overrule it
-    keep : the roles that count as content
+    ``site``: has learnt the page. ``by_method``: (m,) what another method than the default one says: only rules
+    overrule it. ``keep``: the roles that count as content.
 
-    Examples
-    --------
     >>> site = Site("example.com")
     >>> page = Page.parse(b"<title>Tea</title><h1>Tea</h1><p>All about green tea.", "http://example.com/")
     >>> decision = decided(page, site)

@@ -232,9 +232,7 @@ def lexicon_of(data: Mapping[str, NDArray[Any]]) -> Lexicon:
 def load(name: str) -> Model:
     """Read a model, by the name of a shipped one or by the path of a file that ``pagelets train`` has written.
 
-    Raises
-    ------
-    ModelError : if there is no such file, or if it is not a model of this version
+    Raise ModelError if there is no such file, or if it is not a model of this version.
     """
     path = files("scrapy_pagelets.decision").joinpath(f"{name}.npz") if name in SHIPPED else Path(name)
     try:

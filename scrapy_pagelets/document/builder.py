@@ -25,12 +25,8 @@ def document_of(
 ) -> Block:
     """Build the document of a page: its own heading first, if it is known, and then the content.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves that are content
-    headline : the page's own heading
-    switches : what is left out
-    repeated : rows of the pictures that most pages of the site show
+    ``keep``: (m,) a mask of the leaves that are content. ``headline``: the page's own heading. ``switches``: what is
+    left out. ``repeated``: rows of the pictures that most pages of the site show.
     """
     body = keep if headline is None else _without_banner(page.nodes, keep, headline)
     images = shown_with(page.nodes, body)

@@ -99,18 +99,12 @@ def chunks_of(
     and paragraphs. Code, tables and formulas are not cut, paragraphs only between sentences and only if one is too
     long for a chunk. Headings stay with what follows. Where there is a limit in tokens, whatever exceeds it is cut.
 
-    Parameters
-    ----------
-    document : as `document_of` returns it
-    most : words of a chunk; only a single block or sentence that cannot be cut has more, with its headings
-    overlap : words of these that a chunk may repeat from the end of the one before, unless it begins with a heading
-    pagelet : number of the pagelet of each leaf
-    tokens : tokens of the Markdown of a chunk, which no chunk exceeds; 0 for no such limit
-    tokenizer : counts the tokens of a text
+    ``document``: as `document_of` returns it. ``most``: words of a chunk; only a single block or sentence that cannot
+    be cut has more, with its headings. ``overlap``: words of these that a chunk may repeat from the end of the one
+    before, unless it begins with a heading. ``pagelet``: number of the pagelet of each leaf. ``tokens``: tokens of the
+    Markdown of a chunk, which no chunk exceeds; 0 for no such limit. ``tokenizer``: counts the tokens of a text.
 
-    Raises
-    ------
-    ValueError : if the overlap is more than half of a chunk
+    Raise ValueError if the overlap is more than half of a chunk.
     """
     if most < 1 or not 0 <= 2 * overlap <= most:
         raise ValueError(f"chunks of {most} words with an overlap of {overlap}: give at most half of the words")

@@ -34,12 +34,8 @@ def tokens_of(text: str) -> int:
 def tokenizer_of(name: str) -> Tokenizer:
     """Import a function that counts tokens by its name, ``package.module:function``; "" is `tokens_of`.
 
-    Raises
-    ------
-    ValueError : if there is no such function, or if it does not return a whole number
+    Raise ValueError if there is no such function, or if it does not return a whole number.
 
-    Examples
-    --------
     >>> tokenizer_of("builtins:len")("tea")
     3
     """

@@ -68,9 +68,7 @@ def normalise(url: str) -> str:
 
     The scheme ``https`` becomes ``http``, because sites link to their own pages with both.
 
-    Raises
-    ------
-    ValueError : if the URL cannot be parsed, as ``http://[half``
+    Raise ValueError if the URL cannot be parsed, as ``http://[half``.
 
     >>> normalise("HTTPS://Example.com:443/a/./index.html?utm_source=x#top")
     'http://example.com/a/'
