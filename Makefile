@@ -7,12 +7,13 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+UV := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet
 FEED := out/demo.jsonl
 CORE := setup.py $(wildcard scrapy_pagelets/core/*.pyx scrapy_pagelets/core/*.pxd scrapy_pagelets/core/*.hpp)
 URL ?=
 export URL
 
-.PHONY: demo test quick docs compiler chromium java postgresql redis valgrind clean distclean
+.PHONY: demo test quick docs compiler parts clean distclean
 
 # The first suitable Python; an active virtualenv makes no difference.
 define FIND_PYTHON
@@ -21,23 +22,23 @@ for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14; do 
 done
 endef
 
+# Install packages of Debian, or say which are needed.
+define INSTALL
+install() { \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then echo "Please install: $$*" >&2; exit 1; fi; \
+	echo "Installing $$* with apt-get ..."; \
+	apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$@" >/dev/null; \
+}
+endef
+
 $(VENV)/.made:
-	@set -e; \
+	@set -e; $(INSTALL); \
 	if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 		$(FIND_PYTHON); \
-		if [ -z "$$python" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing python3 with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv >/dev/null; \
-			$(FIND_PYTHON); \
-		fi; \
+		if [ -z "$$python" ]; then install python3 python3-venv; $(FIND_PYTHON); fi; \
 		if [ -z "$$python" ]; then echo "Python 3.11 to 3.14 is required: install one, or set PYTHON=..." >&2; exit 1; fi; \
 		if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
-			package="$$("$$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"; \
-			if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-				echo "$$python cannot create virtual environments: install $$package (apt-get install $$package)." >&2; exit 1; \
-			fi; \
-			echo "Installing $$package with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$package" >/dev/null; \
+			install "$$("$$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"; \
 		fi; \
 		echo "Creating $(VENV) with $$("$$python" --version) ..."; \
 		"$$python" -m venv --clear $(VENV); \
@@ -50,10 +51,12 @@ $(VENV)/.installed: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@$(PIP) install --quiet --editable '.[archive,corpus]'
 	@touch $@
 
-# Most modules of so many packages are never imported: Python compiles those that are.
+# Most modules of so many packages are never imported: Python compiles those that are. Where uv does not reach an index
+# that pip is told of, pip installs them, in twice the time.
 $(VENV)/.installed-dev: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@echo "Installing scrapy-pagelets and its development dependencies ..."
-	@$(PIP) install --quiet --no-compile --editable '.[dev]'
+	@$(PIP) install --quiet uv
+	@$(UV) --editable '.[dev]' || $(PIP) install --quiet --no-compile --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -74,69 +77,29 @@ command -v cc >/dev/null && echo '#include <Python.h>' | \
 endef
 
 compiler: | $(VENV)/.made
-	@if ! { $(COMPILES); }; then \
-		package="$$($(BIN)/python -c 'import sys; print("python%d.%d-dev" % sys.version_info[:2])')"; \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing g++ and $$package with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq g++ "$$package" >/dev/null; \
-		fi; \
-		{ $(COMPILES); } || { echo "A C++ compiler is needed: apt-get install g++ $$package." >&2; exit 1; }; \
+	@set -e; $(INSTALL); \
+	if ! { $(COMPILES); }; then \
+		install g++ "$$($(BIN)/python -c 'import sys; print("python%d.%d-dev" % sys.version_info[:2])')"; \
+		$(COMPILES) || { echo "The C++ compiler does not work." >&2; exit 1; }; \
 	fi
 
-# The tests of rendered pages use a real browser.
-chromium: $(VENV)/.installed-dev
-	@check='from scrapy_pagelets.rendering.browser import launch_options; launch_options()'; \
-	if ! $(BIN)/python -c "$$check" 2>/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing chromium with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium-headless-shell >/dev/null 2>&1 || \
-				DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
-		fi; \
-		$(BIN)/python -c "$$check" 2>/dev/null || { \
-			echo "The tests need Chromium: apt-get install chromium, or $(BIN)/playwright install chromium." >&2; exit 1; \
-		}; \
-	fi
-
-# The tests of the PostgreSQL index use a real server, which they start and stop.
-postgresql:
-	@check='command -v initdb || ls /usr/lib/postgresql/*/bin/initdb'; \
-	if ! sh -c "$$check" >/dev/null 2>&1; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing postgresql with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
-		fi; \
-		sh -c "$$check" >/dev/null 2>&1 || { echo "The tests need PostgreSQL: apt-get install postgresql." >&2; exit 1; }; \
-	fi
-
-# The tests of shared crawls use a real server, which they start and stop.
-redis:
-	@if ! command -v redis-server >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing redis-server with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server >/dev/null; \
-		fi; \
-		command -v redis-server >/dev/null || { echo "The tests need Redis: apt-get install redis-server." >&2; exit 1; }; \
-	fi
-
-# The tests of the corpus job start a real Spark cluster.
-java:
-	@check='java -version 2>&1 | sed -n "s/.* version \"\([0-9]*\).*/\1/p" | grep -qE "^(1[7-9]|[2-9][0-9])$$"'; \
-	if ! sh -c "$$check"; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing a Java runtime with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless >/dev/null; \
-		fi; \
-		sh -c "$$check" || { echo "The tests need Java 17 or later: apt-get install default-jre-headless." >&2; exit 1; }; \
-	fi
-
-# A test counts the instructions that a page takes.
-valgrind:
-	@if ! command -v callgrind_control >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing valgrind with apt-get ..."; \
-			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq valgrind >/dev/null; \
-		fi; \
-		command -v callgrind_control >/dev/null || { echo "The tests need Valgrind: apt-get install valgrind." >&2; exit 1; }; \
+# What the tests use: a real browser, Spark on Java, PostgreSQL, Redis, and Valgrind, which counts instructions.
+# One call of apt-get installs what is missing, while pip does its work.
+parts: compiler
+	@set -e; $(INSTALL); missing=(); \
+	needs() { "$$2" >/dev/null 2>&1 || missing+=("$$1"); }; \
+	browser() { \
+		command -v chromium-headless-shell || command -v chromium || command -v google-chrome || \
+			ls ~/.cache/ms-playwright/chromium*; \
+	}; \
+	java17() { java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' | grep -qE '^(1[7-9]|[2-9][0-9])$$'; }; \
+	database() { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; }; \
+	redis() { command -v redis-server; }; \
+	callgrind() { command -v callgrind_control; }; \
+	needs chromium-headless-shell browser; needs default-jre-headless java17; needs postgresql database; \
+	needs redis-server redis; needs valgrind callgrind; \
+	if [ $${#missing[@]} -gt 0 ]; then \
+		install "$${missing[@]}" || install "$${missing[@]/chromium-headless-shell/chromium}"; \
 	fi
 
 # The tests of a file share its crawls, jobs and rendered pages, and so are run by one process, as they come. Beside them,
@@ -152,7 +115,8 @@ endef
 docs: $(VENV)/.installed-dev
 	$(DOCS)
 
-test: $(VENV)/.installed-dev chromium java postgresql redis valgrind
+test:
+	@$(MAKE) --no-print-directory -j2 $(VENV)/.installed-dev parts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	@$(TESTED)
