@@ -51,10 +51,9 @@ _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Pre
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
-_CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons, and the levels of their elements
-#: Words of a button that stands in a row of others.
-_OF_ROW: Final = 2
-_LEVELS: Final = 4
+_CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
+_OF_ROW: Final = 2  # words of a button that stands in a row of others
+_LEVELS: Final = 4  # levels of the elements of a button beside code
 _TOOLTIP: Final = re.compile(rf"^{TOOLTIP}$")
 _RUN: Final = "javascript:"  # how the address of a link begins that runs a script
 _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elements of the label of a block of code

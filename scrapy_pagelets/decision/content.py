@@ -37,18 +37,15 @@ _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "d
 _WHOLE: Final = 0.8  # share of the words of a list from which on all of its items are content
 #: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
 _ANNOUNCING: Final = 5
-#: Up to this templateness, a list right below a heading of content belongs to it.
-_IN_DOUBT: Final = 0.65
+_IN_DOUBT: Final = 0.65  # up to this templateness, a list right below a heading of content belongs to it
 _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 #: Leaves before and after the own heading that may say of the page what it declares, and their words; and how far
 #: before it a declared price may stand.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE_BEFORE: Final = 30
-#: Characters of a number that is no other one by chance.
-_DIGITS: Final = 4
+_DIGITS: Final = 4  # characters of a number that is no other one by chance
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
-#: A permalink has at most this many runs of text.
-_RUNS: Final = 2
+_RUNS: Final = 2  # runs of text that a permalink has at most
 _BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
 _IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])
 #: Share of the words of its blocks, and number of them, that are content in an element whose holes are filled.

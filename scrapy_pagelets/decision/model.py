@@ -113,8 +113,7 @@ give("features", facts_of=_facts_of, heading_odds=heading_odds, MOST_BYTES=MOST_
 LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"
 SHIPPED: Final = (LABELLED, AUTOMATIC)
-#: Changes with the meaning of the features: a file of another version is refused.
-VERSION: Final = 6
+VERSION: Final = 6  # changes with the meaning of the features: a file of another version is refused
 FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *CONTEXT_FEATURES, *SITE_FEATURES, *CUT_FEATURES]
 #: Names of the trees of a model, and of their columns in its file.
 _PASSES: Final = ("trees", "context", "decision", "cut")

@@ -31,8 +31,7 @@ _LABEL, _VALUE = 3, 12
 _NEAR, _MOST_OF_VALUE = 12, 0.9
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
-#: The most templateness of the items of a list.
-_MOST_OF_LIST: Final = 0.85
+_MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
 _LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)

@@ -31,8 +31,7 @@ from scrapy_pagelets.page.page import Page
 LEVELS: Final = 6  # number of nested regions around a leaf that give features
 OWN_TOKENS: Final = 48  # number of tokens that give features of their own, see `page_features`
 REACH: Final = 3  # number of leaves before and after a leaf that are near
-#: Words of a run of text, without links, that is prose.
-PROSE: Final = 10
+PROSE: Final = 10  # words of a run of text, without links, that is prose
 _ALL_LANDMARKS: Final = sum(LANDMARKS.values())
 #: Types of Open Graph and schema.org that say the same.
 _KINDS: Final = {
@@ -266,8 +265,7 @@ give("features", SITE=SITE)
 _REACH: Final = (2, 6, 20)  # numbers of leaves before and after a leaf over which log odds are averaged
 _LEVELS: Final = 4  # regions around a leaf whose siblings, and whose repetitions on the page, are looked at
 _BARS: Final = (0.25, 0.5, 0.75)  # probabilities of content that a run of leaves must exceed on average, see `_run`
-#: Shares of the words of a page at which the log odds are read off.
-_QUANTILES: Final = (0.1, 0.25, 0.5, 0.75)
+_QUANTILES: Final = (0.1, 0.25, 0.5, 0.75)  # shares of the words of a page at which the log odds are read off
 _HEADING_LEVEL: Final = np.zeros(max(TAG.values()) + 1, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG[f"h{_level}"]] = _level

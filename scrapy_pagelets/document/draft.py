@@ -17,8 +17,7 @@ from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import LEFT_OVER
 
-#: Lists and quotes nested deeper than this are written at this depth.
-DEPTH: Final = 16
+DEPTH: Final = 16  # lists and quotes nested deeper than this are written at this depth
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
 _BOXES: Final = ("[ ]", "[x]")
 _DASHES: Final = (" \N{EN DASH}", " \N{EM DASH}")

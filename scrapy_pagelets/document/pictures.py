@@ -215,8 +215,7 @@ _PREVIEW: Final = lazily(r"thumb|placeholder|preview|blur|lqip|small|low", re.IG
 _WORDS, _MOST_PICTURES = 2, 200
 _NEAR: Final = 4
 _OFTEN: Final = 3  # places of a picture without alternative text from which on it is an icon
-#: Runs of text from a picture to the heading that leads to the same page.
-_TO_HEADING: Final = 8
+_TO_HEADING: Final = 8  # runs of text from a picture to the heading that leads to the same page
 _SHOWING: Final = PICTURES | PLAYERS
 _TINY: Final = 2  # pictures of at most so many pixels count visits or fill space
 

@@ -30,9 +30,8 @@ from scrapy_pagelets.core.counter import pages_alike as pages_alike
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_tagged
 from scrapy_pagelets.page.page import Page
 
-#: Pictures of a page that count, and characters of an address: others are inline data.
-_MOST: Final = 1000
-_LONGEST: Final = 2000
+_MOST: Final = 1000  # pictures of a page that count
+_LONGEST: Final = 2000  # characters of an address: others are inline data
 _SALT: Final = 0x50696374757265  # distinguishes addresses of pictures from those of links
 
 
@@ -66,8 +65,7 @@ _SEPARATE: Final = 3  # pages that a family needs, see `Counts.family`
 #: places, or five anywhere: pages of all sites have a text such as "Home".
 _COMMON: Final = 0.4
 _ODDS: Final = 7  # first column of the table of paths with log odds, see `_of_rows`
-#: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
-CLASSIFIERS: Final = 2
+CLASSIFIERS: Final = 2  # number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`
 _NONE: Final = np.zeros(0, np.int64)
 CLASSES: Final = 8  # maximum number of page classes of a site
 

@@ -34,8 +34,7 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import nearest
 from scrapy_pagelets.page.urls import normalise
 
-#: The links of a region are a menu if more than this share of its words is link text.
-_DENSE: Final = 0.5
+_DENSE: Final = 0.5  # the links of a region are a menu if more than this share of its words is link text
 _SUFFIX: Final = lazily(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 #: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
@@ -52,9 +51,8 @@ _SUFFIXES: Final = ("logout", "logoff", "signout", "signoff")
 _FILE: Final = re.compile(r"\.(?:s|x)?html?$", re.IGNORECASE)
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DECODINGS: Final = 3  # how often a URL is percent-decoded at most: some are encoded more than once
-#: Words and characters of a label. A longer text is a sentence, not the name of an action.
-_LABEL_WORDS: Final = 5
-_LABEL_CHARACTERS: Final = 200
+_LABEL_WORDS: Final = 5  # words of a label: a longer text is a sentence, not the name of an action
+_LABEL_CHARACTERS: Final = 200  # characters of a label
 _METHODS: Final = ("data-method", "data-turbo-method")
 _CONFIRMING: Final = ("data-confirm", "data-turbo-confirm", "download")
 _SCRIPTED: Final = lazily(r"confirm\s*\(|submit\s*\(|delete|post", re.IGNORECASE)

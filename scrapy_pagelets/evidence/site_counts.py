@@ -33,8 +33,7 @@ _SAME_CLASS: Final = 0.4  # two pages belong to one class if the Jaccard coeffic
 _MAX_SEEN: Final = 100_000  # pages whose URL and text are remembered, so that none is counted twice
 _MAX_LINKS: Final = 500  # pages whose links are remembered, for subdigraphs
 _KEPT: Final = 8  # pages of each class that are kept, for subdigraphs
-#: Bytes of a kept page that count as one entry in memory.
-_ENTRY: Final = 60
+_ENTRY: Final = 60  # bytes of a kept page that count as one entry in memory
 Entry = TypeVar("Entry")
 
 

@@ -23,8 +23,7 @@ _PAGE: Final = [TAG[name] for name in "html body main article".split()]
 _MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶►❯⟩∕::,"  # Marks between two names. Some sites write them into the name.
 #: The marks that lead from one name to the next; others stand between the links of menus, too.
 _ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶►❯⟩]|/(?!\w))\s*")
-#: Characters of icon fonts.
-_ICONS: Final = re.compile("[\ue000-\uf8ff]")
+_ICONS: Final = re.compile("[\ue000-\uf8ff]")  # characters of icon fonts
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
 #: Names of links that stand in a trail, or alone in its element, and are none of it.
 _NO_CRUMB: Final = re.compile(
@@ -38,9 +37,8 @@ _NO_CRUMB: Final = re.compile(
 _MOST_NAMES: Final = 15
 _MOST_WORDS: Final = 80
 _MOST_LEAVES: Final = 60
-#: Names of a trail that nothing calls so, and leaves before the heading in which it is looked for.
-_FEWEST: Final = 3
-_BEFORE: Final = 60
+_FEWEST: Final = 3  # names of a trail that nothing calls so
+_BEFORE: Final = 60  # leaves before the heading in which it is looked for
 _MOST: Final = 50  # elements with such a name that are looked at
 _LONGEST: Final = 300  # characters of a name
 

@@ -37,8 +37,7 @@ ledna února března dubna května června července srpna září října listo
 _MONTHS: Final = {name: number for line in _NAMES.splitlines() for number, name in enumerate(line.split(), 1)}
 _MONTH: Final = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º)?"
-#: The years of dates in texts, see `has_year`.
-_YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
+_YEAR: Final = r"(?P<year>(?:19|20)\d\d)"  # the years of dates in texts, see `has_year`
 _A_YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
 #: Dates in words or figures, anywhere in a text. None of them backtracks over more than a few characters.
 _FORMS: Final = tuple(
@@ -64,10 +63,9 @@ MOMENT: Final = re.compile(
 )
 _UTC: Final = lazily(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
 _LONGEST: Final = 100  # longer texts are no dates
-#: Characters in which dates are looked for, and dates of each form in them; dates that may prove an order.
-_LONGEST_TEXT: Final = 10_000
-_MOST: Final = 20
-_MOST_PROOFS: Final = 200
+_LONGEST_TEXT: Final = 10_000  # characters in which dates are looked for
+_MOST: Final = 20  # dates of each form in them
+_MOST_PROOFS: Final = 200  # dates that may prove an order
 #: Earlier years, and the epoch of Unix, are what software writes that knows no date.
 _FIRST_YEAR: Final = 1800
 _EPOCH: Final = date(1970, 1, 1)
@@ -166,12 +164,10 @@ def _is_plausible(day: date) -> bool:
 
 #: Names of ``<meta>`` elements with a picture in the order of precedence, in lower case.
 PICTURES: Final = "og:image og:image:url og:image:secure_url twitter:image twitter:image:src thumbnail image".split()
-#: ``<meta>`` elements and pictures that are looked at.
-_METAS: Final = 1000
-_MOST_PICTURES: Final = 20
-#: Pages that may have one picture, as parts of one article, and the share of the pages of a site.
-_FEW: Final = 5
-_SHARE: Final = 0.05
+_METAS: Final = 1000  # ``<meta>`` elements that are looked at
+_MOST_PICTURES: Final = 20  # pictures that are
+_FEW: Final = 5  # pages that may have one picture, as parts of one article
+_SHARE: Final = 0.05  # the same as a share of the pages of a site
 _SURE: Final = 10  # how many times more pages must prove one order of day and month than the other
 #: Countries whose English has the day first. Many pages elsewhere declare ``en-US``, so that this one proves nothing.
 _DAY_FIRST: Final = re.compile(r"\s*en[-_](?:GB|UK|IE|AU|NZ|IN|ZA)\b", re.IGNORECASE)

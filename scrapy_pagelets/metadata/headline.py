@@ -20,11 +20,9 @@ from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
-#: The longest heading, in words; and the most candidates that are compared.
-_LONGEST: Final = 60
-_MOST: Final = 200
-#: Characters of a title that are compared.
-_TITLE: Final = 1000
+_LONGEST: Final = 60  # words of the longest heading
+_MOST: Final = 200  # candidates that are compared
+_TITLE: Final = 1000  # characters of a title that are compared
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _FIRST_LEVEL: Final = TAG["h1"]
 _SHORT: Final = 3  # words of a title from which on a heading that is longer than the title may say it

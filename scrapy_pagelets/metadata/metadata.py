@@ -43,9 +43,8 @@ _PUBLISHED_CLASS: Final = _class("published|dt-published")
 _UPDATED_CLASS: Final = _class("updated|dt-updated")
 _AUTHOR_CLASS: Final = _class("(?:(?:entry|post)-)?author|p-author")
 _NAME_CLASS: Final = _class("fn|p-name")
-#: Runs of text of a mark, and marks that are looked at.
-_LEAVES: Final = 5
-_MARKS: Final = 20
+_LEAVES: Final = 5  # runs of text of a mark
+_MARKS: Final = 20  # marks that are looked at
 
 
 class Entry:
@@ -126,12 +125,10 @@ _MODIFIED: Final = (
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
 _PRICE: Final = "product:price:amount og:price:amount".split()
 _MOST_OFFERS: Final = 20
-#: ``<meta>`` elements that are looked at, and characters of a value; longer ones are cut off.
-_MOST: Final = 1000
-_LONGEST: Final = 5000
-#: Names of authors.
-_MOST_AUTHORS: Final = 10
-_LONGEST_NAME: Final = 200
+_MOST: Final = 1000  # ``<meta>`` elements that are looked at
+_LONGEST: Final = 5000  # characters of a value; longer ones are cut off
+_MOST_AUTHORS: Final = 10  # names of authors
+_LONGEST_NAME: Final = 200  # characters of each
 _BY: Final = re.compile(r"^by\s+", re.IGNORECASE)
 
 

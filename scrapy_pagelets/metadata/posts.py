@@ -112,18 +112,15 @@ _TIME: Final = lazily(
 )
 #: Labels of the date of a post, which then may stand beside what is told of its author.
 _OF_POST: Final = re.compile(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
-#: Posts of a page, and levels of replies.
-_MOST: Final = 2000
-_DEEPEST: Final = 20
-#: Runs of text at the beginning and at the end of a post that may tell of it, and the words of a longer one.
-_FIRST, _LAST = 30, 6
-_LONG: Final = 15
+_MOST: Final = 2000  # posts of a page
+_DEEPEST: Final = 20  # levels of replies
+_FIRST, _LAST = 30, 6  # runs of text at the beginning and at the end of a post that may tell of it
+_LONG: Final = 15  # words of a longer run of text
 #: Elements around the text of a comment that may have its head, too, and the runs of text of that.
 _HEADED, _HEAD = 3, 12
 _ABOVE: Final = 3  # elements from a name in microdata to that of the author whose it is
-#: Runs of text between an author and a date in one line, and words of a label.
-_LINE: Final = 6
-_LABEL: Final = 3
+_LINE: Final = 6  # runs of text between an author and a date in one line
+_LABEL: Final = 3  # words of a label
 _ENOUGH: Final = 3  # dates that must be in order
 
 

@@ -108,8 +108,7 @@ _MOST_VALUES: Final = 5
 _MOST_MARKED: Final = 3000
 _DEEPEST: Final = 100
 PRODUCT_TYPES: Final = ("product", "product.item")
-#: What a page with a product has in its microdata.
-_MARKS: Final = ("itemtype", "itemprop")
+_MARKS: Final = ("itemtype", "itemprop")  # what a page with a product has in its microdata
 _SOLD_HERE: Final = re.compile(r"/(?:.*product|.*offer|vehicle|car|motorcycle)|^price$", re.IGNORECASE)
 _RDFA: Final = etree.XPath("descendant::*[@typeof or @property and not(self::meta[@content][parent::head])]")
 #: ``<meta>`` elements of Open Graph and of Facebook's catalogues, in the order of precedence.

@@ -33,8 +33,7 @@ from scrapy_pagelets.page.nodes import (
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
 _OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
-#: The first elements of code in it that may.
-_INSIDE: Final = 4
+_INSIDE: Final = 4  # the first elements of code in it that may
 _CELL, _LIST = TAG["td"], TAG["ul"]
 _DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
@@ -150,8 +149,7 @@ def _label(element: etree._Element) -> str:
     return ""
 
 
-#: Class of what Doxygen shows beside the pointer.
-TOOLTIP: Final = "ttc"
+TOOLTIP: Final = "ttc"  # class of what Doxygen shows beside the pointer
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
 #: Elements that are a line, and those between which white space is no text.
 _ROWS: Final = ("li", "tr")

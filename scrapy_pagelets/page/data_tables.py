@@ -21,11 +21,9 @@ from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, 
 _IN_LAYOUT: Final = [TAG[name] for name in "table pre".split()]
 _SELDOM: Final = [TAG[n] for n in "ul ol menu dl h1 h2 h3 h4 h5 h6 blockquote figure form article section hr".split()]
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
-#: Share of the cells with such blocks from which on a table only lays out the page, without and with header cells.
-_LAYOUT: Final = 0.25
-_LAYOUT_WITH_HEAD: Final = 0.6
-#: Roles of tables without data.
-_NO_DATA: Final = ("presentation", "none")
+_LAYOUT: Final = 0.25  # share of the cells with such blocks from which on a table only lays out the page
+_LAYOUT_WITH_HEAD: Final = 0.6  # the same of a table with header cells
+_NO_DATA: Final = ("presentation", "none")  # roles of tables without data
 _CELLS: Final = (TAG["td"], TAG["th"])
 _HEAD: Final = TAG["th"]
 _BOLD: Final = (TAG["b"], TAG["strong"])
@@ -33,9 +31,8 @@ give(
     "data_tables", TAGS=TAGS, IN_LAYOUT=_IN_LAYOUT, SELDOM=_SELDOM, CELLS=_CELLS, HEAD=_HEAD,
     LAYOUT=_LAYOUT, LAYOUT_WITH_HEAD=_LAYOUT_WITH_HEAD, NO_DATA=_NO_DATA,
 )  # fmt: skip
-#: Spans count up to this column and this number of lines, so that hostile ones cost little.
-_MOST_COLUMNS: Final = 100
-_MOST_LINES: Final = 65534
+_MOST_COLUMNS: Final = 100  # spans count up to this column, so that hostile ones cost little
+_MOST_LINES: Final = 65534  # and up to this number of lines
 
 
 class _Cell(NamedTuple):

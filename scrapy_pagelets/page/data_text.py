@@ -56,10 +56,9 @@ def _text(element: etree._Element) -> str:
     return " ".join(map(str, islice(element.itertext("*"), _MOST_ELEMENTS)))
 
 
-#: Characters of data that are read, characters of text that are taken from it, and values that are looked at.
-_LONGEST: Final = 4_000_000
-_MOST_TEXT: Final = 500_000
-_MOST: Final = 200_000
+_LONGEST: Final = 4_000_000  # characters of data that are read
+_MOST_TEXT: Final = 500_000  # characters of text that are taken from it
+_MOST: Final = 200_000  # values that are looked at
 _PROSE: Final = 20  # words of a text; words that data must have beyond those of the page
 #: Characters of attributes, and of strings in data, that may be data themselves, as in Discourse and Inertia.
 _LONG: Final = 300

@@ -173,8 +173,7 @@ _HIDING_STYLE: Final = re.compile(
 #: What an inline style has in it that says how an element is laid out.
 LAYING_OUT: Final = ("display", "white-space", "font-family")
 DECLARING: Final = ("base", "link", "meta", "script", "title")  # elements by which a page tells of itself
-#: White space other than one space.
-_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
+_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")  # white space other than one space
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST_VALUE: Final = 10_000
@@ -182,8 +181,7 @@ _LONGEST_VALUE: Final = 10_000
 #: look is searched for what it says.
 ROOM_OF_LOOKS: Final = 2_000_000
 _HUGE: Final = 100_000  # characters from which a run of text is folded and counted without a list of its words
-#: Number and signature of a look, and gap and traits of its tag.
-_Kind = tuple[int, int, int, int]
+_Kind = tuple[int, int, int, int]  # number and signature of a look, and gap and traits of its tag
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 
 

@@ -14,8 +14,7 @@ from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.page.looks import AS_CELL, AS_LINE, AS_SPACE, BLOCKS, CODE_LINE, TABS, Look
 from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, SPACE, TAG, TEXT, NodeTable, attributes_at, tags_of
 
-#: Roles of the cells that head a column or a line.
-HEADS: Final = ("columnheader", "rowheader")
+HEADS: Final = ("columnheader", "rowheader")  # roles of the cells that head a column or a line
 _STYLED: Final = re.compile(rf"(?<![\w-])display\s*:\s*(?:(table-cell)|{BLOCKS})(?![\w-])", re.IGNORECASE)
 _TABLES: Final = ("table", "grid", "treegrid")
 _TABLE_STYLED: Final = re.compile(r"(?<![\w-])display\s*:\s*table(?![\w-])", re.IGNORECASE)

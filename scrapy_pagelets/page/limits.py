@@ -22,10 +22,9 @@ _OPENING: Final = "= \t\n\r\f"  # a quotation mark after one of these may open t
 #: One of these is before each attribute.
 _SEPARATORS: Final = " \t\n\r\f/\"'"
 give("limits", OPENING=_OPENING, SEPARATORS=_SEPARATORS, TRIES=_TRIES)
-#: Megabytes of address space that a crawl and its libraries need, and that the libraries reserve for each processor.
-_BASE_MEGABYTES: Final = 768
-_MEGABYTES_PER_PROCESSOR: Final = 64
-_MAX_PROCESSORS: Final = 64
+_BASE_MEGABYTES: Final = 768  # megabytes of address space that a crawl and its libraries need
+_MEGABYTES_PER_PROCESSOR: Final = 64  # those that the libraries reserve for each processor
+_MAX_PROCESSORS: Final = 64  # processors for which they do
 #: The parser holds all attributes of an element in memory before it reports them, so pages are counted one at a time.
 _counting: Final = Lock()
 

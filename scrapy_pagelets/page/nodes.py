@@ -62,9 +62,8 @@ GAPS: Final = {
     ),
 }
 _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
-#: Characters of a path from which on it begins anew, and of the number in a step.
-_LONGEST_PATH: Final = 1000
-_INDEX: Final = 6
+_LONGEST_PATH: Final = 1000  # characters of a path from which on it begins anew
+_INDEX: Final = 6  # characters of the number in a step
 _MANY: Final = 16  # rows from which on their leaves are found by counting
 
 

@@ -44,8 +44,7 @@ _DETECTED: Final = (
 )
 _WESTERN: Final = "cp1252"
 _ASCII: Final = bytes(range(128))
-#: Bytes of non-ASCII text that are enough for charset detection.
-_SAMPLE: Final = 100_000
+_SAMPLE: Final = 100_000  # bytes of non-ASCII text that are enough for charset detection
 _BETWEEN_TAGS: Final = re.compile(rb"[^<>]+")
 _CP1252_FALLBACK: Final = "scrapy-pagelets-cp1252"
 #: Tags of nodes that all parsers agree on, by which a rendered page is aligned with the page as received.

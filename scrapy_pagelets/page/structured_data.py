@@ -97,8 +97,7 @@ def by_id(objects: Iterable[Object]) -> dict[str, Object]:
     return found
 
 
-#: Elements with properties that are looked at.
-_MOST_PROPERTIES: Final = 2000
+_MOST_PROPERTIES: Final = 2000  # elements with properties that are looked at
 _DEEPEST: Final = 100
 _MOST_INSIDE: Final = 200  # elements and runs of text inside of a property that are looked at
 #: Attributes that hold the value of a property, in the order of precedence; without one, it is the text.

@@ -40,8 +40,7 @@ _CONTROL: Final = "".join(map(chr, range(33)))
 LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
 #: Characters that the addresses of all links of a page may have: a short link below a long base is an address as long.
 ROOM: Final = 5_000_000
-#: What a parameter costs of it, and each character of a host name that is not ASCII.
-COST: Final = 20
+COST: Final = 20  # what a parameter costs of it, and each character of a host name that is not ASCII
 _HOST: Final = re.compile(r"[\s\0-\x20]*(?:https?:)?//([^/?#]*)", re.IGNORECASE)
 #: Characters of a name that the DNS can have (RFC 1035, 2.3.4).
 _LONGEST_HOST: Final = 253

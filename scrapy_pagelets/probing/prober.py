@@ -138,9 +138,8 @@ def known_fingerprint(crawler: Crawler, request: Request) -> str | None:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that a search waits for one page, and seconds that it may take altogether.
-PATIENCE: Final = 5.0
-LIMIT: Final = 15.0
+PATIENCE: Final = 5.0  # seconds that a search waits for one page
+LIMIT: Final = 15.0  # seconds that it may take altogether
 #: Headers for content negotiation. Others may identify the client; probes get those only from middlewares.
 _NEGOTIATION: Final = ("Accept", "Accept-Encoding", "Accept-Language", "User-Agent")
 #: Permanent errors, which are handed over to the spider. Pages with other errors are requested again.

@@ -26,8 +26,7 @@ _SHORT: Final = {"none": (NOINDEX, NOFOLLOW)}
 _WITH_VALUE: Final = frozenset("max-snippet max-image-preview max-video-preview unavailable_after".split())
 #: The name of a robot, or a directive with a value; in the time of a date, other words are before the colon.
 _ROBOT: Final = re.compile(r"\s*([\w.*-]+)\s*:")
-#: Parts of a header or of an element that are read.
-_MOST: Final = 100
+_MOST: Final = 100  # parts of a header or of an element that are read
 _HIDDEN_FROM_SNIPPETS: Final = etree.XPath("descendant-or-self::*[@data-nosnippet]")
 
 
