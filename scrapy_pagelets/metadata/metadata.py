@@ -19,20 +19,11 @@ from scrapy_pagelets.metadata.dates import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
 from scrapy_pagelets.metadata.product_markup import product_of
+from scrapy_pagelets.page import structured_data as data
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.looks import COMMENT, COMMENTS, ENTRY, RELATED
 from scrapy_pagelets.page.nodes import rows_named, rows_with
 from scrapy_pagelets.page.page import Meta, Page
-from scrapy_pagelets.page.structured_data import (
-    Object,
-    by_id,
-    is_page,
-    is_work,
-    properties_of,
-    types_of,
-    value_of,
-    values_of,
-)
 
 
 def _class(names: str) -> re.Pattern[str]:
@@ -189,11 +180,11 @@ class _Told:
 
     def __init__(self, page: Page, canonical: str, habits: Habits) -> None:
         self._page, self._habits, objects = page, habits, page.objects
-        self._ids = by_id(objects)
-        self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
-        self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
+        self._ids = data.by_id(objects)
+        self._work = _one([each for each in objects if any(map(data.is_work, data.types_of(each)))], page, canonical)
+        self._about = _one([each for each in objects if any(map(data.is_page, data.types_of(each)))], page, canonical)
         self.metas = _metas(page.metas)
-        self._properties = properties_of(page.microdata)
+        self._properties = data.properties_of(page.microdata)
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
         """The first date, of a property or of metas."""
@@ -205,8 +196,8 @@ class _Told:
     @property
     def posted(self) -> str | None:
         """The date of the first job that it declares."""
-        jobs = (each for each in self._page.objects if "JobPosting" in types_of(each))
-        values = (value for each in jobs for value in values_of(each.get("datePosted")) if isinstance(value, str))
+        jobs = (each for each in self._page.objects if "JobPosting" in data.types_of(each))
+        values = (value for each in jobs for value in data.values_of(each.get("datePosted")) if isinstance(value, str))
         return next(filter(None, map(dates.iso, values)), None)
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
@@ -219,14 +210,16 @@ class _Told:
     def names(self) -> Iterator[str]:
         """The name of the work and those of its authors."""
         yield from (self.author or "").split(", ")
-        yield from (_cleaned(value) for value in values_of((self._work or {}).get("name")) if isinstance(value, str))
+        yield from (
+            _cleaned(value) for value in data.values_of((self._work or {}).get("name")) if isinstance(value, str)
+        )
 
     def prices(self) -> Iterator[str]:
         """What the work costs, by each of its offers."""
         yield from self._meta_values(_PRICE)
-        for offer in values_of((self._work or {}).get("offers"))[:_MOST_OFFERS]:
+        for offer in data.values_of((self._work or {}).get("offers"))[:_MOST_OFFERS]:
             for name in ("price", "lowPrice", "highPrice") if isinstance(offer, dict) else ():
-                yield from (str(value)[:_LONGEST_NAME] for value in values_of(offer.get(name)))
+                yield from (str(value)[:_LONGEST_NAME] for value in data.values_of(offer.get(name)))
 
     def image(self) -> str | None:
         """The first address of a picture."""
@@ -252,10 +245,10 @@ class _Told:
 
     def _values(self, name: str, metas: Sequence[str]) -> list[Any]:
         """Values of the work, of metas, of microdata, and of the page as such."""
-        found = values_of(self._work.get(name)) if self._work else []
+        found = data.values_of(self._work.get(name)) if self._work else []
         found += self._meta_values(metas)
         found += self._of_microdata(name)
-        return found + values_of(self._about.get(name)) if self._about else found
+        return found + data.values_of(self._about.get(name)) if self._about else found
 
     def _meta_values(self, names: Sequence[str]) -> list[str]:
         return [self.metas[name] for name in names if name in self.metas]
@@ -266,10 +259,10 @@ class _Told:
         return [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
 
     def _of_microdata(self, name: str) -> list[str]:
-        return [value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
+        return [data.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
 
     def _names(self, values: Iterable[Any]) -> Iterator[str]:
-        for value in (each for outer in values for each in values_of(outer)[:_MOST_AUTHORS]):
+        for value in (each for outer in values for each in data.values_of(outer)[:_MOST_AUTHORS]):
             if isinstance(value, dict):
                 value = self._part(value, "name")
             name = _BY.sub("", _cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
@@ -281,15 +274,15 @@ class _Told:
             value = self._part(value, "url") or self._part(value, "contentUrl")
         return value if isinstance(value, str) else None
 
-    def _part(self, value: Object, name: str) -> Any:
+    def _part(self, value: data.Object, name: str) -> Any:
         """The first value of a property of an object, or of the one that it refers to; None without one."""
         reference = value.get("@id")
         if not value.get(name) and isinstance(reference, str):
             value = self._ids.get(reference, {})
-        return next(iter(values_of(value.get(name))), None)
+        return next(iter(data.values_of(value.get(name))), None)
 
 
-def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | None:
+def _one(candidates: Sequence[data.Object], page: Page, canonical: str) -> data.Object | None:
     """The object that describes the page: the only one, or the one with the page's address; None in a list."""
     if len(candidates) < 2:
         return candidates[0] if candidates else None
@@ -297,10 +290,10 @@ def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | N
     return next((each for each in candidates[:50] if own & set(_keys(each, page))), None)
 
 
-def _keys(value: Object, page: Page) -> Iterator[int]:
+def _keys(value: data.Object, page: Page) -> Iterator[int]:
     """Hashes of the addresses by which an object names its page."""
     for name in ("url", "mainEntityOfPage", "@id"):
-        for each in values_of(value.get(name))[:5]:
+        for each in data.values_of(value.get(name))[:5]:
             address = each.get("@id") or each.get("url") if isinstance(each, dict) else each
             if isinstance(address, str):
                 yield from _key(page, address)
