@@ -27,18 +27,9 @@ from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.base.characters import words as words_of
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.core import give
+from scrapy_pagelets.decision import page_features as tables
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, chosen, node_odds
 from scrapy_pagelets.decision.cut import CUT_FEATURES
-from scrapy_pagelets.decision.page_features import (
-    CONTEXT_FEATURES,
-    NODE_FEATURES,
-    OWN_FEATURES,
-    PAGE_FEATURES,
-    SHARED_FEATURES,
-    SITE_FEATURES,
-    context_features,
-    page_features,
-)
 from scrapy_pagelets.page.looks import Look
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
@@ -114,7 +105,9 @@ LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"
 SHIPPED: Final = (LABELLED, AUTOMATIC)
 VERSION: Final = 6  # changes with the meaning of the features: a file of another version is refused
-FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *CONTEXT_FEATURES, *SITE_FEATURES, *CUT_FEATURES]
+FEATURES: Final = [
+    *tables.NODE_FEATURES, *tables.PAGE_FEATURES, *tables.CONTEXT_FEATURES, *tables.SITE_FEATURES, *CUT_FEATURES,
+]  # fmt: skip
 #: Names of the trees of a model, and of their columns in its file.
 _PASSES: Final = ("trees", "context", "decision", "cut")
 
@@ -164,7 +157,7 @@ class Model:
     def page_evidence(self, page: Page) -> PageEvidence:
         """Return the features of a page and the log odds of the page-level classifiers, computed once for each page."""
         if (evidence := self._known.get(page)) is None:
-            columns = page_features(page, self.lexicon, self.own_tokens)
+            columns = tables.page_features(page, self.lexicon, self.own_tokens)
             first = self.trees(columns)
             odds = node_odds(page, columns, first, self.classifier)
             evidence = PageEvidence(page.nodes, columns, first, odds, self.context)
@@ -200,7 +193,7 @@ def context_parts(nodes: NodeTable, columns: NDArray[np.float32], first: Floats)
 
     ``columns``: (m, len(PAGE_FEATURES)) features of the page. ``first``: (m,) log odds of the first pass.
     """
-    return [*(columns[:, part] for part in OWN_FEATURES), context_features(nodes, first)]
+    return [*(columns[:, part] for part in tables.OWN_FEATURES), tables.context_features(nodes, first)]
 
 
 def role_parts(evidence: PageEvidence, templateness: Floats) -> list[NDArray[np.float32]]:
@@ -210,7 +203,7 @@ def role_parts(evidence: PageEvidence, templateness: Floats) -> list[NDArray[np.
 
 def site_parts(evidence: PageEvidence, of_site: NDArray[np.float32]) -> list[NDArray[np.float32]]:
     """(m, features) what the third pass sees, in parts: the page, the second pass's log odds, ``SITE_FEATURES``."""
-    return [evidence.features[:, SHARED_FEATURES], evidence.in_context[:, None].astype(np.float32), of_site]
+    return [evidence.features[:, tables.SHARED_FEATURES], evidence.in_context[:, None].astype(np.float32), of_site]
 
 
 def described(about: Mapping[str, Any], lexicon: Lexicon) -> dict[str, Any]:
