@@ -15,15 +15,8 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.caches import RecentKeys, once
 from scrapy_pagelets.core import counter
-from scrapy_pagelets.evidence.class_template import (
-    ClassTemplate,
-    KeptPage,
-    from_arrays,
-    packed_texts,
-    split_bytes,
-    texts,
-    to_arrays,
-)
+from scrapy_pagelets.evidence import class_template as templates
+from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
 from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of, pictures_of
 from scrapy_pagelets.evidence.menu_links import link_targets
 from scrapy_pagelets.metadata.dates import keys_told
@@ -216,10 +209,10 @@ class SiteCounts:
             "bodies": self.bodies.items()[0],
             "links": np.fromiter(self.links, np.int64, len(self.links)),
             **_packed("targets", self.links.values()),
-            **to_arrays(one.template for one in self.classes),
+            **templates.to_arrays(one.template for one in self.classes),
             "kept": np.fromiter(self.kept, np.int64, len(self.kept)),
-            **packed_texts("kept_url", [source.url.encode() for source in self.kept.values()]),
-            **packed_texts("kept_markup", [source.markup for source in self.kept.values()]),
+            **templates.packed_texts("kept_url", [source.url.encode() for source in self.kept.values()]),
+            **templates.packed_texts("kept_markup", [source.markup for source in self.kept.values()]),
         }
 
     @classmethod
@@ -229,12 +222,12 @@ class SiteCounts:
         learnt.counts = Counts.from_arrays(arrays)
         for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
             learnt._new(page_outline).pages = pages
-        for page_class, template in zip(learnt.classes, from_arrays(arrays), strict=True):
+        for page_class, template in zip(learnt.classes, templates.from_arrays(arrays), strict=True):
             page_class.template = template
         learnt.seen.extend(arrays["seen"], arrays["seen_template"])
         learnt.bodies.extend(arrays["bodies"], np.zeros(len(arrays["bodies"]), np.int8))
         learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
-        kept = map(KeptPage, texts(arrays, "kept_url"), split_bytes(arrays, "kept_markup"))
+        kept = map(KeptPage, templates.texts(arrays, "kept_url"), templates.split_bytes(arrays, "kept_markup"))
         learnt.kept.update(zip(arrays["kept"].tolist(), kept, strict=True))
         return learnt
 
