@@ -131,12 +131,14 @@ class Draft:
         self.add(block)
         return self._begin(block)
 
-    def begin_item(self, value: str | None) -> End:
-        """Begin an item, with its number as the page has it; items without a list get one."""
+    def begin_item(self, value: str | None, checked: bool | None = None) -> End:
+        """Begin an item, with its number and state as the page has them; items without a list get one."""
         self.end_paragraph()
         within = self._inside[-1]
         if within.kind == "list":
-            return self._begin(_new_item(within, value))
+            item = _new_item(within, value)
+            item.checked = checked
+            return self._begin(item)
         if len(self._inside) >= DEPTH:
             return self.end_paragraph
         if not within.children or within.children[-1].kind != "list":

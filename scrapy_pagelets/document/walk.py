@@ -39,6 +39,9 @@ _LONGEST_NAME: Final = 60  # characters of its name
 #: Elements that may be a box to check.
 _BOXES: Final = frozenset("input span div i button label".split())
 _WRAPPERS: Final = 3  # elements around it
+#: Classes of lists of tasks, as wikis name them, and of items that are done.
+_TASKS: Final = re.compile(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.IGNORECASE)
+_DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox-checked".split())
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _BULLET: Final = "\N{BULLET} "
 #: What joins the letters or pictures around it: alone, editors keep an empty paragraph open with it.
@@ -245,7 +248,7 @@ class Walk:
             return self.draft.begin_group(_list_of(element))
         match tag:
             case "li" if not self.arranging or element.getparent() not in self.arranging:
-                return self.draft.begin_item(element.get("value"))
+                return self.draft.begin_item(element.get("value"), _state_of(element))
             case "blockquote":
                 return self.draft.begin_group(Block("quote"))
             case "dl" if self.has_short_entries(row):
@@ -469,6 +472,16 @@ def _is_checkbox(element: etree._Element) -> bool:
 def _is_checked(box: etree._Element) -> bool:
     box = box[0] if box.tag == "label" else box
     return box.get("checked") is not None or box.get("aria-checked") == "true"
+
+
+def _state_of(item: etree._Element) -> bool | None:
+    """The state of an item of a list of tasks that classes draw; None in other lists, and where a box says it."""
+    above = item.getparent()
+    if above is None or not _TASKS.search(above.get("class", "")) or item.find(".//input") is not None:
+        return None
+    drawn = (child for child in item[:1] if not child.text and not len(child))  # a box without text, as Notion has it
+    classes = " ".join(each.get("class", "") for each in (item, *drawn))
+    return not _DONE.isdisjoint(classes.lower().split())
 
 
 def _holds_sections(element: etree._Element) -> bool:

@@ -43,6 +43,9 @@ _IN_ADDRESS: Final = lazily(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )
 _MOST_IN_ADDRESS: Final = 3
+_CARD: Final = 2  # elements around a price that may be a card
+#: Whether an element has a heading that is a link.
+_LEADING: Final = etree.XPath("boolean((h2|h3|h4|h5|*/h2|*/h3|*/h4|*/h5)//a[@href and not(starts-with(@href,'#'))])")
 _HAS_NUMBER: Final = etree.XPath(
     "boolean(descendant::*[@value=$it or @data-product-id=$it or @data-productid=$it or @data-id=$it or @data-sku=$it"
     " or @data-item-id=$it or @data-asin=$it or @data-product=$it or @data-product_id=$it or @data-pid=$it])"
@@ -162,7 +165,7 @@ class ShownProduct:
         nodes = self._page.nodes
         for row in [*self._rows(values.PRICE, _BEFORE, _AFTER)][:_MOST_READ]:
             few = nodes.last_leaf.item(row) - nodes.first_leaf.item(row) <= 2 * _MOST_LEAVES
-            if few and not nodes.anchor.item(row) and not self._is_listed(row):
+            if few and not nodes.anchor.item(row) and not self._is_listed(row) and not self._is_on_card(row):
                 leaves = self._current_leaves(row)
                 if 0 < len(leaves) <= _MOST_LEAVES:
                     yield leaves, row
@@ -195,6 +198,17 @@ class ShownProduct:
         """Whether as many elements stand alike as in a list."""
         shape = self._page.nodes.shape
         return bool(np.count_nonzero(shape == shape[row]) >= _LISTED)
+
+    def _is_on_card(self, row: int) -> bool:
+        """Whether a heading that leads to another page stands beside a row, as on the card of another product."""
+        nodes = self._page.nodes
+        for _ in range(_CARD):
+            row = nodes.parent.item(row)
+            if row < 0 or nodes.first_leaf[row] <= self._heading.start < nodes.last_leaf[row]:
+                return False
+            if _LEADING(nodes.elements[row]):
+                return True
+        return False
 
     def _window(self, after: int, before: int) -> list[int]:
         """The leaves behind the heading, then those before it, from near to far."""

@@ -152,6 +152,7 @@ def test_the_state_of_boxes():
     assert markdown("<ul><li><span role=checkbox aria-checked=true></span> a</ul>") == "- [x] a"
     assert markdown("<p><input type=checkbox> a") == "a"  # of a form
     assert markdown("<ul><li><label><input type=checkbox checked><i></i></label> a</ul>") == "- [x] a"
+    assert markdown("<ul class=inline-task-list><li class=checked>a<li>b</ul>") == "- [x] a\n- [ ] b"
     assert markdown("<ul class=checklist><li class=checked>a</ul>") == "- a"  # drawn with ticks
 
 
