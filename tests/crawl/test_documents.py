@@ -16,7 +16,11 @@ SERVICES = ("playwright", "search-servers", "spark")
 GUIDES = sorted((DOCS / "how-to").glob("*.md"))
 #: Other pages whose blocks can be run as they stand.
 OTHERS = ("llms", "links", "monitoring", "searching")
-PAGES = [DOCS / "tutorial.md", *(DOCS / f"{name}.md" for name in OTHERS), *(page for page in GUIDES if page.stem not in SERVICES)]
+PAGES = [
+    DOCS / "tutorial.md",
+    *(DOCS / f"{name}.md" for name in OTHERS),
+    *(page for page in GUIDES if page.stem not in SERVICES),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
