@@ -122,10 +122,12 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         leaves = nodes.leaves_of(row)
         linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
         found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
+    for leaves in map(nodes.leaves_of, rows_with(nodes, HEADING)):  # its other half may be a link, as to edit it
+        found[leaves] |= keep[leaves].any() & ~nodes.anchor[nodes.leaves[leaves]]
     for row, head in _headed_tables(nodes):
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
         is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
-        found[leaves] |= is_kept & ~nodes.anchor[nodes.leaves[leaves]]
+        found[leaves] |= is_kept
     for row in _quotations(nodes):
         leaves = nodes.leaves_of(row)
         words = nodes.words[leaves]

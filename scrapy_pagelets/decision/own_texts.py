@@ -17,6 +17,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import Thread
+from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
@@ -26,6 +27,9 @@ from scrapy_pagelets.page.urls import host_of, is_page
 _KNOWN: Final = 4
 #: Words without links that are a sentence.
 _SENTENCE: Final = 8
+#: Words of a note, and the landmarks that are none.
+_NOTE: Final = 100
+_NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 #: Leaves up to the content before and behind a text, and its most templateness; the same if it is right behind content.
 _AMID, _MOST_AMID = 6, 0.95
 _BEHIND, _MOST_BEHIND = 3, 0.75
@@ -95,6 +99,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         mask[leaves] |= 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~own & ~linked, near, own):
         mask[leaves] |= own[leaves] | ~linked[leaves]  # a link that many pages have there is a control
+    for leaves in _notes(nodes, keep):
+        mask[leaves] |= own[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
@@ -129,6 +135,21 @@ def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slic
             row = above
         if nodes.tag.item(row) in _LISTS and begin(row) == leaf and not linked[leaves := nodes.leaves_of(row)].any():
             yield leaves
+
+
+def _notes(nodes: NodeTable, keep: Bools) -> Iterator[slice]:
+    """The leaves of the notes and sources that content refers to, by links of few words to a place of the page below."""
+    begin, links = nodes.first_leaf.item, nodes.links
+    refs = [(href[1:], begin(links.row.item(at))) for at, href in enumerate(links.href) if href[:1] == "#"]
+    refs = [(name, leaf) for name, leaf in refs if keep[leaf : leaf + 1].any() and nodes.words[leaf] <= _LABEL]
+    numbers = {look[1]: number for number, look in enumerate(nodes.looks) if look[1]} if refs else {}
+    no_note = IS_NO_DATA[nodes.tag] | (nodes.signs[nodes.look] & (HEADING | _NO_NOTE) > 0) if refs else keep
+    for name, leaf in refs:
+        row = int((nodes.look == numbers[name]).argmax()) if name in numbers else 0
+        while row and nodes.words_of(row) <= _LABEL:  # the number of the note alone
+            row = nodes.parent.item(row)
+        if leaf < begin(row) and nodes.words_of(row) <= _NOTE and not no_note[row : nodes.end[row]].any():
+            yield nodes.leaves_of(row)
 
 
 def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice]:

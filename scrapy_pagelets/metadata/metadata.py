@@ -16,7 +16,7 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily, quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
-from scrapy_pagelets.metadata.byline import Byline, dates_told, is_name, machine_date, name_in
+from scrapy_pagelets.metadata.byline import Byline, dates_told, is_name, machine_date, name_in, signed_name
 from scrapy_pagelets.metadata.dates import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
@@ -135,7 +135,6 @@ _LONGEST: Final = 5000
 #: Names of authors.
 _MOST_AUTHORS: Final = 10
 _LONGEST_NAME: Final = 200
-_BY: Final = re.compile(r"^by\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,7 +297,7 @@ class _Told:
         for value in (each for outer in values for each in values_of(outer)[:_MOST_AUTHORS]):
             if isinstance(value, dict):
                 value = self._part(value, "name")
-            name = _BY.sub("", _cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
+            name = _unsigned(_cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
             if is_name(name) and "://" not in name and not name.startswith(("@", "www.")):
                 yield name
 
@@ -313,6 +312,12 @@ class _Told:
         if not value.get(name) and isinstance(reference, str):
             value = self._ids.get(reference, {})
         return next(iter(values_of(value.get(name))), None)
+
+
+def _unsigned(name: str) -> str:
+    """A name without "by" before it; one with a capital may be a part of it: "Di Maria"."""
+    is_word = name[:1].islower() or name[:3] == "By "
+    return (signed_name(name) or name) if is_word else name
 
 
 def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | None:

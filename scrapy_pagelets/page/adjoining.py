@@ -48,7 +48,7 @@ _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split(
 _EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
 #: Elements of one thing: a date, or who or what is quoted.
 _APART: Final = ("time", "cite")
-_CLOCK: Final = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d\d\s*")
+_CLOCK: Final = re.compile(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
 _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
 #: Rows between two texts.
 _FAR: Final = 30
@@ -111,7 +111,7 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return False
     if any(tag in _APART or _FIELD.search(classes) for tag, _, classes, _ in (*ended, *begun)):
         return True
-    if _CLOCK.fullmatch(one):
+    if _CLOCK.fullmatch(one) or _CLOCK.fullmatch(other) or (_NUMBER.fullmatch(other) and len(one) > _LONG and one[-4:].islower()):
         return True
     if not _changes(one[-1], other[0]):
         return _is_link(ended) != _is_link(begun) and _is_apart(ended) and _is_apart(begun)

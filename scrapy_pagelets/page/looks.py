@@ -142,7 +142,9 @@ _HEADLINE: Final = _names(
 #: Elements that are no heading, whatever their names say.
 _NO_HEADLINE: Final = ("a", "body", "html")
 #: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
-CRUMBS_NAMED: Final = re.compile(r"(?:bread-?_?crumb|crumb-?_?trail|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE)
+CRUMBS_NAMED: Final = re.compile(
+    r"(?:bread-?_?crumb|crumb-?_?trail|topic-?_?path|pankuzu|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE
+)
 #: Classes of the elements that hold all forms of a formula: KaTeX, MathJax 2, MediaWiki.
 FORMULA_NAMED: Final = re.compile(
     r"(?:^|\s)(?:katex(?:-display)?|MathJax(?:_Preview|(?:_SVG|_CHTML)?(?:_Display)?)|mjx-chtml|mwe-math-element)(?:\s|$)"
