@@ -47,6 +47,7 @@ _LISTS: Final = (TAG["ul"], TAG["ol"])
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 #: Elements that may be a value.
 _IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))
+_IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i em"))
 #: Cells.
 _IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
@@ -99,8 +100,9 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         mask[leaves] |= 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~own & ~linked, near, own):
         mask[leaves] |= own[leaves] | ~linked[leaves]  # a link that many pages have there is a control
-    for leaves in _notes(nodes, keep):
+    for mark, leaves in _notes(nodes, keep):
         mask[leaves] |= own[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
+        mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
@@ -137,19 +139,21 @@ def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slic
             yield leaves
 
 
-def _notes(nodes: NodeTable, keep: Bools) -> Iterator[slice]:
-    """The leaves of the notes and sources that content refers to, by links of few words to a place of the page below."""
+def _notes(nodes: NodeTable, keep: Bools) -> Iterator[tuple[int, slice]]:
+    """The notes and sources that content refers to by links to places below it: the leaves of link and note."""
     begin, links = nodes.first_leaf.item, nodes.links
     refs = [(href[1:], begin(links.row.item(at))) for at, href in enumerate(links.href) if href[:1] == "#"]
-    refs = [(name, leaf) for name, leaf in refs if keep[leaf : leaf + 1].any() and nodes.words[leaf] <= _LABEL]
+    refs = [
+        (name, leaf) for name, leaf in refs if keep[max(leaf - 1, 0) : leaf + 1].any() and nodes.words[leaf] <= _LABEL
+    ]
     numbers = {look[1]: number for number, look in enumerate(nodes.looks) if look[1]} if refs else {}
     no_note = IS_NO_DATA[nodes.tag] | (nodes.signs[nodes.look] & (HEADING | _NO_NOTE) > 0) if refs else keep
     for name, leaf in refs:
         row = int((nodes.look == numbers[name]).argmax()) if name in numbers else 0
-        while row and nodes.words_of(row) <= _LABEL:  # the number of the note alone
+        while row and _IS_INLINE[nodes.tag[row]]:  # the number of the note alone
             row = nodes.parent.item(row)
         if leaf < begin(row) and nodes.words_of(row) <= _NOTE and not no_note[row : nodes.end[row]].any():
-            yield nodes.leaves_of(row)
+            yield leaf, nodes.leaves_of(row)
 
 
 def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice]:

@@ -33,7 +33,6 @@ stycznia lutego marca kwietnia maja czerwca lipca sierpnia września październi
 leden únor březen duben květen červen červenec srpen září říjen listopad prosinec
 ledna února března dubna května června července srpna září října listopadu prosince
 ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie
-tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta lokakuuta marraskuuta joulukuuta
 január február március április május június július augusztus szeptember október november december
 ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
 januari februari maret april mei juni juli agustus september oktober november desember

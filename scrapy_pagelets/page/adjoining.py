@@ -78,7 +78,7 @@ def part_words(nodes: NodeTable) -> None:
 
 
 def _adjoin(before: str, behind: str) -> bool:
-    if not behind.isalnum() or not (before.isalnum() or (before in _MARKS and behind.isalpha())):
+    if not behind.isalnum() or not (before.isalnum() or (before in _MARKS + "." and behind.isalpha())):
         return False
     return (before + behind).isascii() or not _UNSPACED.search(before + behind)
 
@@ -111,7 +111,13 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return False
     if any(tag in _APART or _FIELD.search(classes) for tag, _, classes, _ in (*ended, *begun)):
         return True
-    if _CLOCK.fullmatch(one) or _CLOCK.fullmatch(other) or (_NUMBER.fullmatch(other) and len(one) > _LONG and one[-4:].islower()):
+    if one[-1] == ".":
+        return bool(ended and begun and _NUMBER.fullmatch(one))
+    if (
+        _CLOCK.fullmatch(one)
+        or _CLOCK.fullmatch(other)
+        or (_NUMBER.fullmatch(other) and len(one) > _LONG and one[-4:].islower())
+    ):
         return True
     if not _changes(one[-1], other[0]):
         return _is_link(ended) != _is_link(begun) and _is_apart(ended) and _is_apart(begun)
