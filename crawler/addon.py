@@ -13,8 +13,6 @@ from scrapy.utils.misc import load_object
 
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
-        # First of all: no other middleware may send these requests to the network.
-        "scrapy_pagelets.middlewares.archived.ArchivedMiddleware": 10,
         # Closer to the engine than retries, redirects and decompression: both see pages as the spider does.
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
         # Renders responses before MenuSubdigraphMiddleware sees them.
@@ -52,7 +50,10 @@ _EXTENSIONS: Final = {
     "scrapy.extensions.feedexport.FeedExporter": "scrapy_pagelets.crawler.feed_export.Feeds",
     "scrapy.extensions.spiderstate.SpiderState": "scrapy_pagelets.crawler.jobs.JobState",
 }
-#: Setting -> Scrapy's scheduler or disk queue, and our subclass of it, which copes with a full disk.
+#: Setting -> Scrapy's class, and our subclass of it, which shortens our fields, or copes with a full disk in a job.
+_FORMATTER: Final = {
+    "LOG_FORMATTER": ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.progress_log.ShortFields")
+}
 _JOBS: Final = {
     "SCHEDULER": ("scrapy.core.scheduler.Scheduler", "scrapy_pagelets.crawler.jobs.JobScheduler"),
     "SCHEDULER_START_DISK_QUEUE": (
@@ -63,8 +64,6 @@ _JOBS: Final = {
 }
 #: The scheduler of a crawl that several processes share through Redis.
 _SHARED_SCHEDULER: Final = "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler"
-#: Scrapy's log formatter, and our subclass of it, which shortens our fields.
-_LOG_FORMATTER: Final = ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.progress_log.ShortFields")
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
@@ -99,16 +98,14 @@ class Addon:
             if (extension := load_object(theirs)) not in configured:  # do not override a choice of the project
                 with suppress(KeyError):
                     settings.replace_in_component_priority_dict("EXTENSIONS_BASE", extension, load_object(ours))
+        is_job = settings.get("JOBDIR") and not settings.get("PAGELETS_REDIS")
+        for setting, (theirs, ours) in (_FORMATTER | _JOBS if is_job else _FORMATTER).items():
+            if settings.get(setting) == theirs:
+                settings.set(setting, ours, "addon")
         if settings.get("PAGELETS_REDIS"):
             settings.set("SCHEDULER", _SHARED_SCHEDULER, "addon")
-        elif settings.get("JOBDIR"):
-            for setting, (theirs, ours) in _JOBS.items():
-                if settings.get(setting) == theirs:
-                    settings.set(setting, ours, "addon")
         from scrapy_pagelets.session.config import focused
 
         if focused(settings):
             settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
-        if settings.get("LOG_FORMATTER") == _LOG_FORMATTER[0]:
-            settings.set("LOG_FORMATTER", _LOG_FORMATTER[1], "addon")
         add_parquet(settings)

@@ -40,11 +40,7 @@ def feed_types() -> dict[str, pa.DataType]:
 
 
 class Columns:
-    """The columns of a table, inferred from its first rows.
-
-    ``rows``: the first rows, see `plain`. ``declared``: types of the columns that are known in advance; None for a
-    column of any type.
-    """
+    """The columns of a table, inferred from its first `plain` rows, and from the types that are known in advance."""
 
     def __init__(self, rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> None:
         import pyarrow as pa
@@ -219,13 +215,9 @@ class ParquetItemExporter(BaseItemExporter):
     A Parquet file is readable only once it is finished, and cannot be appended to. A crawl whose feed already exists
     therefore stops after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file). Write a
     crawl that may be killed in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``. Raises ImportError if pyarrow is not
-    installed; ValueError if ``batch_items`` is less than 1, or the file has data.
+    installed; ValueError if ``batch_items`` is less than 1, or the file, which the exporter does not close, has data.
 
-    Parameters
-    ----------
-    file : open for writing bytes; the exporter does not close it
-    batch_items : number of items in a row group, at least 1
-    compression : a Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``
+    ``compression``: a Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``.
     """
 
     def __init__(
@@ -249,8 +241,8 @@ class ParquetItemExporter(BaseItemExporter):
         self._thread = ThreadPoolExecutor(1, "parquet")
         # The method is private in Scrapy 2.14.
         self._serialized = getattr(self, "get_serialized_fields", None) or getattr(self, "_get_serialized_fields")  # noqa: B009
-        self._writing: Future[None] | None = None
-        self._fault: OSError | None = None
+        #: The last write: one that has failed raises its error at each later call.
+        self._writing: Future[Any] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
@@ -264,8 +256,8 @@ class ParquetItemExporter(BaseItemExporter):
 
     def export_item(self, item: Any) -> None:
         """Add a snapshot of the item to the current row group; OSError if the file could not be written, ever since."""
-        if self._fault is not None:
-            raise self._fault
+        if self._writing is not None and self._writing.done():
+            self._writing.result()
         row = dict(self._serialized(item))
         if self._columns is not None:
             self._add(self._columns, row)
@@ -278,8 +270,6 @@ class ParquetItemExporter(BaseItemExporter):
     def finish_exporting(self) -> None:
         """Write the last row group and the footer, without which the file is unreadable."""
         try:
-            if self._fault is not None:
-                raise self._fault
             if self._columns is None:
                 self._start_file()
             if self._batches:
@@ -293,16 +283,12 @@ class ParquetItemExporter(BaseItemExporter):
         return items >= self._batch_items or self._size >= BATCH_BYTES
 
     def _start_file(self) -> None:
-        """Infer the columns from the first row group and open the writer."""
         from pyarrow.parquet import ParquetWriter
 
         first, self._first, self._size = self._first, [], 0
         self._columns = columns = Columns(first, self._declared())
-        try:
-            self._writer = ParquetWriter(self._file, columns.schema, compression=self._compression)
-        except OSError as error:
-            self._fault = error
-            raise
+        self._writing = self._thread.submit(ParquetWriter, self._file, columns.schema, compression=self._compression)
+        self._writer = self._writing.result()
         for row in first:
             self._add(columns, row)
 
@@ -325,13 +311,8 @@ class ParquetItemExporter(BaseItemExporter):
         self._writer.write_table(pa.Table.from_batches(batches).combine_chunks())
 
     def _wait(self) -> None:
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            try:
-                writing.result()
-            except OSError as error:
-                self._fault = error
-                raise
+        if self._writing is not None:
+            self._writing.result()
 
     def _declared(self) -> dict[str, pa.DataType | None]:
         """Return the columns known before the first item, with the types of those that belong to the feed."""

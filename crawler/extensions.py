@@ -82,10 +82,10 @@ class SiteReport(Component):
 class Preparation(Component):
     """Call `prepare` before the first page, and let the `GarbageCollector` work as long as the crawl runs."""
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if is_for_single_pages(crawler):
-            raise NotConfigured
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
         self._open = False
@@ -128,10 +128,9 @@ _THRESHOLDS: Final = (10_000, 10, 10)
 
 
 class GarbageCollector:
-    """Freeze what the process has loaded, which need not be scanned again, and collect less often while crawls run.
+    """Freeze what the process has loaded, and collect less often while crawls run, unless the project does so anyhow.
 
-    The first of several crawls in a process begins this, the last one ends it and restores what was before. A project
-    that collects less often anyhow, or not at all, keeps its thresholds.
+    The first of several crawls in a process begins this, the last one ends it and restores what was before.
     """
 
     def __init__(self) -> None:
@@ -206,8 +205,7 @@ class MetricsFile(Component):
 
         registry = CollectorRegistry()
         gauge = Gauge("scrapy_stat", "Value of a stat of Scrapy", ["spider", "stat"], registry=registry)
-        stats = {} if self.crawler.stats is None else self.crawler.stats.get_stats()
-        for name, value in stats.items():
+        for name, value in self.session.stats.get_stats().items():
             number = value.timestamp() if isinstance(value, datetime) else value
             if isinstance(number, int | float):
                 gauge.labels(self._spider, name).set(number)

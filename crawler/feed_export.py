@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from mmap import mmap
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -21,17 +22,14 @@ from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 _FAILED: Final = "feedexport/failed_count/"
 _LINES: Final = ("jsonlines", "jsonl", "jl")
 _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
-#: Bytes that are read at once to find the last line of a feed.
-_BLOCK: Final = 1 << 16
 
 
 class Feeds(FeedExporter):
     """Scrapy's feed exports with error reports; the add-on replaces Scrapy's extension with this one.
 
     A feed whose library is missing ends the crawl before it starts. A feed that cannot be written does not affect the
-    other feeds: the first failure is a warning, ``pagelets/feeds/failed`` counts all of them, and the run ends with an
-    ERROR line and exit code 1. In a job, the feed is flushed after each item, so that a killed process loses none. If
-    lines are appended to a feed whose last line was cut off by a killed process, that line is removed with a warning.
+    other feeds, but the run ends with an ERROR line and exit code 1. In a job, the feed is flushed after each item, so
+    that a killed process loses none. A last line that a killed process has cut off is removed with a warning.
 
     ``sizes``: the bytes of each file by its path: at the start and, in a job, after each item. ``is_whole``: False if a
     disk did not take an item.
@@ -95,10 +93,10 @@ class Feeds(FeedExporter):
 
     async def close_spider(self, spider: Spider) -> None:
         await super().close_spider(spider)
-        stats = self.crawler.stats
-        failed = sum(int(n) for name, n in stats.get_stats().items() if name.startswith(_FAILED)) if stats else 0
-        if failed:
-            session_of(self.crawler).record_loss("feeds could not be stored, see the errors above", _REMEDY, failed)
+        session = session_of(self.crawler)
+        stats = session.stats.get_stats().items()
+        if failed := sum(int(number) for name, number in stats if name.startswith(_FAILED)):
+            session.record_loss("feeds could not be stored, see the errors above", _REMEDY, failed)
 
     async def _close_slot(self, slot: FeedSlot, spider: Spider) -> None:
         try:
@@ -140,20 +138,19 @@ def not_line_by_line(uri: str, options: Mapping[str, Any]) -> str:
 def _complete_last_line(path: str) -> bool:
     """Let a file of JSON lines end with a whole line; return True if the last one was cut off, and is removed."""
     with suppress(OSError), open(path, "rb+") as file:
-        start = end = file.seek(0, os.SEEK_END)
-        last = b""
-        while start and b"\n" not in last:
-            start = max(0, start - _BLOCK)
-            file.seek(start)
-            last = file.read(min(_BLOCK, end - start)) + last
-        last = last.rpartition(b"\n")[2]
+        if not os.path.getsize(path):
+            return False
+        with mmap(file.fileno(), 0) as content:
+            start = content.rfind(b"\n") + 1
+            last = content[start:]
         if last:
             try:
                 json.loads(last)
             except (ValueError, RecursionError):
-                file.truncate(end - len(last))
+                file.truncate(start)
                 return True
-            file.write(b"\n")  # `file` is at its end
+            file.seek(0, os.SEEK_END)
+            file.write(b"\n")
     return False
 
 
@@ -168,12 +165,12 @@ def _part(uri: str, worker: str) -> str:
 def location(uri: str) -> str:
     """Return the path of a feed, or its URL without user and password."""
     parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" else uri if not parts.scheme else _shown(uri)
+    if parts.scheme in ("", "file"):
+        return unquote(parts.path) if parts.scheme else uri
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _shown(uri: str) -> str:
     """The name of a feed for logs: a file's name, or a URL without user and password."""
-    parts = urlsplit(uri)
-    if parts.scheme in ("", "file"):
-        return Path(parts.path).name or uri
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    name = location(uri)
+    return name if "://" in name else Path(name).name or uri

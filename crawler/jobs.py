@@ -51,9 +51,9 @@ class JobScheduler(Scheduler):
             sentence = "requests cannot be written to the job directory and stay in memory: %s"
             session_of(self.crawler).warn("scheduler/in_memory", sentence, error)
         self.mqs.push(request)
-        if self.stats is not None:
-            self.stats.inc_value("scheduler/enqueued/memory")
-            self.stats.inc_value("scheduler/enqueued")
+        assert self.stats is not None
+        self.stats.inc_value("scheduler/enqueued/memory")
+        self.stats.inc_value("scheduler/enqueued")
         return True
 
     def close(self, reason: str) -> Any:

@@ -21,10 +21,7 @@ _TROUBLE: Final = {
 
 
 class _PageletsMonitor(BaseScrapyMonitor):  # type: ignore[misc]
-    """Base class of our monitors."""
-
     def stat(self, name: str) -> int:
-        """Return the value of one of our stats."""
         return int(self.stats.get(f"pagelets/{name}", 0))
 
 

@@ -17,7 +17,6 @@ from rich.live import Live
 from rich.text import Text
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
@@ -28,7 +27,6 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component, CrawlSession
 from scrapy_pagelets.session.page_context import copied, current_places
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 
 logger = logging.getLogger(__name__)
 
@@ -45,15 +43,15 @@ class ProgressLog(Component):
     does, and at last tells what came out.
     """
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if is_for_single_pages(crawler):
-            raise NotConfigured
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logging = create_looping_call(self._log)
         self._drawing = create_looping_call(self._draw)
-        self._line = LiveLine.of(sys.stderr)
-        self._output = NotebookLine.here()
+        self._line: LiveLine | None = None
+        self._output: Any = None
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
@@ -61,8 +59,8 @@ class ProgressLog(Component):
     def spider_opened(self) -> None:
         if self._interval:
             self._logging.start(self._interval, now=False)
-        if self._line is not None:
-            self._line.begin()
+        self._line = LiveLine.of(sys.stderr)
+        self._output = output_of_cell(self._sentence())
         if self._line is not None or self._output is not None:
             self._drawing.start(_REFRESH)
 
@@ -79,22 +77,21 @@ class ProgressLog(Component):
         for sentence in sentences:
             logger.info("%s", sentence)
         if self._output is not None:
-            self._output.show("\n".join(sentences))
+            self._output.update({"text/plain": "\n".join(sentences)}, raw=True)
 
     def _log(self) -> None:
-        logger.info("%s", progress_sentence(self.session, self._waiting_requests()))
+        logger.info("%s", self._sentence())
 
     def _draw(self) -> None:
-        line = progress_line(self.session, self._waiting_requests())
+        sentence = self._sentence()
         if self._line is not None:
-            self._line.show(line)
+            self._line.update(sentence)
         if self._output is not None:
-            self._output.show(line)
+            self._output.update({"text/plain": sentence}, raw=True)
 
-    def _waiting_requests(self) -> int:
-        engine = self.crawler.engine
-        scheduler = getattr(getattr(engine, "_slot", None), "scheduler", None)
-        return len(scheduler) if isinstance(scheduler, Sized) else 0
+    def _sentence(self) -> str:
+        scheduler = getattr(getattr(self.crawler.engine, "_slot", None), "scheduler", None)
+        return progress_sentence(self.session, len(scheduler) if isinstance(scheduler, Sized) else 0)
 
 
 #: Feeds that the commands `report` and `view` read.
@@ -102,51 +99,27 @@ _READABLE: Final = (".jsonl", ".jl", ".parquet")
 
 
 class _Counts:
-    """Numbers of a crawl by its stats; see ``docs/settings.md``."""
-
     def __init__(self, session: CrawlSession) -> None:
         names = ("pages/cleaned", "words", "words/template", "duplicates", "pages/empty")
-        stats = {} if session.stats is None else session.stats.get_stats()
-        counts: list[int] = [stats.get(f"pagelets/{name}", 0) for name in names]
-        self.cleaned, self.words, self.template, self.duplicates, self.empty = counts
+        self.cleaned, self.words, self.template, self.duplicates, self.empty = map(session.stat, names)
         self.sites = len(session.sites)
         self.share = f"{self.template / self.words:.0%}" if self.words else "0%"
 
 
-def progress_line(session: CrawlSession, requests: int) -> str:
-    """One line for a terminal: what matters most comes first, for the end may be cut off. ``requests`` have to wait."""
-    counts, progress = _Counts(session), session.progress
-    parts = [f"{counts.cleaned:,} cleaned", f"{progress.rate(counts.cleaned):.1f}/s"]
-    if (step := progress.step) is not None:
-        parts.append(f"{step.name} {step.pages if step.share is None else format(step.share, '.0%')}")
-    if (left := progress.seconds_left()) is not None:
-        parts.append(f"{duration(left)} left")
-    if held := sum(progress.held().values()):
-        parts.append(f"{held:,} held back")
-    if requests:
-        parts.append(f"{requests:,} to load")
-    parts += [counted(counts.sites, "site"), f"{counts.share} template", counted(counts.duplicates, "near-duplicate")]
-    return " · ".join(parts)
-
-
 def progress_sentence(session: CrawlSession, requests: int) -> str:
-    """The same in words, for a log, and why pages are held back."""
+    """What a crawl does, of which ``requests`` have to wait; what matters most comes first, for the end may be cut."""
     counts, progress = _Counts(session), session.progress
-    rate = 60 * progress.rate(counts.cleaned)
-    parts = [
-        f"{counted(counts.cleaned, 'page')} cleaned (at {rate:.0f} a minute), {counts.share} of the words are "
-        f"template, {counted(counts.duplicates, 'near-duplicate')}, {counted(counts.sites, 'site')}"
-    ]
+    parts = [f"{counted(counts.cleaned, 'page')} cleaned (at {60 * progress.rate(counts.cleaned):.0f} a minute)"]
     if (step := progress.step) is not None:
         share = f" ({step.share:.0%})" if step.share is not None else ""
-        left = progress.seconds_left()
         parts.append(f"{step.name} the archive: {counted(step.pages, 'page')}{share}")
-        if left is not None:
-            parts.append(f"{duration(left)} left")
+    if (left := progress.seconds_left()) is not None:
+        parts.append(f"{duration(left)} left")
+    parts += [f"{counted(number, 'page')} held back {why}" for why, number in progress.held().items()]
     if requests:
         parts.append(f"{counted(requests, 'request')} to load")
-    parts += [f"{counted(number, 'page')} held back {why}" for why, number in progress.held().items()]
-    return "; ".join(parts)
+    parts += [counted(counts.sites, "site"), f"{counts.share} of the words are template"]
+    return "; ".join((*parts, counted(counts.duplicates, "near-duplicate")))
 
 
 def closing_lines(session: CrawlSession) -> Iterator[str]:
@@ -159,8 +132,7 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
     if counts.duplicates or counts.empty:
         yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
     if session.config.changed == ONLY:
-        names = ("recrawl/left_out", "recrawl/not_modified")
-        loaded, not_sent = (0 if session.stats is None else session.stats.get_value(f"pagelets/{n}", 0) for n in names)
+        loaded, not_sent = session.stat("recrawl/left_out"), session.stat("recrawl/not_modified")
         same = f"{counted(loaded + not_sent, 'page')} {'is' if loaded + not_sent == 1 else 'are'} the same"
         yield f"{same} as in the earlier crawl, and left out ({not_sent} of them were not sent again)"
     written = ", ".join(f"{name} ({counted(items, 'item')})" for name, items in feeds.items())
@@ -172,8 +144,7 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
         without = "" if find_spec("playwright") else " --no-picture"
         yield f"to see it on a page, and why: pagelets view {quoted} --page URL{without}"
     for stat, sentence in session.progress.warnings.items():
-        number = session.stats.get_value(f"pagelets/{stat}", 1) if session.stats is not None else 1
-        yield f"warned of {stat}, {counted(number, 'time')}: {sentence}"
+        yield f"warned of {stat}, {counted(session.stat(stat), 'time')}: {sentence}"
 
 
 def duration(seconds: float) -> str:
@@ -189,82 +160,39 @@ def duration(seconds: float) -> str:
 
 
 class LiveLine:
-    """A line below the log of this process, on the console that the log is written to."""
-
-    #: The terminal has one last line, whatever the number of crawls in the process.
-    _taken: bool = False
+    """A line at the end of a terminal, below the log of this process."""
 
     def __init__(self, console: Console) -> None:
-        self._live = Live(
-            console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
-        )
-        self._streams: dict[logging.StreamHandler[Any], IO[str]] = {}
+        self._live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False)
+        self._live.start()
+        # What is written to `sys.stderr` scrolls above the line from now on.
+        handlers = (one for one in logging.getLogger().handlers if isinstance(one, logging.StreamHandler))
+        self._handlers = [one for one in handlers if one.stream is console.file]
+        for handler in self._handlers:
+            handler.setStream(sys.stderr)
 
     @classmethod
     def of(cls, stream: IO[str] | None) -> Self | None:
         """The line of a stream; None if it is no terminal, or has a line already."""
-        if stream is None or not stream.isatty() or cls._taken:
+        if stream is None or not stream.isatty():  # nor is the stream of a terminal with a line
             return None
-        console = Console(file=stream)
+        console = Console(file=stream, soft_wrap=True)
         return None if console.is_dumb_terminal else cls(console)
 
-    def begin(self) -> None:
-        """Draw the line, and let the log scroll above it."""
-        LiveLine._taken = True
-        above = _Above(self._live.console)
-        for handler in logging.getLogger().handlers:
-            if isinstance(handler, logging.StreamHandler) and handler.stream is self._live.console.file:
-                self._streams[handler] = handler.setStream(above) or handler.stream
-        self._live.start()
-
-    def show(self, line: str) -> None:
+    def update(self, line: str) -> None:
         self._live.update(Text(line, style="bold", no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def end(self) -> None:
-        """Remove the line, and give the log its stream back."""
         self._live.stop()
-        for handler, stream in self._streams.items():
-            handler.setStream(stream)
-        LiveLine._taken = False
+        for handler in self._handlers:
+            handler.setStream(self._live.console.file)
 
 
-class _Above:
-    """A stream that writes above the live line."""
-
-    def __init__(self, console: Console) -> None:
-        self._console: Final = console
-
-    def write(self, text: str) -> int:
-        if stripped := text.rstrip("\n"):
-            self._console.print(Text.from_ansi(stripped), soft_wrap=True)
-        return len(text)
-
-    def flush(self) -> None:
-        self._console.file.flush()
-
-
-class NotebookLine:
-    """An output of a cell that changes, by ``IPython.display.display``, in place of a `LiveLine`."""
-
-    def __init__(self, display: Any) -> None:
-        self._display = display
-        self._shown: Any = None
-
-    @classmethod
-    def here(cls) -> Self | None:
-        """The line of the cell that runs; None outside of a notebook."""
-        if "IPython" not in sys.modules:
-            return None
-        shell = import_module("IPython").get_ipython()
-        return cls(import_module("IPython.display").display) if hasattr(shell, "kernel") else None
-
-    def show(self, line: str) -> None:
-        """Make the output, or change it."""
-        content = {"text/plain": line}
-        if self._shown is None:
-            self._shown = self._display(content, raw=True, display_id=True)
-        else:
-            self._shown.update(content, raw=True)
+def output_of_cell(line: str) -> Any:
+    """A line as an output of the cell that runs, which its ``update`` changes; None outside of a notebook."""
+    if "IPython" not in sys.modules or not hasattr(import_module("IPython").get_ipython(), "kernel"):
+        return None
+    return import_module("IPython.display").display({"text/plain": line}, raw=True, display_id=True)
 
 
 class ShortFields(LogFormatter):

@@ -32,9 +32,6 @@ class PageletsCommand(ScrapyCommand):
     def short_desc(self) -> str:
         return "Look at pagelets and templates"
 
-    def long_desc(self) -> str:
-        return "Look at pagelets and templates."
-
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         add_commands(parser, _SCRIPT)
         super().add_options(parser)

@@ -21,7 +21,7 @@ from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.requests import fingerprint_of, from_json, key_of, to_json
 from scrapy_pagelets.session.scrapy_hooks import after_requests, before_closing, mark_failed
-from scrapy_pagelets.session.shared_crawl import LEASE, ONE_VERSION, UNREADABLE
+from scrapy_pagelets.session.shared_crawl import LEASE
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Lease, State, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull
@@ -52,9 +52,6 @@ class SharedScheduler(BaseScheduler):
 
     Redis is asked in threads, by one task: it hands over what is new, and gets new requests. While Redis is away, the
     task waits, and with it the crawl.
-
-    ``pagelets/shared/leased`` counts the requests that this process has got, ``pagelets/shared/alone`` those that
-    cannot be sent to others (`session.requests`), and ``pagelets/shared/unreadable`` the damaged entries of Redis.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -175,14 +172,13 @@ class SharedScheduler(BaseScheduler):
             logger.warning("others will take over the requests of this process: %s", error)
 
     def _count(self, stat: str, by: int = 1) -> None:
-        if self.session.stats is not None and by:
+        if by:
             self.session.stats.inc_value(stat, by)
 
     def _wake(self) -> None:
         self._woken.set()
 
     async def _run(self) -> None:
-        """Exchange with Redis until the crawl has finished."""
         try:
             while not (self._state.finished or self._closing):
                 self._woken.clear()
@@ -206,7 +202,6 @@ class SharedScheduler(BaseScheduler):
         self._stopping = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=self._stopped))
 
     async def _exchange(self) -> None:
-        """Hand over what is new, and get requests."""
         # Before the new requests: those that a page has led to are queued before it counts as done.
         done = tuple(self._leases.done)
         await self._hand_over()
@@ -243,7 +238,6 @@ class SharedScheduler(BaseScheduler):
         return held
 
     def _take(self, lease: Lease) -> None:
-        """Make a request out of a lease."""
         if lease.id in self._leases:
             # Taken for dead meanwhile, this process has got it back; Redis does not know that its page is held.
             self._held.discard(lease.id)
@@ -251,8 +245,7 @@ class SharedScheduler(BaseScheduler):
         try:
             request = from_json(zlib.decompress(lease.content), self.crawler.spider)
         except Exception as error:  # damaged, or of another version: what is made of it can raise anything
-            self.session.warn("shared/unreadable", "a request of the shared crawl cannot be read: %r", error)
-            self.session.record_loss(UNREADABLE, ONE_VERSION)
+            self.shared.unreadable(f"a request of the shared crawl cannot be read: {error!r}")
             self._leases.done.add(lease.id)
             return
         request.meta[LEASE] = lease.id

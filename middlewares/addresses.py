@@ -18,8 +18,8 @@ class AddressMiddleware(Component):
     """Refuse links to loopback, link-local and private addresses, also after each redirect.
 
     This concerns pages that are loaded for templates and links that the spider `site` follows, but not the hosts on
-    which the crawl was started. ``PAGELETS_PRIVATE_ADDRESSES`` switches it off. The stat ``pagelets/links/private``
-    counts the refused requests. Behind a proxy, which resolves names itself, only addresses in URLs are checked.
+    which the crawl was started. ``PAGELETS_PRIVATE_ADDRESSES`` switches it off. Behind a proxy, which resolves names
+    itself, only addresses in URLs are checked.
     """
 
     def __init__(self, crawler: Crawler) -> None:

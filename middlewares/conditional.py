@@ -15,7 +15,6 @@ from scrapy_pagelets.recrawl.version_store import Validators
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.requests import CONDITIONAL, FOLLOWED, UNMODIFIED
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: the headers that we have added.
@@ -27,19 +26,18 @@ class ConditionalMiddleware(Component):
     """With ``PAGELETS_CHANGED=only``, ask only for what has been modified of the pages that an earlier crawl has seen.
 
     This concerns requests with the meta ``pagelets_conditional``, as those of the spider `site`: they get the headers
-    ``If-None-Match`` and ``If-Modified-Since``. A page that is not modified (status 304) is one that is the same:
-    ``pagelets/recrawl/not_modified`` counts such pages.
+    ``If-None-Match`` and ``If-Modified-Since``. A page that is not modified (status 304) is one that is the same.
 
     If Scrapy's HTTP cache is on, nothing is added: the cache answers itself, or asks itself by RFC 2616. Pages that are
     rendered are loaded always, because what their scripts load may have changed.
     """
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         config = self.session.config
         if config.changed != ONLY or config.render or crawler.settings.getbool("HTTPCACHE_ENABLED"):
-            raise NotConfigured
-        if is_for_single_pages(crawler):
             raise NotConfigured
 
     async def process_request(self, request: Request) -> None:
@@ -58,7 +56,7 @@ class ConditionalMiddleware(Component):
         if not request.meta.get(_ADDED):
             self._lose(request)
             return response
-        if (found := await in_thread(self._confirmed, request)) is None:
+        if (found := await in_thread(self._validators, request, confirm=True)) is None:
             return request.replace(meta={**request.meta, CONDITIONAL: False}, dont_filter=True)
         self.session.count("recrawl/not_modified")
         request.meta[UNMODIFIED] = list(found.links)
@@ -73,20 +71,13 @@ class ConditionalMiddleware(Component):
         remedy = "look at what the server sends, or crawl without PAGELETS_CHANGED"
         self.session.record_loss("pages were not sent, their servers answered 304 unasked", remedy)
 
-    def _validators(self, request: Request) -> Validators | None:
-        store = self.session.versions
+    def _validators(self, request: Request, *, confirm: bool = False) -> Validators | None:
+        """The validators of a page, None if they are gone; to confirm them keeps its version for the next crawl."""
+        found, store = None, self.session.versions
         try:
-            return None if store is None else store.validators(key(request.url))
+            if store is not None and (found := store.validators(key(request.url))) is not None and confirm:
+                store.confirm(key(request.url))
         except (sqlite3.Error, ValueError) as error:
-            self.session.warn("recrawl/failed", "%s is loaded in any case: %s", request.url, error)
-            return None
-
-    def _confirmed(self, request: Request) -> Validators | None:
-        """Keep the version of a page that is not modified; return its validators, None if they are gone."""
-        if (found := self._validators(request)) is None or self.session.versions is None:
-            return None
-        try:
-            self.session.versions.confirm(key(request.url))
-        except sqlite3.Error as error:
-            self.session.warn("recrawl/failed", "%s is not kept for the next crawl: %s", request.url, error)
+            sentence = "%s is not kept for the next crawl: %s" if found else "%s is loaded in any case: %s"
+            self.session.warn("recrawl/failed", sentence, request.url, error)
         return found

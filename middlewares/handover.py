@@ -8,14 +8,12 @@ from typing import Any
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.stats import DownloaderStats
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
 from scrapy_pagelets.probing.prober import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
-from scrapy_pagelets.session.crawl_session import Component
+from scrapy_pagelets.session.crawl_session import Component, session_of
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
 
 
@@ -24,8 +22,7 @@ class _Subtracting(StatsCollector):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        assert crawler.stats is not None
-        self._counted = crawler.stats
+        self._counted = session_of(crawler).stats
 
     def inc_value(self, key: str, count: int = 1, start: int = 0, spider: object = None) -> None:
         self._counted.inc_value(key, -count, start)
@@ -37,17 +34,16 @@ class HandoverMiddleware(Component):
     The middleware comes after those that change requests, and sees requests as they are sent. A request gets the
     response that `MenuSubdigraphMiddleware` has loaded, or is loading, for the same URL, if it would be sent with the
     same headers, by the same route, and without a session. The response is the one that the downloader returned; all
-    middlewares process it on its way to the spider. Each response is handed over once. ``pagelets/probe/unclaimed``
-    counts the responses that were never requested.
+    middlewares process it on its way to the spider. Each response is handed over once.
 
     If a middleware nearer the downloader may change requests (any with a ``process_request`` but Scrapy's stats and
     cache), nothing is handed over, and nothing is loaded for templates.
     """
 
+    for_single_pages = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if is_for_single_pages(crawler):
-            raise NotConfigured
         self._identities = Identities(crawler, self)
         crawler.signals.connect(self.scheduler_empty, signals.scheduler_empty)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -77,7 +73,7 @@ class HandoverMiddleware(Component):
             request.meta[FRAMES] = stored.frames
         response = stored.replace(request=request)
         # Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded.
-        if self.crawler.stats is not None and self.crawler.get_downloader_middleware(DownloaderStats) is not None:
+        if self.crawler.get_downloader_middleware(DownloaderStats) is not None:
             DownloaderStats(_Subtracting(self.crawler)).process_response(request, response)
         return response
 

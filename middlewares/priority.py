@@ -57,15 +57,8 @@ class PriorityMiddleware(BaseSpiderMiddleware):
     With ``SCHEDULER_PRIORITY_QUEUE = "scrapy_pagelets.session.raising.RaisingQueue"`` and without a job directory,
     requests that wait are raised if a good hub links to their pages (`Distiller`).
 
-    Requests for links that a rule ignores (``PAGELETS_RULES``) keep their priority.
-
-    A page is cut only once, here or in the pipelines. Here that happens in a thread, and only if the page yields
-    requests. Requests keep their priority if their response is not a page or has the meta ``pagelets_probe: False``.
-
-    Stats: ``pagelets/priority/pages`` counts the scored pages, ``.../requests`` the requests that match a link of their
-    page, ``.../unmatched`` those that match none, ``.../template`` those whose link appears only in the template,
-    ``.../ignored`` those whose link a rule ignores, and ``.../raised`` those that were raised.
-    ``.../relevance`` is the mean relevance of the pages.
+    A page is cut only once, here or in the pipelines; here only if it yields requests. Requests keep their priority if
+    their response is not a page or has the meta ``pagelets_probe: False``, or if a rule ignores their links.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -85,7 +78,6 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _topic(self) -> Topic | None:
-        """The topic of the crawl, None if the settings give none that can be used."""
         if not focused(self.crawler.settings):
             return None
         if find_spec("sklearn") is None:
@@ -139,7 +131,6 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         return found
 
     def _distiller_of(self, site: str) -> Distiller:
-        """The distiller of a site; those of sites that have had no page for long are forgotten."""
         distiller = self._distillers[site] = self._distillers.pop(site, Distiller())
         return distiller
 
@@ -195,12 +186,10 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             self._waiting.add(request, added)
 
     async def spider_closed(self) -> None:
-        stats = self.session.stats
-        pages = stats.get_value("pagelets/priority/pages", 0) if stats is not None else 0
-        if stats is None or not pages:
+        if not (pages := self.session.stat("priority/pages")):
             return
-        stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
-        logger.info(_SCORED, pages, self._relevance / pages, stats.get_value("pagelets/priority/template", 0))
+        self.session.stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
+        logger.info(_SCORED, pages, self._relevance / pages, self.session.stat("priority/template"))
         if self.topic is not None and self._file is not None:
             try:
                 await in_thread(self.topic.save, self._file)

@@ -14,7 +14,6 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.page.data_text import is_shell
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
@@ -101,7 +100,7 @@ class RenderingMiddleware(Component):
         document = await in_thread(self.session.text, response)
         agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
         frames = await self._browser.render(
-            response.url, document, self._archive if ARCHIVED in request.meta else None, user_agent=agent
+            response.url, document, self._archive if self.session.resources is not None else None, user_agent=agent
         )
         self.session.count("render/pages")
         return response.replace(cls=RenderedResponse, frames=frames)
@@ -124,11 +123,10 @@ class RenderingMiddleware(Component):
         return permit
 
     async def _archive(self, url: str) -> tuple[str, bytes] | None:
-        resources = self.session.resources
-        return None if resources is None else await in_waiting_thread(resources.get, url)
+        assert self.session.resources is not None
+        return await in_waiting_thread(self.session.resources.get, url)
 
     def _require_browser(self) -> dict[str, Any]:
-        """Return the launch options of the browser; `MissingBrowser` says what is missing for rendering."""
         if obstacle := self.session.config.obstacle_to_rendering:
             raise MissingBrowser(obstacle)
         require_playwright()

@@ -22,14 +22,13 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.class_template import ClassTemplate
 from scrapy_pagelets.evidence.menu_links import shape
 from scrapy_pagelets.evidence.site_counts import outline, same_class
-from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
 from scrapy_pagelets.probing.prober import Prober, Traffic
 from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.response_store import is_html
-from scrapy_pagelets.session.scrapy_hooks import before_closing, is_for_single_pages
+from scrapy_pagelets.session.scrapy_hooks import before_closing
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)
@@ -79,18 +78,17 @@ class MenuSubdigraphMiddleware(Component):
     slow, not HTML, or redirected elsewhere are only counted, in ``pagelets/probe/failed/<why>``.
 
     Nothing is loaded for a page that was requested with cookies or an Authorization header, nor on a site that has set
-    cookies (``pagelets/templates/not_probed``). Its template is learnt from the pages that the spider requests.
-
-    Pages whose structure is always new would cause a search each. Therefore a search is made only if its loads, with
-    those before on the site, are no more than 40 plus the pages that the spider received
-    (``pagelets/templates/over_budget`` counts the others).
-
-    A response with request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
+    cookies. Its template is learnt from the pages that the spider requests. Pages whose structure is always new would
+    cause a search each: therefore a search is made only if its loads, with those before on the site, are no more than
+    40 plus the pages that the spider received. A response with request meta ``pagelets_probe: False`` is no key page,
+    and is learnt only if it yields an item.
     """
+
+    for_single_pages = False
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if not self.session.config.probe or is_for_single_pages(crawler):
+        if not self.session.config.probe:
             raise NotConfigured
         if not is_asyncio_available():
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
@@ -113,7 +111,7 @@ class MenuSubdigraphMiddleware(Component):
             self.traffic.arrived(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        if request.callback is NO_CALLBACK or ARCHIVED in request.meta:
+        if request.callback is NO_CALLBACK:
             return response
         wanted = request.meta.get("pagelets_probe", True)
         if not is_html(response) or response.status != 200 or not wanted:
@@ -127,7 +125,6 @@ class MenuSubdigraphMiddleware(Component):
         return response
 
     async def _wait_and_learn(self, request: Request, response: HtmlResponse) -> None:
-        """Wait until the template of the page's class is known, and learn the page."""
         size = len(response.body)
         page, page_outline, site, is_learnt = await self.session.compute(size, self._read, response)
         self.traffic.arrived(request, page)
@@ -157,7 +154,6 @@ class MenuSubdigraphMiddleware(Component):
         return page, page_outline, site, may_learn
 
     def _running(self, site: Site, page_outline: frozenset[int]) -> _RunningSearch | None:
-        """The running search for the template of such pages, None if there is none."""
         searches = list(self._searches.get(site.name, ()))
         return next((search for search in searches if same_class(search.outline, page_outline)), None)
 
@@ -244,7 +240,6 @@ class MenuSubdigraphMiddleware(Component):
         self.session.cancel_menu_loads()
 
     def spider_closed(self) -> None:
-        stats = self.session.stats
-        if stats is not None and (templates := stats.get_value("pagelets/templates/probed")):
-            loaded = stats.get_value("pagelets/probe/loaded", 0)
-            stats.set_value("pagelets/probe/pages_per_template", round(loaded / templates, 2))
+        if templates := self.session.stat("templates/probed"):
+            mean = round(self.session.stat("probe/loaded") / templates, 2)
+            self.session.stats.set_value("pagelets/probe/pages_per_template", mean)

@@ -29,9 +29,8 @@ _FILE: Final = "pagelets-duplicates.sqlite"
 class DuplicatesPipeline(PagePipeline):
     """Compare the content of each page with earlier pages; set ``near_duplicate_of``, ``similarity`` and ``sketch``.
 
-    ``PAGELETS_DUPLICATES=drop`` drops the items of near-duplicates. ``pagelets/duplicates`` counts the near-duplicates,
-    ``pagelets/duplicates/dropped`` the dropped items, and ``pagelets/duplicates/too_short`` the texts with fewer words
-    than a shingle, which are not compared.
+    ``PAGELETS_DUPLICATES=drop`` drops the items of near-duplicates. Texts with fewer words than a shingle are not
+    compared.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -43,8 +43,7 @@ class IndexPipeline(PagePipeline):
 
     A page replaces an earlier one with the same URL. All items of a page become one page of the index, unless they
     have URLs of their own. Near-duplicates are indexed, and a search shows the best page of each group. While the index
-    is unavailable, pages wait on disk. Stats: ``pagelets/index/pages``, ``.../pagelets``, ``.../batches``, and those of
-    failures.
+    is unavailable, pages wait on disk.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -58,20 +57,16 @@ class IndexPipeline(PagePipeline):
         try:
             self._began, self._sites = _saved_state(self._state_file)
             self._pending = PendingPages(Path(job) if job else folder_of(self._target), self._target)
-            opened = self._open_if_available()
+            opened: Index | None = None
+            try:
+                opened = open_index(self._target)
+            except IndexAway as error:
+                self.session.warn("index/away", "%s; pages wait on disk until it is available", error)
             reopen = partial(open_index, self._target)
             self._writer = Writer(reopen, opened, self._pending, self.session.warn, self.session.count)
         except (IndexUnusable, OSError) as error:
             abort_crawl(crawler, error)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
-
-    def _open_if_available(self) -> Index | None:
-        """The index; None if it is unavailable when the crawl begins."""
-        try:
-            return open_index(self._target)
-        except IndexAway as error:
-            self.session.warn("index/away", "%s; pages wait on disk until it is available", error)
-            return None
 
     def open_spider(self) -> None:
         super().open_spider()
@@ -89,8 +84,7 @@ class IndexPipeline(PagePipeline):
     def _line(self, item: Any, context: PageContext) -> dict[str, Any]:
         """The fields of an item that describe its page, under their names in the feed.
 
-        Of the spider's own fields only URL, title, language and time of fetching describe the page, and the last three
-        only if the item has a URL. Other fields may mean anything.
+        Of the spider's own fields these are the URL and, with it, title, language and time; others may mean anything.
         """
         own = {name: value_of(item, self.session.config.field_name(name)) for name in ("url", *_ABOUT)}
         if "url" in current_places() or not isinstance(own["url"], str):

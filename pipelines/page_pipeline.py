@@ -47,7 +47,6 @@ class PagePipeline(Component):
         return item
 
     async def process_page(self, item: Any, context: PageContext) -> None:
-        """Process an item of a page."""
         raise NotImplementedError
 
     async def computed(
@@ -69,9 +68,8 @@ class Fields:
     """Set fields of the feed on items of any type, under the names from ``PAGELETS_FIELDS``.
 
     Values that a spider has set stay. In a dict, our value then goes under an alternative name: ``content`` for
-    ``text``, ``page_<name>`` for other fields; ``pagelets/fields/renamed`` counts such values. A value that fits
-    nowhere in an item is left out and counted in ``pagelets/fields/missing``; types of items may lack what the page
-    tells of itself. The first case for each type and field is a warning; all fields that a type lacks are one.
+    ``text``, ``page_<name>`` for other fields. A value that fits nowhere in an item is left out. The first case for
+    each type and field is a warning; all fields that a type lacks are one.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -79,26 +77,21 @@ class Fields:
         self._crawler = crawler
         self._warned = _warned.setdefault(crawler, set())
 
-    def put(self, item: Any, name: str, value: Any) -> None:
-        """Set a field, under an alternative name if the spider has set it."""
+    def put(self, item: Any, name: str, value: Any, *, only_if_missing: bool = False) -> None:
+        """Set a field, under an alternative name if the spider has set it; or not at all then."""
         field = self.session.config.field_name(name)
         if field is None or (name in _OPTIONAL and not _can_have(item, field)):
             return
         if not self._is_set(item, field):
             self._write(item, name, field, value)
+        elif only_if_missing:
+            return
         elif (alternative := self._alternative(item, name)) is None:
             what = "the spider's value stays, ours is left out; give it another name in PAGELETS_FIELDS, or None"
             self._count_and_warn("missing", item, f"Field {field!r} of", what)
         elif self._write(item, name, alternative, value):
             what = f"the spider's value stays, ours goes into {alternative!r}; PAGELETS_FIELDS can give it another name"
             self._count_and_warn("renamed", item, f"Field {field!r} of", what)
-
-    def fill(self, item: Any, name: str, value: Any) -> None:
-        """Set a field if the spider has not."""
-        field = self.session.config.field_name(name)
-        if field is None or self._is_set(item, field) or (name in _OPTIONAL and not _can_have(item, field)):
-            return
-        self._write(item, name, field, value)
 
     def get(self, item: Any, name: str) -> Any:
         """Return the value of a field that we have set, under whatever name; None if we have not set it."""
@@ -116,7 +109,6 @@ class Fields:
         return not getattr(self._crawler.spider, "yields_blanks", False) and not _is_default(item, field, value)
 
     def _alternative(self, item: Any, name: str) -> str | None:
-        """The alternative name of a field, None if the item cannot take it."""
         alternative = _ALTERNATIVES.get(name, f"page_{name}")
         taken = {self.session.config.field_name(each) for each in FIELDS}
         return alternative if isinstance(item, dict) and alternative not in item and alternative not in taken else None
@@ -141,7 +133,6 @@ class Fields:
         return False
 
     def _lacked(self, item: Any) -> list[str]:
-        """Our fields that the type of an item does not have."""
         config = self.session.config
         names = (config.field_name(field.name) for field in FEED if field.is_on(config) and field.name not in _OPTIONAL)
         return [name for name in names if name is not None and not _can_have(item, name)]
@@ -162,7 +153,6 @@ def value_of(item: Any, field: str | None) -> Any:
 
 
 def _content_of(item: Any) -> MutableMapping[str, Any] | None:
-    """The fields of an item of any type, None if it is no item."""
     if isinstance(item, dict):  # as most are: to ask itemadapter each time would take longer than all else
         return item
     return ItemAdapter(item) if ItemAdapter.is_item(item) else None

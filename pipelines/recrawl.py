@@ -35,10 +35,8 @@ class RecrawlPipeline(PagePipeline):
     """Compare the content of each page with that of an earlier crawl; set ``changed`` and ``changed_share``.
 
     The earlier content comes from the feed ``PAGELETS_EARLIER_FEED``; without one, from the folder ``PAGELETS_STORE``
-    or the job directory, where each crawl keeps what it has seen. ``pagelets/recrawl/new``, ``.../same`` and
-    ``.../changed`` count the items, ``.../failed`` those whose page could not be compared or kept.
-
-    ``PAGELETS_CHANGED=only`` drops the items of pages that are the same (``.../left_out``).
+    or the job directory, where each crawl keeps what it has seen. ``PAGELETS_CHANGED=only`` drops the items of pages
+    that are the same.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -71,9 +69,9 @@ class RecrawlPipeline(PagePipeline):
         try:
             try:
                 return VersionStore(folder, job)
+            except version_store.VersionDiskError:
+                raise
             except VersionStoreError as error:
-                if isinstance(error, version_store.VersionDiskError):
-                    raise
                 sentence = "%s cannot be read: it is renamed to *.broken, and all pages are new: %s"
                 self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
                 for part in folder.glob(version_store.FILE + "*"):

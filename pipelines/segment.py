@@ -22,9 +22,8 @@ class SegmentPipeline(PagePipeline):
 
     Also set ``url``, ``title``, ``language``, ``fetched_at``, ``robots`` and what the page tells of itself (``author``,
     ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``, ``product``) if the spider
-    has not. ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed; ``pagelets/robots/dropped``
-    counts them, and ``pagelets/robots/<directive>`` the items of pages with a directive.
-    Items that do not come from an HTML page pass unchanged and are counted in ``pagelets/items/no_page``.
+    has not. ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed. Items that do not come from
+    an HTML page pass unchanged.
     """
 
     async def process_item(self, item: Any) -> Any:
@@ -43,12 +42,11 @@ class SegmentPipeline(PagePipeline):
             self.session.count("robots/dropped")
             raise DropItem(f"the page asks not to be indexed: {context.url}", log_level="DEBUG")
         for name, value in own.items():
-            self.fields.fill(item, name, value)
+            self.fields.put(item, name, value, only_if_missing=True)
         for name, value in ours.items():
             self.fields.put(item, name, value)
 
     def _values(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The fields that a spider may set itself, and our own."""
         is_left_out = self.session.config.field_name("pagelets") is None
         ours = {} if is_left_out else context.record.values(SEGMENT)
         own = context.record.values(PAGE)

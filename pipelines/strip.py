@@ -11,14 +11,7 @@ from scrapy_pagelets.session.page_context import PageContext
 
 
 class StripPipeline(PagePipeline):
-    """Strip the template; set the forms of the content, ``chunks``, ``comments``, ``template`` and ``content_hash``.
-
-    Stats: ``pagelets/words`` and ``pagelets/words/template`` count the words of all pages and those in templates;
-    ``pagelets/pages/empty`` counts pages whose words are all template, ``pagelets/few_pages`` those that were cleaned
-    when few pages of their class were known; ``pagelets/chunks`` counts chunks.
-    ``pagelets/rules/<host pattern>/<action>/pages`` and ``.../words`` (of ``ignore_links``, ``.../links``) count what
-    the rules of the user have done.
-    """
+    """Strip the template; set the forms of the content, ``chunks``, ``comments``, ``template`` and ``content_hash``."""
 
     async def process_page(self, item: Any, context: PageContext) -> None:
         for name, value in (await self.computed(self._values, context) or {}).items():

@@ -27,8 +27,6 @@ class TemplatesPipeline(PagePipeline):
     """Write the template of each class of pages to the file ``PAGELETS_TEMPLATES`` when the spider closes.
 
     The file is JSON lines, see ``docs/feed.md``. It is replaced at once, and stays as it was if no page was cleaned.
-    ``pagelets/templates/exported`` counts its lines, ``pagelets/templates/left_out`` the pages whose class is not in
-    it because there were too many classes.
     """
 
     def __init__(self, crawler: Crawler) -> None:

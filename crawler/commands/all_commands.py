@@ -56,16 +56,11 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end with code 2."""
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help has examples\n")
 
 
 def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | None = None) -> None:
-    """Add the commands to a parser.
-
-    ``script``: what a user calls, ``pagelets`` or ``scrapy pagelets``. ``wanted``: the one command whose arguments are
-    needed; all if None.
-    """
+    """Add the commands to the parser of a script; the arguments of the ``wanted`` one only, of all if None."""
     commands = parser.add_subparsers(
         title="commands", prog=script, metavar="COMMAND", dest="command", parser_class=Parser
     )
@@ -77,7 +72,6 @@ def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | Non
 
 
 def _describe(parser: argparse.ArgumentParser, module: ModuleType, script: str) -> None:
-    """Add arguments and examples."""
     module.add_arguments(parser)
     if getattr(module, "USES_SETTINGS", False):
         parser.add_argument(

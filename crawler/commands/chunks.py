@@ -29,14 +29,12 @@ _ADVICE: Final = "crawl with -s PAGELETS_CHUNKS=200 to have chunks of 200 words"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), made with -s PAGELETS_CHUNKS=...")
     parser.add_argument("-o", "--out", metavar="FILE", help="file to write (default: standard output)")
     parser.add_argument("--no-duplicates", action="store_true", help="leave out near-duplicates of other pages")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the lines."""
     feed = Feed(options.feed, (*_PAGE, "chunks"), one_of=("chunks",), advice=_ADVICE)
     names = (options.feed, options.out)
     if options.out is not None and all(map(os.path.exists, names)) and os.path.samefile(*names):
@@ -46,7 +44,9 @@ def run(options: argparse.Namespace) -> None:
         for line in lines:
             write(line)
     else:
-        _save(lines, options.out)
+        first = list(islice(lines, 1))  # the file is not touched if the feed cannot be used
+        with saving(options.out), open(options.out, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in chain(first, lines))
     warn(feed.note)
 
 
@@ -57,10 +57,3 @@ def _lines(feed: Feed, *, duplicates: bool) -> Iterator[str]:
                 # The URL of the page is ``page``.
                 about = {"page" if name == "url" else name: page.get(name) for name in _PAGE}
                 yield json.dumps(about | chunk)
-
-
-def _save(lines: Iterator[str], name: str) -> None:
-    """Write the lines to a file, which is not touched if the feed cannot be used."""
-    first = list(islice(lines, 1))
-    with saving(name), open(name, "w", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in chain(first, lines))

@@ -7,8 +7,6 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError
@@ -26,7 +24,6 @@ _WEB: Final = ("http://", "https://")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument(
         "source", metavar="FILE|FOLDER|WARC|-",
         help="an HTML file, or - for standard input: its content is printed; a folder or an archive: all pages are "
@@ -39,13 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the page, or write the feed."""
     source = options.source
     if source.startswith(_WEB):
         raise CommandError(f"{source} is an address: {options.script} crawl {source} --pages 1")
     if source == STDOUT or (os.path.isfile(source) and not _ARCHIVE.search(source)):
-        with _no_collection():
+        gc.disable()  # imports make much that stays: to collect garbage would take a tenth of the time
+        try:
             _print(_read(source), options)
+        finally:
+            gc.enable()
         return 0
     if options.format or options.url:
         raise CommandError("--format and --url are for one page: a folder or an archive becomes a feed; see -o")
@@ -62,18 +61,6 @@ def _read(source: str) -> bytes:
             return file.read()
     except OSError as error:
         raise CommandError(f"{source} cannot be read: {error.strerror}") from None
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Collect no garbage: the process ends soon, and imports make much that stays, which takes a tenth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _print(body: bytes, options: argparse.Namespace) -> None:
@@ -94,7 +81,7 @@ def _print(body: bytes, options: argparse.Namespace) -> None:
 
         text = json.dumps(page.fields, ensure_ascii=False)
     else:
-        text = {"text": lambda: page.text, "html": lambda: page.html}.get(options.format, lambda: page.markdown)()
+        text = getattr(page, options.format or "markdown")
     if options.out == STDOUT:
         write(text)
         return

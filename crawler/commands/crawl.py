@@ -16,7 +16,6 @@ USES_SETTINGS: Final = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("url", metavar="URL", help="start page; the crawl stays on its host")
     parser.add_argument("--pages", type=int, default=0, metavar="N", help="at most this many pages (default: all)")
     parser.add_argument("--depth", type=int, default=0, metavar="N", help="at most this many links from the start page")
@@ -27,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Crawl, and print what came out."""
     from scrapy_pagelets.crawler.commands.crawling import crawl
     from scrapy_pagelets.crawler.spiders.site_spider import SiteSpider
     from scrapy_pagelets.crawler.spiders.start_pages import moment, start_urls

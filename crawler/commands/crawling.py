@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -26,10 +26,9 @@ from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler import settings as own
-from scrapy_pagelets.crawler.addon import Addon
+from scrapy_pagelets.crawler.addon import Addon, add_parquet
 from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, STDOUT, show, warn, write
 from scrapy_pagelets.feed.page_record import PageRecord
-from scrapy_pagelets.feed.pagelet import Pagelet
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import context_of
@@ -56,8 +55,7 @@ class _Process(AsyncCrawlerProcess):
 
 def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -> int:
     """Run a spider, print what came out, and return the exit code."""
-    settings = _settings(options)
-    process = _Process(settings)
+    process = _Process(_settings(options))
     _log_warnings(options.log)
     crawler = process.create_crawler(spider)
     sample = _Sample(crawler)
@@ -66,12 +64,13 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
     process.start()
     seconds = time.monotonic() - began
     assert crawler.stats is not None
-    reason = crawler.stats.get_value("finish_reason")
-    pages = _count(crawler, "pages/cleaned") + _count(crawler, "recrawl/not_modified")
+    stats = crawler.stats.get_stats()
+    reason = stats.get("finish_reason")
+    pages = stats.get("pagelets/pages/cleaned", 0) + stats.get("pagelets/recrawl/not_modified", 0)
     if process.bootstrap_failed:
         return 1
     if pages:
-        _summary(crawler, options, sample.best, pages, seconds)
+        _summary(stats, options, sample, pages, seconds)
     if reason is None:
         warn("interrupted twice: pages that waited for others of their site are not in the feed")
     elif reason == "shutdown":
@@ -81,33 +80,31 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
     return INTERRUPTED if reason in (None, "shutdown") else 0
 
 
-def _settings(options: argparse.Namespace) -> Settings:
-    """The settings of the project around, if it has the add-on, else those of this package; one feed; a short log."""
+def project_settings(options: argparse.Namespace) -> Settings:
+    """The settings of the project around, if it has the add-on, else those of this package; and those of ``-s``."""
     settings: Settings = options.settings
-    if Addon not in map(load_object, build_component_list(settings["ADDONS"])):
-        given = {name: settings[name] for name in _named(options)}
-        settings = Settings()
-        settings.setmodule(own, "project")
-        settings.setdict(given, "cmdline")
-    if options.out == STDOUT:
-        feed, form = "stdout:", "jsonlines"
-    else:
-        feed, form = _feed(options.out)
+    if Addon in map(load_object, build_component_list(settings["ADDONS"])):
+        return settings
+    # Those of ``pagelets ... -s`` and of ``scrapy pagelets -s``.
+    names = [one.partition("=")[0] for one in (*options.given, *getattr(options, "set", ()))]
+    given = {name: settings[name] for name in names}
+    settings = Settings()
+    settings.setmodule(own, "project")
+    settings.setdict(given, "cmdline")
+    return settings
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    """The settings of a crawl that writes one feed and a short log."""
+    settings = project_settings(options)
+    feed, form = ("stdout:", "jsonlines") if options.out == STDOUT else _feed(options.out)
     # What was written before stays until there is a page to write, unless nothing may be new.
     may_be_empty = settings["PAGELETS_CHANGED"] == "only"
     written = {"format": form, "overwrite": options.out != STDOUT, "store_empty": may_be_empty}
     settings.set("FEEDS", {feed: written}, "cmdline")
-    exporters = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
-    settings.set("FEED_EXPORTERS", exporters | settings.getdict("FEED_EXPORTERS"), "cmdline")
-    settings.set("LOG_ENABLED", bool(options.log), "cmdline")
-    settings.set("LOG_FILE", options.log, "cmdline")
-    settings.set("LOG_FILE_APPEND", False, "cmdline")
+    add_parquet(settings)
+    settings.setdict({"LOG_ENABLED": bool(options.log), "LOG_FILE": options.log, "LOG_FILE_APPEND": False}, "cmdline")
     return settings
-
-
-def _named(options: argparse.Namespace) -> list[str]:
-    """The settings of the command line: those of ``pagelets ... -s`` and of ``scrapy pagelets -s``."""
-    return [one.partition("=")[0] for one in (*options.given, *getattr(options, "set", ()))]
 
 
 def _feed(name: str) -> tuple[str, str]:
@@ -138,10 +135,11 @@ def _log_warnings(name: str | None) -> None:
 
 
 class _Sample:
-    """The page of the first ones that shows best what is stripped."""
+    """The page of the first ones that shows best what is stripped, because it has content and template."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.best: Shown | None = None
+        self.lines: list[str] = []
+        self._worth = -1
         self._crawler = crawler
         self._seen = 0
         crawler.signals.connect(self.item_scraped, signals.item_scraped)
@@ -152,51 +150,42 @@ class _Sample:
             return
         self._seen += 1
         with suppress(Exception):  # nothing that is only shown may end a crawl
-            page = shown_of(context.record)
-            if self.best is None or page.worth > self.best.worth:
-                self.best = page
+            kept = context.record.words_of_content
+            stripped = context.record.words_of_page - kept
+            if (worth := min(kept, 3 * stripped)) > self._worth:
+                width, ansi = get_terminal_size((_WIDTH, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
+                self.lines = list(lines(context.url, kept, stripped, _regions(context.record), width, ansi=ansi))
+                self._worth = worth
 
 
-def _summary(crawler: Crawler, options: argparse.Namespace, page: Shown | None, pages: int, seconds: float) -> None:
+def _summary(stats: dict[str, Any], options: argparse.Namespace, sample: _Sample, pages: int, seconds: float) -> None:
     """Tell what came out, on standard error if standard output is the feed."""
     to_error = options.out == STDOUT
     tell = warn if to_error else show
-    stream = sys.stderr if to_error else sys.stdout
-    if page is not None and not to_error:
-        write("One page before and after:")
-        width = get_terminal_size((_WIDTH, 24)).columns
-        for line in lines(page, width, ansi=stream is not None and stream.isatty()):
-            write(line)
-    words, template = _count(crawler, "words"), _count(crawler, "words/template")
+    if sample.lines and not to_error:
+        write("\n".join(("One page before and after:", *sample.lines)))
+    words, template, left_out, not_modified = (
+        stats.get(f"pagelets/{name}", 0)
+        for name in ("words", "words/template", "recrawl/left_out", "recrawl/not_modified")
+    )
     share = f" ({template / words:.0%})" if words else ""
-    write("", stream)
+    write("", sys.stderr if to_error else sys.stdout)
     tell(f"{counted(pages, 'page')} in {seconds:.0f} s, {pages / max(seconds, 0.1):.1f} a second")
     tell(f"{counted(words - template, 'word')} kept, {template:,}{share} stripped as template")
-    if same := _count(crawler, "recrawl/left_out") + _count(crawler, "recrawl/not_modified"):
+    if same := left_out + not_modified:
         tell(f"{counted(same, 'page')} left out: the same as in the earlier crawl")
-    if skipped := _skipped(crawler):
-        tell(f"left out of the archive: {', '.join(f'{number:,} {reason}' for reason, number in skipped.items())}")
+    skipped = [(name, number) for name, number in sorted(stats.items()) if name.startswith(_SKIPPED)]
+    if skipped:
+        listed = ", ".join(f"{number:,} {name.removeprefix(_SKIPPED)}" for name, number in skipped)
+        tell(f"left out of the archive: {listed}")
     if to_error:
         return
     feed = shlex.quote(options.out)
     tell(f"feed: {Path(options.out).absolute()}" + (f"; log: {options.log}" if options.log else ""))
     if same < pages and Path(options.out).suffix.lower() in (".jsonl", ".jl", ".parquet"):
         tell("next:")
-        script = options.script
         for line in (f"report {feed}", f"index {feed} pages.sqlite", 'search pages.sqlite "WORDS"'):
-            tell(f"  {script} {line}")
-
-
-def _skipped(crawler: Crawler) -> dict[str, int]:
-    """What of an archive was no page, by reason."""
-    assert crawler.stats is not None
-    stats = crawler.stats.get_stats().items()
-    return {name.removeprefix(_SKIPPED): number for name, number in sorted(stats) if name.startswith(_SKIPPED)}
-
-
-def _count(crawler: Crawler, name: str) -> int:
-    assert crawler.stats is not None
-    return int(crawler.stats.get_value(f"pagelets/{name}", 0))
+            tell(f"  {options.script} {line}")
 
 
 #: Pagelets that are shown at the beginning and at the end of a page.
@@ -210,57 +199,35 @@ _STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"
 
 
 class Region(NamedTuple):
-    """A pagelet: its role, its words and the beginning of its text."""
+    """Pagelets of one role that follow each other: the role, and the beginning of their text."""
 
     role: str
-    words: int
     text: str
 
 
-class Shown(NamedTuple):
-    """What is shown of a page."""
-
-    url: str
-    kept: int
-    stripped: int
-    regions: list[Region]
-
-    @property
-    def worth(self) -> int:
-        """How well it shows what is done: it has content and template."""
-        return min(self.kept, 3 * self.stripped)
+def _regions(record: PageRecord) -> list[Region]:
+    return [
+        Region(role, " | ".join(" ".join(one.text[:_LONGEST].split()) for one in pagelets)[:_LONGEST])
+        for role, pagelets in groupby(record.cut(), key=lambda one: one.role)
+    ]
 
 
-def shown_of(record: PageRecord) -> Shown:
-    """What to show of a page, of which nothing else is kept."""
-    kept = record.words_of_content
-    groups = groupby(record.cut(), key=lambda one: one.role)
-    regions = [_region(role, list(found)) for role, found in groups]
-    return Shown(record.page.url, kept, record.words_of_page - kept, regions)
+def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: int, *, ansi: bool) -> Iterator[str]:
+    r"""A page, with its numbers of words, for a terminal, or with ``[-...-]`` around what was stripped.
 
-
-def _region(role: str, pagelets: list[Pagelet]) -> Region:
-    """Pagelets of one role that follow each other, as one."""
-    text = " | ".join(" ".join(one.text[:_LONGEST].split()) for one in pagelets)
-    return Region(role, sum(one.words for one in pagelets), text[:_LONGEST])
-
-
-def lines(page: Shown, width: int, *, ansi: bool) -> Iterator[str]:
-    r"""The page for a terminal, or with ``[-...-]`` around what was stripped.
-
-    >>> regions = [Region("navigation", 2, "Home Help"), Region("content", 3, "All about tea")]
-    >>> print("\n".join(lines(Shown("http://h/", 3, 2, regions), 60, ansi=False)))
+    >>> regions = [Region("navigation", "Home Help"), Region("content", "All about tea")]
+    >>> print("\n".join(lines("http://h/", 3, 2, regions, 60, ansi=False)))
     http://h/: 3 words kept, 2 stripped [-like this-]
       navigation [-Home Help-]
       content    All about tea
     """
     mark = _struck("like this", ansi=ansi)
-    yield f"{visible(page.url)}: {counted(page.kept, 'word')} kept, {page.stripped:,} stripped {mark}"
-    hidden = page.regions[_FIRST:-_LAST] if len(page.regions) > _FIRST + _LAST + 1 else []
-    for number, region in enumerate(page.regions):
+    yield f"{visible(url)}: {counted(kept, 'word')} kept, {stripped:,} stripped {mark}"
+    hidden = regions[_FIRST:-_LAST] if len(regions) > _FIRST + _LAST + 1 else []
+    for number, region in enumerate(regions):
         if hidden and number == _FIRST:
-            stripped = sum(one.role != CONTENT for one in hidden)
-            yield f"  ... {counted(len(hidden), 'more region')}, {stripped} of them stripped"
+            of_template = sum(one.role != CONTENT for one in hidden)
+            yield f"  ... {counted(len(hidden), 'more region')}, {of_template} of them stripped"
         if not hidden or not _FIRST <= number < _FIRST + len(hidden):
             yield from _lines(region, width, ansi=ansi)
 

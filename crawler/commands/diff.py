@@ -37,7 +37,6 @@ WHERE old.hash IS NOT new.hash ORDER BY new.url
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     about = "feed, JSON lines (.jsonl, .jsonl.gz) or Parquet (.parquet)"
     parser.add_argument("old", help=f"the earlier {about}")
     parser.add_argument("new", help="the later one")
@@ -132,7 +131,6 @@ def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]
 
 
 def _described(base: sqlite3.Connection, most: int) -> Iterator[str]:
-    """A line for each page that has changed, and some of its changes below it."""
     from scrapy_pagelets.recrawl.version_store import changes
 
     for url, found, old, new in _changed(base):

@@ -24,7 +24,6 @@ _PAGELET: Final = ("id", "role", "templateness", "text", "words")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument(
         "feed",
         help="JSON lines (.jsonl) or Parquet (.parquet), or a file of pages that a crawl could not write to its index",
@@ -34,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the feed to the index."""
     feed = Feed(options.feed, _COLUMNS, _PAGELET, one_of=("pagelets", "text"))
     pages, parts, purged = _fill(feed, options)
     written = f"{counted(pages, 'page')} with {counted(parts, 'pagelet')}"

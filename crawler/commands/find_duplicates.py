@@ -34,7 +34,6 @@ class Pages:
     named: list[tuple[int, str, float]] = field(default_factory=list)
 
     def texts(self, feed: Feed) -> Iterator[tuple[str, str]]:
-        """Site and text of each page."""
         for line in feed:
             if line.get("near_duplicate_of"):
                 self.named.append((len(self.urls), line["near_duplicate_of"], line.get("similarity") or 0.0))
@@ -50,7 +49,6 @@ class Pages:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
     parser.add_argument(
         "--pagelets", action="store_true", help="compare blocks instead of pages, and show those on several hosts"
@@ -84,29 +82,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the tables."""
     feed = Feed(options.feed, _COLUMNS, ("text",), ("pagelets",) if options.pagelets else ("text", "pagelets"))
     Config(duplicates_threshold=options.threshold, duplicates_threshold_across=options.across)
-    threshold = Threshold(options.threshold, options.across)
+    table = _blocks if options.pagelets else _groups
     if options.contained is not None:
         feed = Feed(options.feed, ("text", "pagelets", "sketch"), ("text",), ("sketch",), _SKETCHED)
-        lines = _excerpts(feed, options)
+        table = _excerpts
     elif options.bloom is not None:
-        lines = _repeated(feed, options, threshold)
-    else:
-        lines = (_blocks if options.pagelets else _groups)(feed, threshold)
-    for line in lines:
+        table = _repeated
+    for line in table(feed, options):
         show(line)
     warn(feed.note)
 
 
-def _groups(feed: Feed, threshold: Threshold) -> Iterator[str]:
+def _groups(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
     from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 
     pages, components, alike = Pages(), Components[str](), dict[str, float]()
-    pairs = list(near_pairs(pages.texts(feed), threshold))
+    pairs = list(near_pairs(pages.texts(feed), Threshold(options.threshold, options.across)))
     for number, of, similarity in [*((n, pages.urls[of], s) for n, of, s in pairs), *pages.named]:
         for url in (of, pages.urls[number]):
             alike[url] = max(similarity, alike.get(url, 0.0))
@@ -124,11 +119,11 @@ def _groups(feed: Feed, threshold: Threshold) -> Iterator[str]:
         yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in copies)
 
 
-def _blocks(feed: Feed, threshold: Threshold) -> Iterator[str]:
-    """A line for each block that appears on several hosts."""
+def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     from scrapy_pagelets.duplicates.groups import near_groups, on_several_hosts
 
     pages = Pages()
+    threshold = Threshold(options.threshold, options.across)
     rows = on_several_hosts(near_groups(pages.blocks(feed), threshold), pages.urls)
     yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several hosts"
     if rows:
@@ -140,8 +135,7 @@ def _blocks(feed: Feed, threshold: Threshold) -> Iterator[str]:
         yield from (f"{hosts:>5}  {on:>10}  {texts[block]}" for block, on, hosts in rows)
 
 
-def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
-    """A line for each page that resembles an earlier one."""
+def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     from scrapy_pagelets.duplicates.band_index import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import minhash
@@ -150,7 +144,7 @@ def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> 
         raise ConfigError(f"--bloom is {options.bloom}: give the number of pages, from 1")
     if options.pagelets:
         raise ConfigError("--bloom compares pages: leave out --pagelets")
-    filters, pages = BloomBands(options.bloom, threshold.within), Pages()
+    filters, pages = BloomBands(options.bloom, options.threshold), Pages()
     for _, text in pages.texts(feed):
         hashes = shingles(word_hashes(text))
         if len(hashes) and filters.add(minhash(hashes)[None])[0]:
@@ -158,7 +152,6 @@ def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> 
 
 
 def _excerpts(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
-    """A line for each page whose content stands on a larger one."""
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import Sketched, SketchError, contained, lean_minhash
 

@@ -19,7 +19,6 @@ EXAMPLES: Final = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), best with the field markdown")
     parser.add_argument(
         "-o",
@@ -31,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the files."""
     from scrapy_pagelets.llms.llms_txt import COLUMNS, FULL, LIST, NEEDED, outline_of, write
 
     feed = Feed(options.feed, COLUMNS, ("text",), NEEDED)

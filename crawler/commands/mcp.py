@@ -16,12 +16,10 @@ EXAMPLES: Final = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `pagelets index` write it")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve the index on standard input and output until the client closes them."""
     with filled(options.index):  # or a sentence says why it cannot be served
         pass
     try:

@@ -22,14 +22,12 @@ EXAMPLES: Final = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("parts", nargs="+", metavar="PART", help="JSON lines that one process has written")
     parser.add_argument("-o", "--out", required=True, metavar="FEED", help="the merged feed, replaced if it exists")
     parser.add_argument("--field", default="url", help="field with the URL of a page (default: %(default)s)")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the feed, and say what was left out."""
     out, parts = Path(options.out), sorted({Path(part) for part in options.parts})
     if out in parts:
         raise FeedError(f"{out} is one of the parts: give the merged feed another name")
@@ -73,13 +71,11 @@ def _merge(parts: Sequence[Path], feed: Path, field: str) -> tuple[int, int]:
 
 
 def _is_cut(path: Path) -> bool:
-    """True if the last line has no end."""
     with _opened(path) as file:
         return bool(file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n")
 
 
 def _lines(path: Path, field: str) -> Iterator[tuple[bytes, str | None]]:
-    """Each whole line of a part, and the URL in it."""
     with _opened(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):

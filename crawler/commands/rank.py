@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.base.display import counted, shortened
@@ -30,7 +30,6 @@ _COMMON: Final = 0.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), made with -s PAGELETS_EXPORT=all")
     parser.add_argument("--query", metavar="WORDS", help="rank by hubs and authorities for these words")
     parser.add_argument(
@@ -51,13 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the tables."""
-    for line in _chosen(options)(options):
-        show(line)
-
-
-def _chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], Iterator[str]]:
-    """The function for the options, which must not contradict each other."""
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of lines, from 1")
     if options.query is None and not options.pagerank and options.related is None:
@@ -66,18 +58,20 @@ def _chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], Itera
         raise CommandError("--version is for hubs and authorities: leave it out, or --pagerank and --related")
     if options.query is not None and options.related is not None:
         raise CommandError("related pages are the same for every query: leave out --query or --related")
-    return _pagerank if options.pagerank else _clever if options.related is None else _related
+    from scrapy_pagelets.links.clever import VERSIONS
+
+    if options.version not in (None, *VERSIONS):
+        raise CommandError(f"there is no version {options.version!r}: choose from {', '.join(VERSIONS)}")
+    table = _pagerank if options.pagerank else _clever if options.related is None else _related
+    for line in table(_tables(options), options):
+        show(line)
 
 
-def _clever(options: argparse.Namespace) -> Iterator[str]:
-    """The tables of authorities and of hubs."""
-    from scrapy_pagelets.links.clever import BEST, VERSIONS, clever
+def _clever(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
+    from scrapy_pagelets.links.clever import BEST, clever
     from scrapy_pagelets.links.votes import inside
 
     version = options.version or BEST
-    if version not in VERSIONS:
-        raise CommandError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
-    tables = _tables(options)
     if "-ft" not in version and not tables.template.any():
         warn(
             f"the feed has content pagelets only, so {version} cannot use the links of templates: "
@@ -105,12 +99,11 @@ def _why_none(tables: Tables, pages: int, within: bool, version: str) -> str:
     return f"no link that {version} counts leads to these pages: try {others} as --version"
 
 
-def _pagerank(options: argparse.Namespace) -> Iterator[str]:
+def _pagerank(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
     """The table of all pages, or of those that the query finds, by PageRank in multiples of the mean."""
     from scrapy_pagelets.links.clever import roots
     from scrapy_pagelets.links.pagerank import pagerank
 
-    tables = _tables(options)
     scores = pagerank(tables) * tables.crawled.sum()
     if options.query is None:
         yield _size(tables)
@@ -120,11 +113,10 @@ def _pagerank(options: argparse.Namespace) -> Iterator[str]:
     yield from _scores("times mean", scores, options.top, tables)
 
 
-def _related(options: argparse.Namespace) -> Iterator[str]:
+def _related(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
     """The table of pages that are cited together with the given one, and by how many pages."""
     from scrapy_pagelets.links.votes import MOST, cocitations, related
 
-    tables = _tables(options)
     page = tables.find(options.related)
     if page is None:
         raise CommandError(f"the feed has neither the page {options.related} nor a link to it")
@@ -159,7 +151,6 @@ def _size(tables: Tables) -> str:
 
 
 def _query_summary(tables: Tables) -> str:
-    """Describe how many pages the query finds; it must find one."""
     matching = tables.terms > 0
     if not matching.any():
         raise CommandError(f"{_size(tables)}; no page has a word of the query in its content")
@@ -177,14 +168,10 @@ def _scores(
     cited = [""] * len(scores) if counts is None else [f"{count:>10}" for count in counts.tolist()]
     yield ""
     yield f"{head:>10}{'' if counts is None else '    citing'}  {'pagelet' if pagelets else 'page'}"
-    name = _pagelet if pagelets else _page
-    yield from (f"{scores[i]:>10.3f}{cited[i]}  {name(tables, i)}" for i in best if scores[i] >= _LEAST)
 
+    def name(i: int) -> str:
+        if pagelets:  # the URL of its page, its number and the beginning of its text
+            return f"{tables.urls[tables.page[i]]}  {tables.number[i]}: {tables.labels[i]}".rstrip()
+        return f"{tables.urls[i]}  {shortened(tables.titles[i], _TITLE)}".rstrip()
 
-def _page(tables: Tables, page: int) -> str:
-    return f"{tables.urls[page]}  {shortened(tables.titles[page], _TITLE)}".rstrip()
-
-
-def _pagelet(tables: Tables, pagelet: int) -> str:
-    """URL of its page, its number and the beginning of its text."""
-    return f"{tables.urls[tables.page[pagelet]]}  {tables.number[pagelet]}: {tables.labels[pagelet]}".rstrip()
+    yield from (f"{scores[i]:>10.3f}{cited[i]}  {name(i)}" for i in best if scores[i] >= _LEAST)

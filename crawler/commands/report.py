@@ -35,7 +35,6 @@ _SITES: Final = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
     parser.add_argument("--html", metavar="FILE", help="also write the report as one HTML file (needs matplotlib)")
     parser.add_argument(
@@ -45,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the report, and write it."""
     from scrapy_pagelets.report.summary import summary_of
 
     if options.inspect and not options.html:

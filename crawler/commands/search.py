@@ -27,7 +27,6 @@ _STARS: Final = ("**", "**")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `pagelets index` write it")
     parser.add_argument("query", help="words to search; in quotes if there are several")
     parser.add_argument(
@@ -56,17 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the pages."""
-    for line in _lines(options):
-        write(line)
-
-
-def _lines(options: argparse.Namespace) -> Iterator[str]:
-    """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
     with filled(options.index) as collection:
-        yield from _answer(collection, options)
+        for line in _answer(collection, options):
+            write(line)
 
 
 @contextmanager
@@ -85,6 +78,7 @@ def filled(index: str) -> Iterator[StoredCollection]:
 
 
 def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterator[str]:
+    """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
     from scrapy_pagelets.retrieval.search import distinct, is_common, query_of, search
 
     asked, left_out = query_of(options.query)
@@ -104,7 +98,6 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
 
 
 def _method(options: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of `search` for the options, which must not contradict each other."""
     from scrapy_pagelets.retrieval.search import FEEDBACK, printed
 
     given = {"pages": options.pages, "selected": options.segments, "terms": options.terms, "share": options.share}

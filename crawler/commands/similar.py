@@ -19,14 +19,12 @@ _ADVICE: Final = "crawl without PAGELETS_DUPLICATES=off and PAGELETS_FIELDS=lean
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), with the field sketch")
     parser.add_argument("url", help="URL of a page of the feed")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="number of pages (default: %(default)s)")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the table."""
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
     from scrapy_pagelets.duplicates.sketch import SketchError, lean_minhash, most_similar

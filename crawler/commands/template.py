@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
+import logging
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from scrapy.utils.conf import closest_scrapy_cfg
-from scrapy.utils.misc import load_object
-from scrapy.utils.project import get_project_settings
-
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.crawler.commands.terminal import saving, show, tell, warn, write
 from scrapy_pagelets.feed.feed_reader import CONTENT, Feed, Line
 
@@ -31,10 +25,13 @@ EXAMPLES: Final = (
 USES_SETTINGS: Final = True
 _WEB: Final = ("http://", "https://")
 _SQLITE: Final = b"SQLite format 3\0"
-#: Settings of this project.
-_OWN_SETTINGS: Final = "scrapy_pagelets.crawler.settings"
-_SETTINGS_MODULE: Final = "SCRAPY_SETTINGS_MODULE"
-_ERROR: Final = re.compile(r"^(?:ERROR|CRITICAL): (.*)$", re.MULTILINE)
+#: Settings of the crawl of a site: nothing of it stays but its store.
+_SETTINGS: Final = {
+    "PAGELETS_DETECTION": "etdm", "PAGELETS_INDEX": "", "ITEM_PIPELINES": {}, "FEEDS": {}, "JOBDIR": "",
+    "LOG_ENABLED": False, "LOG_FILE": None,
+}  # fmt: skip
+#: Errors of its log that are remembered.
+_ERRORS: Final = 1000
 #: Number of other classes that are named.
 _NAMED: Final = 20
 _UNSAFE: Final = re.compile(r"[^\w.#-]")
@@ -56,7 +53,6 @@ class _Class:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument(
         "source",
         metavar="FEED-or-STORE-or-URL",
@@ -70,8 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the template, or write the templates."""
-    classes = _chosen(_classes(options.source), options)
+    classes = _chosen(_classes(options), options)
     if options.out:
         _write_all(classes, Path(options.out), options.source)
     else:
@@ -114,7 +109,6 @@ def _print_largest(classes: list[_Class], source: str) -> None:
 
 
 def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
-    """Write all templates, and name the classes without a template."""
     written = set()
     for one in classes:
         html, path = one.html(), folder / f"{_UNSAFE.sub('_', one.id)[-_LONGEST_NAME:]}.html"
@@ -139,13 +133,13 @@ def _nothing(source: str) -> CommandError:
     return CommandError(f"{source} has no template: no class of pages has enough in common")
 
 
-def _classes(source: str) -> Iterator[_Class]:
-    if source.startswith(_WEB):
-        return _of_url(source)
-    path = Path(source)
+def _classes(options: argparse.Namespace) -> Iterator[_Class]:
+    if options.source.startswith(_WEB):
+        return _of_url(options.source, options)
+    path = Path(options.source)
     if path.is_dir():
         return _of_folder(path)
-    return _of_store(path) if _is_store(path) else _of_feed(source)
+    return _of_store(path) if _is_store(path) else _of_feed(options.source)
 
 
 def _is_store(path: Path) -> bool:
@@ -186,58 +180,42 @@ def _of_store(path: Path) -> Iterator[_Class]:
                 yield _Class(name, one.number + 1, pages, partial(template_html, one.template, one.id))
 
 
-def _of_url(url: str) -> Iterator[_Class]:
+def _of_url(url: str, options: argparse.Namespace) -> Iterator[_Class]:
     """The classes of a site with pages that link each other, found by a crawl of a page and of pages of its menu."""
     from scrapy_pagelets.evidence.template_html import template_html
     from scrapy_pagelets.sites.site_store import FILES, read_sites
 
     with TemporaryDirectory(prefix="pagelets-") as folder:
         tell(f"loading {url} and pages of its menu")
-        problem = _crawl(url, folder)
+        problem = _crawl(url, folder, options)
         sites = [site for path in Path(folder).glob(FILES) for _, site in read_sites(path)]
-    if not any(site.classes for site in sites):
-        raise CommandError(f"{url} cannot be used: {problem}")
     found = [(one, one.subdigraph_template) for site in sites for one in site.classes]
+    if not found:
+        raise CommandError(f"{url} cannot be used: {problem}")
     for one, template in found:
         if template is not None:
-            yield _Class(
-                one.id.rpartition("#")[0], one.number + 1, template.voters, partial(template_html, template, one.id)
-            )
+            site, html = one.id.rpartition("#")[0], partial(template_html, template, one.id)
+            yield _Class(site, one.number + 1, template.voters, html)
     if not any(template for _, template in found):
         raise CommandError(f"{url} has no template: no two pages that link each other were found")
 
 
-def _crawl(url: str, store: str) -> str:
+def _crawl(url: str, store: str, options: argparse.Namespace) -> str:
     """Crawl a page, and the pages that its template needs, as the project crawls; return the last error of the log."""
-    settings = {
-        "PAGELETS_STORE": store,
-        "PAGELETS_DETECTION": "etdm",
-        "PAGELETS_INDEX": "",
-        "SPIDER_MODULES": "scrapy_pagelets.crawler.spiders",
-        "ITEM_PIPELINES": "{}",
-        "FEEDS": "{}",
-        "JOBDIR": "",
-        "LOG_ENABLED": "1",
-        "LOG_FILE": "",
-        "LOG_LEVEL": "WARNING",
-        "LOG_FORMAT": "%(levelname)s: %(message)s",
-    }
-    command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={url}", "-a", "pages=1"]
-    for name, value in settings.items():
-        command += "-s", f"{name}={value}"
-    folder = Path(config).parent if (config := closest_scrapy_cfg()) else None
-    done = subprocess.run(
-        command, cwd=folder, env=_environment(), capture_output=True, encoding="utf-8", errors="replace"
-    )
-    errors = _ERROR.findall(done.stderr)
-    return errors[-1] if errors else f"the crawl ended with exit code {done.returncode} and found no page"
+    from scrapy.crawler import AsyncCrawlerProcess
 
+    from scrapy_pagelets.crawler.commands.crawling import project_settings
+    from scrapy_pagelets.crawler.spiders.site_spider import SiteSpider
 
-def _environment() -> dict[str, str]:
-    """The variables of the crawl: outside of a project with the add-on, the settings of this package hold."""
-    addons = get_project_settings().getdict("ADDONS") if _SETTINGS_MODULE in os.environ else {}
-    has_addon = any(load_object(addon) is Addon for addon in addons)
-    return {**os.environ} if has_addon else {**os.environ, _SETTINGS_MODULE: _OWN_SETTINGS}
+    settings = project_settings(options)
+    settings.setdict(_SETTINGS | {"PAGELETS_STORE": store}, "cmdline")
+    errors = BufferingHandler(_ERRORS)
+    errors.setLevel(logging.ERROR)
+    process = AsyncCrawlerProcess(settings)
+    logging.getLogger().addHandler(errors)
+    process.crawl(SiteSpider, url=url, pages="1")
+    process.start()
+    return errors.buffer[-1].getMessage().partition("\n")[0] if errors.buffer else "the crawl found no page"
 
 
 def _of_feed(path: str) -> Iterator[_Class]:
@@ -266,7 +244,6 @@ def _of_feed(path: str) -> Iterator[_Class]:
 
 
 def _with_template(feed: Feed) -> Iterator[tuple[str, Line]]:
-    """The pages of a feed that have a template, after its id."""
     from scrapy_pagelets.feed.class_templates import is_path
 
     for line in feed:

@@ -84,24 +84,19 @@ class _WorkingLine:
     """A line on the terminal's standard error, which says what a command does until it prints something."""
 
     def __init__(self) -> None:
+        self.about = ""
+        self._since = 0.0
         self._lock = Lock()
         self._timer: Timer | None = None
         self._live: Live | None = None
-        self._about, self._since = "", 0.0
 
-    def begin(self, about: str) -> None:
-        """Show the line if the command takes long."""
-        self._about, self._since = about, time.monotonic()
+    def begin(self) -> None:
+        self._since = time.monotonic()
         self._timer = Timer(_PATIENCE, self._show)
         self._timer.daemon = True
         self._timer.start()
 
-    def tell(self, about: str) -> None:
-        """Say what is being done now."""
-        self._about = about
-
     def end(self) -> None:
-        """Remove the line."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -120,7 +115,7 @@ class _WorkingLine:
                 return
             self._live = Live(
                 console=console, transient=True, redirect_stdout=False, redirect_stderr=False,
-                get_renderable=lambda: Text(f"{self._about} · {time.monotonic() - self._since:.0f} s", style="dim"),
+                get_renderable=lambda: Text(f"{self.about} · {time.monotonic() - self._since:.0f} s", style="dim"),
             )  # fmt: skip
             self._live.start()
 
@@ -134,7 +129,8 @@ def working(about: str) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    _line.begin(about)
+    _line.about = about
+    _line.begin()
     try:
         yield
     finally:
@@ -143,7 +139,7 @@ def working(about: str) -> Iterator[None]:
 
 def tell(about: str) -> None:
     """Say on the working line, if there is one, what is being done."""
-    _line.tell(visible(about))
+    _line.about = visible(about)
 
 
 @contextmanager

@@ -32,7 +32,6 @@ _TIMEOUT = 600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("archive", nargs="*", help="WARC files, globs, or folders of WARC or HTML files")
     parser.add_argument(
         "--segments", metavar="FOLDER",
@@ -124,7 +123,6 @@ def _show_size(examples: Sequence[Example]) -> None:
 
 
 def _command() -> str:
-    """The command line, for the file that it writes."""
     return shlex.join(["scrapy", "pagelets", *sys.argv[1:]])
 
 
@@ -136,7 +134,6 @@ def _save_folds(models: Sequence[Any], options: argparse.Namespace, name: str) -
 
 
 def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
-    """Some examples of each site once more, rendered."""
     from scrapy_pagelets.archives.reader import expand
     from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.page.page import decode
@@ -179,7 +176,6 @@ def _segments(options: argparse.Namespace) -> None:
 
 
 def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
-    """Read or render pages of a folder; return them by name."""
     from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.page.page import Page, decode
 
@@ -240,7 +236,6 @@ def _examples(options: argparse.Namespace) -> Iterator[Example]:
 
 
 def _families(name: str | None) -> dict[str, str]:
-    """The family of each site, from a JSON file."""
     if name is None:
         return {}
     try:
@@ -253,7 +248,6 @@ def _families(name: str | None) -> dict[str, str]:
 
 
 def _records(options: argparse.Namespace) -> Iterator[tuple[Record, Page]]:
-    """Yield the records of the archives with their pages."""
     from scrapy_pagelets.archives.reader import expand, records
     from scrapy_pagelets.page.page import Page
 

@@ -48,7 +48,6 @@ _PAGES: Final = (".html", ".htm")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
     parser.add_argument("page", metavar="URL-or-file", help="address of a page, an HTML file, or a feed")
     parser.add_argument("--page", dest="of_feed", metavar="URL", help="the page of the feed")
     parser.add_argument("--source", metavar="FILE", help="HTML file, archive or folder with the page of the feed")
@@ -75,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Cut the page into pagelets and write the inspector."""
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
 
     if _suffix(options.out) not in (*_PAGES, *_PICTURES):
@@ -218,7 +216,6 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
 
 
 def _without_effect(rules: Rules) -> list[str]:
-    """What the rules do not do on this page."""
     selectors, hosts = rules.without_element(), rules.without_page()
     return [
         *([f"These selectors match nothing on this page: {'; '.join(selectors)}."] if selectors else []),
@@ -246,7 +243,6 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
 
 
 async def _draw(name: str, written: str) -> None:
-    """Write the page with its pagelets as a picture."""
     from playwright.async_api import async_playwright
 
     from scrapy_pagelets.rendering.browser import HEIGHT, WIDTH, launch_options

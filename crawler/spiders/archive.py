@@ -6,27 +6,25 @@ import asyncio
 import logging
 import os
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from hashlib import blake2b
 from itertools import islice
 from typing import Any, Final, Self, TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
-from scrapy.http.request import NO_CALLBACK
-from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, parts, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.spiders import start_pages
-from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob, JobError
+from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob
 from scrapy_pagelets.evidence.complete_subdigraph import KnownSubdigraphs, LinkedPages
-from scrapy_pagelets.middlewares.archived import archive_request, response_token
-from scrapy_pagelets.middlewares.rendering import RENDER
+from scrapy_pagelets.middlewares.rendering import RenderingMiddleware
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import ETDM, FUSED
@@ -57,16 +55,13 @@ class ArchiveSpider(Spider):
     one to the other are parsed twice. Nothing is fetched, even if pages are rendered: their resources come from the
     archive as well. Pages are rendered when they are learnt, and the rendered responses are stored on disk until they
     are cleaned. Records that are not pages are counted in ``pagelets/archive/skipped/<why>``. The items come in the
-    order of the archive, unless pages are rendered; but pages whose canonical links lead to others come after the
-    others of their site.
+    order of the archive; but pages whose canonical links lead to others come after the others of their site.
 
     With ``JOBDIR``, a journal records each page whose line is written. The next run of the job writes the other pages,
     even if the run before was killed, so that each page has one line. Feeds must be files of JSON lines then.
 
-    Arguments (``-a name=value``)
-    -----------------------------
-    path : a WARC file (plain, gzip or zstd), a glob, or a folder of WARC or HTML files
-    base : URL prefix of HTML files, which precedes their path below the folder; without it they have ``file://`` URLs
+    Arguments (``-a name=value``): ``path``, a WARC file (plain, gzip or zstd), a glob, or a folder of WARC or HTML
+    files; ``base``, which precedes the paths of HTML files below the folder in their URLs (default: ``file://``).
     """
 
     name = "archive"
@@ -91,12 +86,9 @@ class ArchiveSpider(Spider):
         self._passing: asyncio.Future[None] | None = None
 
     @classmethod
-    def update_settings(cls, settings: BaseSettings) -> None:
-        super().update_settings(settings)
-        settings.set("CONCURRENT_ITEMS", 1, "spider")  # of one response; Scrapy makes as many tasks for each
-
-    @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        if not is_asyncio_available():
+            abort_crawl(crawler, "the spider archive needs the asyncio reactor: leave TWISTED_REACTOR at its default")
         try:
             spider = super().from_crawler(crawler, *args, **kwargs)
             spider.job = ArchiveJob(crawler)
@@ -114,19 +106,16 @@ class ArchiveSpider(Spider):
         self._kept_bytes = 0
         self._copies: set[tuple[str, int]] = set()
         self._skipped: Counter[str] = Counter()
-        if config.detection == FUSED and not config.render and is_asyncio_available():
+        if config.detection == FUSED and not config.render:
             await self._clean_by_parts()
-            return
-        pages = await self._learn(self._records("learning", self._skipped))
-        if self._subdigraphs is not None:
-            await self._learn_subdigraphs(self._subdigraphs)
-        if not self._has_read(pages):
-            return
-        if not config.render and is_asyncio_available():
-            await self._clean(self._copies_last(self._numbered()))
-            return
-        async for request in self._requests():
-            yield request
+        else:
+            pages = await self._learn(self._records("learning", self._skipped))
+            if self._subdigraphs is not None:
+                await self._learn_subdigraphs(self._subdigraphs)
+            if self._has_read(pages):
+                await self._clean(self._copies_last(self._numbered()))
+        if False:  # Scrapy wants an iterator
+            yield
 
     def _has_read(self, pages: int) -> bool:
         """Tell what the archive has, now that it was read once; False if the crawl ends here."""
@@ -141,7 +130,7 @@ class ArchiveSpider(Spider):
         logger.info("%s in %s; cleaning them", counted(pages, "page"), counted(len(self.sources), "source"))
         try:
             self.job.begin()
-        except JobError as error:
+        except ConfigError as error:
             return self._refuse(str(error))
         return True
 
@@ -162,7 +151,7 @@ class ArchiveSpider(Spider):
         cleaning = self._numbered()
         start = 0
         for length in lengths:
-            if self.job.journal.has_all(start, length):
+            if self.job.has(start, length):
                 async for _ in _first(learning, length):
                     pass
             else:
@@ -209,7 +198,7 @@ class ArchiveSpider(Spider):
             async for number, record in numbered:
                 if self._is_closing:
                     break
-                if self.job.journal.has(number):
+                if self.job.has(number):
                     continue
                 ahead.append(asyncio.create_task(in_thread(self._cut, number, record)))
                 if len(ahead) >= _AHEAD:
@@ -222,13 +211,17 @@ class ArchiveSpider(Spider):
 
     def _cut(self, number: int, record: Record) -> HtmlResponse | None:
         """The response of a page, which is cut for the pipelines; None if Scrapy does not accept its URL."""
-        if (request := self._request(number, record)) is None:
-            return None
-        if (response := self._kept.pop((record.source, record.offset), None)) is not None:
+        stored: Response | None = self._kept.pop((record.source, record.offset), None)
+        if stored is not None:
             self._kept_bytes -= len(record.body)
-        else:
-            response = _response(record)
-        response.request = request
+        elif self.session.config.render:
+            stored = self.session.responses.take(_token(record))
+        response = stored if isinstance(stored, HtmlResponse) else _response(record)
+        try:
+            response.request = _request(record, number)
+        except ValueError as error:
+            self.session.warn("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
+            return None
         context = context_of(response, self.session)
         assert context is not None
         with suppress(Exception):  # the pipelines will meet it again, and report it
@@ -247,31 +240,6 @@ class ArchiveSpider(Spider):
         self._passing = asyncio.ensure_future(scraper.start_itemproc_async(item, response=response))
         await asyncio.shield(self._passing)
         let_go(response)
-
-    def _request(self, number: int, record: Record) -> Request | None:
-        try:
-            request = archive_request(record, self.base)
-        except ValueError as error:
-            self.session.warn("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
-            return None
-        request.meta[NUMBER] = number
-        return request
-
-    async def _requests(self) -> AsyncIterator[Request]:
-        async for number, record in self._copies_last(self._numbered()):
-            # The archive is the queue: make no more requests than the engine can process.
-            if self.crawler.engine.needs_backout():
-                await self.crawler.signals.wait_for(signals.scheduler_empty)
-            if (request := self._request(number, record)) is not None:
-                if self.job.journal.has(number):
-                    await in_thread(self.session.responses.take, response_token(request))  # as it was rendered
-                    continue
-                if self.session.config.render:
-                    request.meta[RENDER] = False  # it was rendered when it was learnt, or could not be
-                yield request
-
-    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
-        yield self.session.config.blank_item(response.url)
 
     async def _learn(self, all_records: AsyncIterator[Record]) -> int:
         """Learn every page, so that the first one is cleaned as well as the last; return the number of pages."""
@@ -310,7 +278,6 @@ class ArchiveSpider(Spider):
             self._subdigraphs.add(page, page_class)
 
     async def _learn_subdigraphs(self, subdigraphs: KnownSubdigraphs) -> None:
-        """Learn the templates of complete subdigraphs, whose pages are read once more."""
         waiting: dict[int, list[LinkedPages]] = {}
         for linked in await in_thread(list, subdigraphs.found()):
             for key in linked.missing:
@@ -338,39 +305,34 @@ class ArchiveSpider(Spider):
         with suppress(Exception):  # that was reported
             if not self.session.config.render:
                 return self.session.page(_response(record))
-            response = self.session.responses.read(response_token(archive_request(record, self.base)))
+            response = self.session.responses.read(_token(record))
             assert isinstance(response, HtmlResponse)
             return self.session.page(response)
         return None
 
     async def _render(self, record: Record) -> None:
-        """Render a page, learn it, and store it until it is cleaned."""
-        engine = self.crawler.engine
-        assert engine is not None
+        response: Response = _response(record)
         try:
-            request = archive_request(record, self.base).replace(callback=NO_CALLBACK)
-            response = await engine.download_async(request)
+            if (middleware := self.crawler.get_downloader_middleware(RenderingMiddleware)) is not None:
+                response = await middleware.process_response(_request(record), response)
             assert isinstance(response, HtmlResponse)
-            await in_thread(self._store_rendered, response_token(request), response, record)
-        except (ValueError, IgnoreRequest):
+            await in_thread(self._store_rendered, response, record)
+        except ValueError:
             pass  # reported when it is cleaned
         except Exception:
             self.session.failed(record.url)
 
-    def _store_rendered(self, token: str, response: HtmlResponse, record: Record) -> None:
-        self.session.responses.put(token, response)
+    def _store_rendered(self, response: HtmlResponse, record: Record) -> None:
+        self.session.responses.put(_token(record), response)
         self._learn_parsed(self.session.page(response), record)
 
     async def _records(self, step: str | None, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
-        """The pages of the archive in order, as far as the crawl goes on; ``step`` is told to those who watch it.
-
-        Records that are not pages are counted in ``skipped``, and warned of; it is None when they are read again.
-        """
+        """The pages of the archive in order, while the crawl goes on; ``skipped`` is None when they are read again."""
         done = bytes_before = 0
         for source in self.sources:
             log = logger.warning if skipped is not None else logger.debug
             all_records = records(source, self.base, skipped, log, self.session.resources)
-            while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
+            while not self._is_closing and (batch := await in_thread(list, islice(all_records, _BATCH))):
                 for record in batch:
                     if skipped is not None:  # the first time that the archive is read
                         self.job.read(record)
@@ -386,7 +348,6 @@ class ArchiveSpider(Spider):
 
 
 async def _first(values: AsyncIterator[T], count: int) -> AsyncIterator[T]:
-    """The next values, so many of them."""
     while count and (value := await anext(values, None)) is not None:
         count -= 1
         yield value
@@ -396,10 +357,15 @@ def _response(record: Record) -> HtmlResponse:
     return HtmlResponse(record.url, headers=record.headers, body=record.body)
 
 
+def _request(record: Record, number: int | None = None) -> Request:
+    return Request(record.url, meta={"pagelets_fetched_at": record.fetched_at, NUMBER: number})
+
+
+def _token(record: Record) -> str:
+    """The key of a rendered page in the response store."""
+    return f"archived-{blake2b(f'{record.source}:{record.offset}'.encode(), digest_size=16).hexdigest()}"
+
+
 def _size(source: str) -> int:
     """Bytes of a WARC file; 0 for a folder, whose files are not counted beforehand."""
     return os.path.getsize(source) if os.path.isfile(source) else 0
-
-
-def _next_batch(all_records: Iterator[Record]) -> list[Record]:
-    return list(islice(all_records, _BATCH))

@@ -7,9 +7,8 @@ import logging
 import os
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from scrapy import signals
 from scrapy.crawler import Crawler
@@ -19,8 +18,10 @@ from xxhash import xxh3_128
 
 from scrapy_pagelets.archives.reader import Record
 from scrapy_pagelets.base.display import counted
-from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.base.transactions import writing
 from scrapy_pagelets.crawler.feed_export import Feeds, location, not_line_by_line
+from scrapy_pagelets.crawler.spiders.request_journal import open_journal
 from scrapy_pagelets.session.crawl_session import session_of
 
 logger = logging.getLogger(__name__)
@@ -36,37 +37,75 @@ _APPENDED: Final = (
 )
 
 
-class ArchiveJob:
-    """The pages that this run has to write, and those that earlier runs have written.
+_ANEW: Final = "or start again with a new JOBDIR"
+_SIZE: Final = "INSERT OR REPLACE INTO sizes VALUES (?, ?)"
+_VERSION: Final = 1
+#: ``about`` has the digest of the archive and the names of the feeds; ``sizes`` has the bytes of each feed that belong
+#: to the pages that are done.
+_SCHEMA: Final = f"""
+BEGIN;
+CREATE TABLE pages (number INTEGER PRIMARY KEY);
+CREATE TABLE sizes (path TEXT PRIMARY KEY, size INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE about (digest TEXT NOT NULL, feeds TEXT NOT NULL);
+PRAGMA user_version = {_VERSION};
+COMMIT;
+"""
 
-    Without ``JOBDIR``, nothing is recorded, and a warning names the feeds that already have lines. A `JobError` is
-    raised if the job cannot be continued, or could not be after a kill.
+
+class ArchiveJob:
+    """The pages that this run has to write, and the journal of those that earlier runs have written.
+
+    A page that is done and the lengths of the feeds after it are recorded in one transaction, after the feeds have its
+    line. What a killed process wrote behind these lengths is cut off by the next run, which writes these pages again:
+    so each page has one line. Without ``JOBDIR``, nothing is recorded, and a warning names the feeds that already have
+    lines. A `ConfigError` is raised if the job cannot be continued, or could not be after a kill.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._digest = xxh3_128()
-        job, feeds = job_dir(crawler.settings), crawler.settings.getdict("FEEDS")
-        self._names = [os.path.abspath(location(str(uri))) for uri in feeds]
+        self._base: sqlite3.Connection | None = None
         self._moved: list[str] = []
-        self.journal = ArchiveJournal(None)
+        self._done = 0  # number of pages that earlier runs have written
+        job, feeds = job_dir(crawler.settings), crawler.settings.getdict("FEEDS")
+        self._names = sorted(map(_path, feeds))
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
         if job is None:
             return
-        for name, (uri, options) in zip(self._names, feeds.items(), strict=True):
+        for uri, options in feeds.items():
             if problem := not_line_by_line(str(uri), options):
-                raise JobError(f"{name} cannot be written by a job of the spider archive: {problem}")
-        self.journal = ArchiveJournal(Path(job, _JOURNAL))
-        crawler.signals.connect(self.journal.close, signals.spider_closed)
-        replaces = any(options.get("overwrite") for options in feeds.values())
-        if replaces and self.journal.pages:
-            raise JobError(f"the job in {job} goes on, so its feed cannot be replaced: use -o, or a new JOBDIR")
-        if not replaces:
-            self._moved = self.journal.restore(self._names)
+                raise ConfigError(f"{_path(uri)} cannot be written by a job of the spider archive: {problem}")
+        path = Path(job, _JOURNAL)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._base = open_journal(path, _SCHEMA, _VERSION)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(f"{path} cannot be used: {error}. Make room on the disk, {_ANEW}") from error
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
+        (self._done,) = self._base.execute("SELECT count(*) FROM pages").fetchone()
+        if not any(options.get("overwrite") for options in feeds.values()):
+            self._moved = self._restore(self._base)
+        elif self._done:
+            raise ConfigError(f"the job in {job} goes on, so its feed cannot be replaced: use -o, or a new JOBDIR")
         shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)  # the archive is the queue
 
+    def _restore(self, base: sqlite3.Connection) -> list[str]:
+        """Cut off what feeds have behind the lines of finished pages; return sentences about lines that were moved."""
+        if (about := base.execute("SELECT feeds FROM about").fetchone()) is None:
+            return []
+        if self._done and json.loads(about[0]) != self._names:
+            names = ", ".join(json.loads(about[0])) or "no feed"
+            raise ConfigError(f"the job writes to {names}: name the same, {_ANEW}")
+        sizes = base.execute("SELECT path, size FROM sizes ORDER BY path").fetchall()
+        for path, size in sizes:
+            if size > (os.path.getsize(path) if os.path.exists(path) else 0):
+                raise ConfigError(f"{path} has lost lines that the job has written: put them back, {_ANEW}")
+        try:
+            return [sentence for path, size in sizes if os.path.exists(path) and (sentence := _cut(path, size))]
+        except OSError as error:
+            raise ConfigError(f"the job cannot be continued, its feeds cannot be written: {error}") from error
+
     def spider_opened(self) -> None:
-        """Record the pages of the items from now on."""
         self._session = session_of(self._crawler)
         self._feeds = self._crawler.get_extension(Feeds)
         for sentence in self._moved:
@@ -85,141 +124,53 @@ class ArchiveJob:
         self._digest.update(record.body)
 
     def begin(self) -> None:
-        """Begin to write, or go on, now that all pages were read; JobError if they are not those of earlier runs."""
-        self.journal.begin(self._digest.hexdigest(), self._names, self._sizes)
-        if self.journal.pages:
-            logger.info("%s were written by earlier runs of the job", counted(self.journal.pages, "page"))
+        """Begin to write, or go on, now that all pages were read; ConfigError if they are not those of earlier runs."""
+        digest = self._digest.hexdigest()
+        if self._base is not None and self._done:
+            if self._base.execute("SELECT digest FROM about").fetchone() != (digest,):
+                raise ConfigError(f"the archive has other pages than when the job began: give the same, {_ANEW}")
+            logger.info("%s were written by earlier runs of the job", counted(self._done, "page"))
             return
+        if self._base is not None:
+            try:
+                with writing(self._base):
+                    self._base.execute("DELETE FROM about")
+                    self._base.execute("DELETE FROM sizes")
+                    self._base.execute("INSERT INTO about VALUES (?, ?)", (digest, json.dumps(self._names)))
+                    self._base.executemany(_SIZE, self._sizes.items())
+            except sqlite3.Error as error:
+                raise ConfigError(f"the job cannot be recorded: {error}. Make room on the disk, {_ANEW}") from error
         for path in (path for path, size in self._sizes.items() if size):
             self._session.warn("feeds/appended", _APPENDED, path)
 
+    def has(self, start: int, number: int = 1) -> bool:
+        """True if so many pages are done, from one on."""
+        if self._base is None:
+            return False
+        query = "SELECT count(*) FROM pages WHERE number >= ? AND number < ?"
+        return bool(self._base.execute(query, (start, start + number)).fetchone() == (number,))
+
     def item_made(self, response: Response | None) -> None:
         """Record the page of an item that has left the pipelines, was dropped or has failed."""
-        if response is None or response.request is None or (self._feeds is not None and not self._feeds.is_whole):
+        if self._base is None or response is None or response.request is None:
+            return
+        if self._feeds is not None and not self._feeds.is_whole:
             return  # the next run begins with the first page that a feed has not got
         try:
-            self.journal.finish(response.request.meta[NUMBER], self._sizes)
+            with writing(self._base):
+                self._base.execute("INSERT OR IGNORE INTO pages VALUES (?)", (response.request.meta[NUMBER],))
+                self._base.executemany(_SIZE, self._sizes.items())
         except sqlite3.Error as error:
             self._session.warn("journal/failed", "the next run of the job will write some pages again: %s", error)
 
-
-_VERSION: Final = 1
-#: ``about`` has the digest of the archive and the names of the feeds; ``sizes`` has the bytes of each feed that belong
-#: to the pages that are done.
-_SCHEMA: Final = f"""
-BEGIN;
-CREATE TABLE pages (number INTEGER PRIMARY KEY);
-CREATE TABLE sizes (path TEXT PRIMARY KEY, size INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE about (digest TEXT NOT NULL, feeds TEXT NOT NULL);
-PRAGMA user_version = {_VERSION};
-COMMIT;
-"""
-
-_ANEW: Final = "or start again with a new JOBDIR"
-
-
-class JobError(PageletsError, ValueError):
-    """Raised if a job cannot be continued; the message says why, and what to do."""
-
-
-class ArchiveJournal:
-    """The pages of a job that are done, and how long the feeds were after each.
-
-    Both are written in one transaction, after the feeds have the line of the page. What a killed process wrote behind
-    the recorded lengths is cut off by the next run, which writes these pages again: so each page has one line.
-
-    ``path``: the file, created if it does not exist; None without a job: nothing is written then.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        self._base = None if path is None else _connect(path)
-        self.pages = self._count(0, 1 << 62)  # number of pages that earlier runs have finished
-
-    def has(self, number: int) -> bool:
-        """True if a page is done."""
-        return self.has_all(number, 1)
-
-    def has_all(self, start: int, number: int) -> bool:
-        """True if so many pages are done, from one on."""
-        return self._base is not None and self._count(start, start + number) == number
-
-    def _count(self, start: int, end: int) -> int:
-        if self._base is None:
-            return 0
-        query = "SELECT count(*) FROM pages WHERE number >= ? AND number < ?"
-        return int(self._base.execute(query, (start, end)).fetchone()[0])
-
-    def restore(self, feeds: Sequence[str]) -> list[str]:
-        """Cut off what feeds have behind the lines of finished pages; return sentences about lines that were moved.
-
-        A JobError is raised if the feeds of this run are others than those of earlier runs, or have lost lines.
-        """
-        if self._base is None or (about := self._base.execute("SELECT feeds FROM about").fetchone()) is None:
-            return []
-        if self.pages and json.loads(about[0]) != sorted(feeds):
-            names = ", ".join(json.loads(about[0])) or "no feed"
-            raise JobError(f"the job writes to {names}: name the same, {_ANEW}")
-        sizes = self._base.execute("SELECT path, size FROM sizes ORDER BY path").fetchall()
-        for path, size in sizes:
-            if size > (os.path.getsize(path) if os.path.exists(path) else 0):
-                raise JobError(f"{path} has lost lines that the job has written: put them back, {_ANEW}")
-        try:
-            return [sentence for path, size in sizes if os.path.exists(path) and (sentence := _cut(path, size))]
-        except OSError as error:
-            raise JobError(f"the job cannot be continued, its feeds cannot be written: {error}") from error
-
-    def begin(self, digest: str, feeds: Sequence[str], sizes: Mapping[str, int]) -> None:
-        """Record the digest of all pages of the archive, the names of the feeds, and the bytes that are in them.
-
-        A JobError is raised if earlier runs had other pages, or if nothing can be recorded.
-        """
-        if self._base is None:
-            return
-        if self.pages:
-            if self._base.execute("SELECT digest FROM about").fetchone() != (digest,):
-                raise JobError(f"the archive has other pages than when the job began: give the same, {_ANEW}")
-            return
-        try:
-            with self._base:
-                self._base.execute("DELETE FROM about")
-                self._base.execute("DELETE FROM sizes")
-                self._base.execute("INSERT INTO about VALUES (?, ?)", (digest, json.dumps(sorted(feeds))))
-                self._record(sizes)
-        except sqlite3.Error as error:
-            raise JobError(f"the job cannot be recorded: {error}. Make room on the disk, {_ANEW}") from error
-
-    def finish(self, number: int, sizes: Mapping[str, int]) -> None:
-        """Record that a page is done, and the bytes of the feeds that have its line."""
-        if self._base is None:
-            return
-        with self._base:
-            self._base.execute("INSERT OR IGNORE INTO pages VALUES (?)", (number,))
-            self._record(sizes)
-
-    def _record(self, sizes: Mapping[str, int]) -> None:
-        assert self._base is not None
-        self._base.executemany("INSERT OR REPLACE INTO sizes VALUES (?, ?)", sizes.items())
-
-    def close(self) -> None:
+    def spider_closed(self) -> None:
         if self._base is not None:
             self._base.close()
             self._base = None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        base = sqlite3.connect(path)
-        # Written data survives the process, though perhaps not a crash of the system: no need to wait for the disk.
-        base.execute("PRAGMA journal_mode = WAL")
-        base.execute("PRAGMA synchronous = OFF")
-        if not base.execute("SELECT 1 FROM sqlite_master").fetchone():
-            base.executescript(_SCHEMA)
-        if base.execute("PRAGMA user_version").fetchone() != (_VERSION,):
-            raise sqlite3.DatabaseError("it is of another version")
-    except (OSError, sqlite3.Error) as error:
-        raise JobError(f"{path} cannot be used: {error}. Make room on the disk, {_ANEW}") from error
-    return base
+def _path(uri: Any) -> str:
+    return os.path.abspath(location(str(uri)))
 
 
 def _cut(path: str, size: int) -> str:

@@ -24,6 +24,7 @@ FORMER_JOB: Final = (
 )
 #: State of a request: pending, its page is settling, its item is made, it has led to no page.
 _ASKED, _HELD, _PAGE, _NO_PAGE = range(4)
+_SET_STATE: Final = "UPDATE requests SET state = ? WHERE number = ?"
 #: ``held`` are settling pages, ``spare`` URLs in reserve. ``fingerprints`` has an additional row for each redirect.
 #: ``names`` are the hosts of the crawl and the sites that have settled.
 _SCHEMA: Final = f"""
@@ -51,10 +52,8 @@ class Held(NamedTuple):
 class RequestJournal:
     """The requests of a job and their states, written at every change, so that a killed process loses nothing.
 
-    If something cannot be written, the crawl goes on.
-
-    ``path``: the file, created if it does not exist; ConfigError if it is of an earlier version, whose files could run
-    code; None without a job: nothing is written then.
+    If something cannot be written, the crawl goes on. Without a path, as without a job, nothing is written. Raises
+    ConfigError for a file of an earlier version, whose files could run code.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -69,7 +68,7 @@ class RequestJournal:
 
     def _open(self, path: Path) -> sqlite3.Connection | None:
         try:
-            return _connect(path)
+            return open_journal(path, _SCHEMA, _VERSION)
         except sqlite3.OperationalError as error:
             self.problem = f"{path} cannot be used, the job cannot be continued: {error}"
             self.complete = False
@@ -84,11 +83,9 @@ class RequestJournal:
 
     @property
     def is_open(self) -> bool:
-        """True if requests can be written."""
         return self._base is not None
 
     def number_of(self, fingerprint: str) -> int | None:
-        """Return the number of the request with a fingerprint, None if there is none."""
         rows = self._all("SELECT number FROM fingerprints WHERE fingerprint = ?", fingerprint)
         return rows[0][0] if rows else None
 
@@ -110,14 +107,13 @@ class RequestJournal:
         self._write("INSERT OR REPLACE INTO fingerprints VALUES (?, ?)", fingerprint, number)
 
     def hold(self, held: Held) -> None:
-        """Record that a page is settling."""
         if held.number is not None:
             self._write("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", *held)
-            self._set_state(_HELD, held.number)
+            self._write(_SET_STATE, _HELD, held.number)
 
     def ask_again(self, number: int) -> None:
         """Record that a settling page is lost, and that its request has to be sent again."""
-        self._set_state(_ASKED, number)
+        self._write(_SET_STATE, _ASKED, number)
 
     def settle(self, number: int | None, *, page: bool = True) -> None:
         """Record that a request is done: its item is made or, if ``page`` is False, it has led to no page."""
@@ -126,19 +122,12 @@ class RequestJournal:
             state = _PAGE if page else _NO_PAGE
             self._write("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
 
-    def _set_state(self, state: int, number: int) -> None:
-        self._write("UPDATE requests SET state = ? WHERE number = ?", state, number)
-
     def held(self) -> list[Held]:
-        """Return the settling pages in the order of their requests."""
         rows = self._all("SELECT held.* FROM held JOIN requests USING (number) WHERE state = ? ORDER BY number", _HELD)
         return [Held(*row) for row in rows]
 
     def asked(self, spider: Spider) -> Iterator[tuple[int, Request]]:
-        """Yield the requests without a response and their numbers, in the order in which they were made.
-
-        Those that cannot be read are left out and counted.
-        """
+        """Yield the requests without a response and their numbers, in order; those that cannot be read are counted."""
         last = -1
         query = "SELECT number, request FROM requests WHERE state = ? AND number > ? ORDER BY number LIMIT 1000"
         while rows := self._all(query, _ASKED, last):
@@ -157,26 +146,21 @@ class RequestJournal:
 
     @property
     def pages(self) -> int:
-        """Number of requests that have led to a page."""
-        rows = self._all("SELECT count(*) FROM requests WHERE state IN (?, ?)", _HELD, _PAGE)
-        return int(rows[0][0]) if rows else 0
+        [(number,)] = self._all("SELECT count(*) FROM requests WHERE state IN (?, ?)", _HELD, _PAGE) or [(0,)]
+        return int(number)
 
     @property
     def requests(self) -> int:
-        """Number of requests."""
-        rows = self._all("SELECT count(*) FROM requests")
-        return int(rows[0][0]) if rows else 0
+        [(number,)] = self._all("SELECT count(*) FROM requests") or [(0,)]
+        return int(number)
 
     def spare(self) -> list[tuple[str, int]]:
-        """Return the URLs in reserve and their depths."""
-        return [(url, depth) for url, depth in self._all("SELECT url, depth FROM spare ORDER BY number")]
+        return self._all("SELECT url, depth FROM spare ORDER BY number")
 
     def add_spare(self, url: str, depth: int) -> None:
-        """Add a URL to the reserve."""
         self._write("INSERT INTO spare (url, depth) VALUES (?, ?)", url, depth)
 
     def drop_spare(self, count: int) -> None:
-        """Remove the first URLs from the reserve."""
         self._write("DELETE FROM spare WHERE number IN (SELECT number FROM spare ORDER BY number LIMIT ?)", count)
 
     def names(self, kind: str) -> set[str]:
@@ -184,7 +168,6 @@ class RequestJournal:
         return {name for (name,) in self._all("SELECT name FROM names WHERE kind = ?", kind)}
 
     def add_names(self, kind: str, names: Iterable[str]) -> None:
-        """Add names of a kind."""
         for name in names:
             self._write("INSERT OR IGNORE INTO names VALUES (?, ?)", kind, name)
 
@@ -217,18 +200,19 @@ class RequestJournal:
         self.failed(f"the journal of the job cannot be written, the next run of the job may miss pages: {error}")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def open_journal(path: Path, schema: str, version: int) -> sqlite3.Connection:
+    """Open an SQLite file of a job, made by a schema; sqlite3.DatabaseError if it is damaged, or of another version."""
     base = sqlite3.connect(path, isolation_level=None)
     try:
         # Written data survives the process, though perhaps not a crash of the system: no need to wait for the disk.
         base.execute("PRAGMA journal_mode = WAL")
         base.execute("PRAGMA synchronous = OFF")
-        (version,) = base.execute("PRAGMA user_version").fetchone()
-        if not version and not base.execute("SELECT 1 FROM sqlite_master").fetchone():
-            base.executescript(_SCHEMA)
-        elif version == _FORMER:
+        if not base.execute("SELECT 1 FROM sqlite_master").fetchone():
+            base.executescript(schema)
+        (found,) = base.execute("PRAGMA user_version").fetchone()
+        if found == _FORMER != version:
             raise ConfigError(FORMER_JOB.format(path.parent))
-        elif version != _VERSION:
+        if found != version:
             raise sqlite3.DatabaseError("it is not a journal, or one of another version")
         if (result := base.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
             raise sqlite3.DatabaseError(str(result[0]))

@@ -32,13 +32,8 @@ class SettlingPages:
     """Hold back the first pages of each site on disk, so that the first item is as clean as the last.
 
     A page whose canonical link leads to another page of its site is held back until the crawl ends, so that it is found
-    to be a copy of that page, and not the other way round.
-
-    Parameters
-    ----------
-    make : returns the item of a response
-    ask : returns the request of a URL, should its settling page be lost
-    journal : records which pages are settling
+    to be a copy of that page, and not the other way round. ``make`` returns the item of a response, ``ask`` the request
+    of a URL whose settling page is lost.
     """
 
     def __init__(
@@ -126,7 +121,6 @@ class SettlingPages:
             await self._release(site)
 
     def must_wait(self, page: Page) -> bool:
-        """True if a page has to be held back."""
         return self._group(page) not in self._settled
 
     def _group(self, page: Page) -> str:
@@ -137,7 +131,6 @@ class SettlingPages:
 
     @property
     def any(self) -> bool:
-        """True if a page is held back."""
         return any(self._waiting.values())
 
     async def release(self, *, lasting: bool = True) -> None:

@@ -57,15 +57,8 @@ _NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sit
 class SiteSpider(Spider):
     """Follow the links of a site and yield each page as an item for the pipelines.
 
-    Arguments (``-a name=value``)
-    -----------------------------
-    url : start page; the crawl stays on its host
-    urls : file with one start page per line
-    depth : maximal number of links between a start page and a page; 0, the default, is no limit
-    pages : maximal number of pages; 0, the default, is no limit
-    sitemap : ``1`` to start from the site's sitemaps as well, or the URL of one; with that, ``url`` is not needed
-    listed : ``1`` to request only the pages that the sitemaps list
-    since : a day; pages that were last modified before it, as the sitemaps say, are not requested for them
+    ``docs/settings.md`` explains the arguments (``-a name=value``): ``url``, or a file of ``urls``, with the limits
+    ``depth`` and ``pages``; ``sitemap``, ``listed`` and ``since``.
 
     The first ``PAGELETS_FIRST_PAGES`` pages of a site, by default 100, are held back on disk until that many have
     arrived or the crawl ends, so that the first page is as clean as the last.
@@ -159,7 +152,6 @@ class SiteSpider(Spider):
 
     @property
     def _given(self) -> list[str]:
-        """The URLs that the user has given."""
         return [*self.start_urls, *filter(None, [self.sitemap_url])]
 
     async def _resume(self) -> None:
@@ -181,7 +173,6 @@ class SiteSpider(Spider):
             self.session.record_loss(what, "crawl again with a new job directory", self.journal.unreadable)
 
     def item(self, response: HtmlResponse) -> Any:
-        """Return the item of a page, whose fields the pipelines fill."""
         return self.session.config.blank_item(response.url)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
@@ -224,7 +215,6 @@ class SiteSpider(Spider):
         yield from self._followed(response, (url for url in response.meta[UNMODIFIED] if self._is_new(key(url))))
 
     def _followed(self, response: Response, links: Iterable[str]) -> Iterator[Request]:
-        """Yield requests for the links of a page within the site."""
         # In a shared crawl, another process may have followed the start page to this host.
         if (response.meta.get("pagelets_start") or self.session.shared is not None) and not self._is_own(response.url):
             self.hosts.add(_host(response.url))
@@ -259,7 +249,7 @@ class SiteSpider(Spider):
     def start_failed(self, failure: Failure) -> None:
         """Log in a sentence why there is nothing to crawl."""
         self.settle(failure.request)  # type: ignore[attr-defined]
-        self._lose_start("%s", start_pages.reason(failure))
+        self._lose_start("%s", start_pages.failed(failure)[1])
 
     def _lose_start(self, message: str, *arguments: str) -> None:
         """Report a start page that cannot be used; a crawl that has no other does not end with exit code 0."""
@@ -271,7 +261,7 @@ class SiteSpider(Spider):
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Count a failed page. After a 404 of ``/page/`` try ``/page``: static hosts serve both, their mirrors one."""
-        stat = start_pages.stat_of(failure)
+        stat, _ = start_pages.failed(failure)
         self.session.count(f"pages/missing/{stat}")
         request: Request = failure.request  # type: ignore[attr-defined]
         self.settle(request)
@@ -282,7 +272,7 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self.settle(request)
-        self._lose_sitemap("%s cannot be loaded (%s)", request.url, start_pages.stat_of(failure))
+        self._lose_sitemap("%s cannot be loaded (%s)", request.url, start_pages.failed(failure)[0])
 
     def _lose_sitemap(self, message: str, *arguments: object) -> None:
         """Report a sitemap that cannot be used; if the crawl needs it, it does not end with exit code 0."""
@@ -361,8 +351,7 @@ class SiteSpider(Spider):
 
     def _tell_empty(self) -> None:
         """Report that no sitemap lists a page of the site; one that lists only old pages is as it should be."""
-        stats = self.session.stats
-        if stats is not None and not any(stats.get_value(f"pagelets/sitemaps/{name}") for name in ("failed", "older")):
+        if not self.session.stat("sitemaps/failed") + self.session.stat("sitemaps/older"):
             logger.error("no sitemap lists a page of %s: nothing to crawl", ", ".join(sorted(self.hosts)))
             self.session.count("start/failed")
             self.crawler.signals.connect(mark_failed, signals.engine_stopped)

@@ -168,34 +168,24 @@ def _joined(base: str, url: str) -> str:
         return ""
 
 
-def reason(failure: Failure) -> str:
-    """Return a sentence that tells the user why the start page failed."""
+def failed(failure: Failure) -> tuple[str, str]:
+    """Return the last part of the stat that counts a failure, and a sentence on it, for a start page."""
     error, url = failure.value, failure.request.url  # type: ignore[attr-defined]
     if isinstance(error, HttpError):
-        return f"{url} returned status {error.response.status}: nothing to crawl; check the URL"
+        status = error.response.status
+        return str(status), f"{url} returned status {status}: nothing to crawl; check the URL"
+    if isinstance(error, ForbiddenAddress):
+        return "private", str(error)
     if not isinstance(error, IgnoreRequest):
         why = str(error).strip().rstrip(".") or type(error).__name__
-        return f"{url} cannot be loaded: {why}; check the URL and whether the site is up"
-    if isinstance(error, ForbiddenAddress):
-        return f"{error}"
+        return type(error).__name__, f"{url} cannot be loaded: {why}; check the URL and whether the site is up"
     message = str(error).lower()
     if "robots.txt" in message:
-        return f"robots.txt of {urlsplit(url).netloc} forbids {url}: nothing to crawl (ROBOTSTXT_OBEY)"
+        sentence = f"robots.txt of {urlsplit(url).netloc} forbids {url}: nothing to crawl (ROBOTSTXT_OBEY)"
+        return "forbidden", sentence
     if "redirection" in message:
-        return f"{url} redirects in a loop: nothing to crawl; check the URL"
-    return f"{url} was not loaded: {message or 'the request was refused'}"
-
-
-def stat_of(failure: Failure) -> str:
-    """Return the last part of the stat that counts the failure."""
-    error = failure.value
-    if isinstance(error, HttpError):
-        return str(error.response.status)
-    if not isinstance(error, IgnoreRequest):
-        return type(error).__name__
-    if isinstance(error, ForbiddenAddress):
-        return "private"
-    return "forbidden" if "robots.txt" in str(error) else "ignored"
+        return "ignored", f"{url} redirects in a loop: nothing to crawl; check the URL"
+    return "ignored", f"{url} was not loaded: {message or 'the request was refused'}"
 
 
 def mute(*loggers: str) -> None:

@@ -43,10 +43,7 @@ def files(source: str) -> list[str]:
 
 
 def page(path: str, base: str) -> Record:
-    """Read one HTML file. Raise SkipRecord if the file is not HTML, empty or too large; OSError if it cannot be read.
-
-    ``base``: prefix of the URL, before the path below the folder; "" for ``file://`` URLs.
-    """
+    """Read one HTML file. Raise SkipRecord if it is not HTML, empty or too large; OSError if it cannot be read."""
     if not _is_html_file(path) and os.path.exists(path):
         raise SkipRecord("not_html")
     with opened(path) as file:

@@ -7,7 +7,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Self
+from contextlib import AbstractContextManager
 
 from scrapy_pagelets.archives import folders, warc
 from scrapy_pagelets.archives.folders import is_warc
@@ -26,12 +26,10 @@ _ADVICE = "give a page, a WARC file, a glob in quotes, or a folder of WARC or HT
 
 
 def expand(path: str) -> list[str]:
-    """List the sources of a path: each is a WARC file, a folder of HTML files, or one HTML file.
+    """List the sources of a path or glob: WARC files, folders of HTML files, HTML files.
 
     A folder stands for every WARC file below it, and for itself if it contains HTML files. Raise ArchiveError if the
     path does not exist or has no archive, or if FastWARC is needed and not installed.
-
-    ``path``: a file, a folder, or a glob (``**`` matches any depth).
     """
     normal = os.path.normpath(os.path.expanduser(path)) if path else ""
     if not os.path.exists(normal) and not glob.has_magic(normal):
@@ -60,12 +58,7 @@ def records(
     source : a source as listed by `expand`
     base : prefix of the URL of an HTML file, before its path below the folder: ``https://example.com/``, or ``http://``
         if the folders of the first level are named after hosts. Without it, the page has a ``file://`` URL
-    skipped : counts the records that are not pages, by reason: ``type`` (a request, metadata, a revisit
-        of the same page or of one that is not there), ``status``
-        (other than 200), ``not_html``, ``empty``, ``no_url``, ``encoding`` (the body cannot be decoded), ``too_large``,
-        ``headers`` (too many), ``bomb`` (a compression bomb), ``unreadable`` (the file cannot be opened, or is a pipe,
-        a socket or a device), and ``truncated``: once for a file that is cut off or damaged. The rest of such a file is
-        skipped, and one warning names file and offset
+    skipped : counts the records that are not pages, by reason, see the stat ``archive/skipped`` in ``docs/settings.md``
     log : called with each message and its arguments, of which the first is a path
     resources : what else the archive holds, for the pages that revisits refer to; without it, this source
     """
@@ -76,30 +69,22 @@ def records(
     return _warc_pages(source, counter, log, resources or Resources([source]))
 
 
-class Reader:
-    """Reads pages again. The last WARC file stays open, so reading in the order of the archive is fastest.
-
-    ``resources``: as for `records`.
-    """
+class Reader(AbstractContextManager["Reader"]):
+    """Reads pages again; the last WARC file stays open, so reading in the order of the archive is fastest."""
 
     def __init__(self, resources: Resources | None = None) -> None:
-        self.resources = resources
+        self._resources = resources
         self._own = Resources(())
         self._finder: warc.Finder | None = None
 
     def read(self, source: str, offset: int, base: str = "") -> Record:
-        """Read one page again.
-
-        Raise ArchiveError if the page is no longer there, or if FastWARC is needed and not installed.
-
-        ``source`` and ``offset``: attributes of the `Record`. ``base``: the same as for `records`.
-        """
+        """Read one page again, by its place; ArchiveError if it is gone, or if FastWARC is not installed."""
         try:
             if not is_warc(source):
                 return folders.page(source, base)
             _require_fastwarc()
             found = self._open(source).find(offset)
-            return warc.page(found, source, offset, (self.resources or self._own).original)
+            return warc.page(found, source, offset, (self._resources or self._own).original)
         except ArchiveError:
             raise
         except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:
@@ -119,9 +104,6 @@ class Reader:
         if self._finder is not None:
             self._finder.close()
             self._finder = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -186,8 +168,6 @@ def parts(sites: Sequence[str]) -> list[int]:
     """Return the numbers of pages of the smallest parts of an archive of which no two have pages of one site.
 
     An archive whose sites follow each other has a part for each; one whose sites alternate is a single part.
-
-    ``sites``: the site of each page, in the order of the archive.
     """
     last = {site: number for number, site in enumerate(sites)}
     found, start, end = [], 0, 0

@@ -49,10 +49,7 @@ class Record:
 
 
 def opened(path: str) -> BinaryIO:
-    """Open a regular file for reading; reading from a pipe or a device could block forever.
-
-    Raise OSError if it cannot be opened, or is neither a regular file nor a symbolic link to one.
-    """
+    """Open a file for reading; OSError for what is not a regular file: a pipe or a device could block forever."""
     if not os.path.isfile(path) and os.path.exists(path):
         raise OSError(errno.EINVAL, "it is not a regular file", path)
     return open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
@@ -68,10 +65,7 @@ def checked(body: bytes) -> bytes:
 
 
 def checked_page(body: bytes) -> bytes:
-    """Return the body, decoded, if it can be a page.
-
-    Raise SkipRecord if it is empty, too large, or something else by its first bytes.
-    """
+    """Return the decoded body; SkipRecord if it is empty, too large, or something else by its first bytes."""
     if other_type(body):
         raise SkipRecord("not_html")
     return checked(body)
@@ -134,10 +128,9 @@ def media_type(declared: str) -> str:
 
 
 def unpacked(headers: Headers, packed: bytes, most: int) -> tuple[bytes, bool]:
-    """Remove chunking and compression from a body; decompression stops one byte after ``most``.
+    """Remove chunking and compression from a body, up to one byte after ``most``; tell whether its coding breaks off.
 
-    Return the body, as far as it goes, and whether its coding breaks off. Raise ValueError if the body cannot be
-    decoded.
+    Raise ValueError if the body cannot be decoded.
     """
     body, cut = packed, False
     if "chunked" in ",".join(headers.get("Transfer-Encoding", [])).lower():
@@ -157,10 +150,7 @@ def unpacked(headers: Headers, packed: bytes, most: int) -> tuple[bytes, bool]:
 
 
 def _dechunked(body: bytes) -> tuple[bytes, bool]:
-    """Join the chunks of a body, and tell whether the last one is missing.
-
-    A body that is not chunked, despite its header, stays as it is.
-    """
+    """Join the chunks of a body, if it has any, and tell whether the last one is missing."""
     joined = bytearray()
     at = 0
     while head := _CHUNK.match(body, at):
@@ -189,7 +179,6 @@ def _decoded(encoding: str, body: bytes, size: int) -> tuple[bytes, bool]:
 
 
 def _inflated(body: bytes, window: int, size: int) -> tuple[bytes, bool]:
-    """Inflate a body, up to where it is cut off."""
     stream = zlib.decompressobj(window)
     inflated = stream.decompress(body, size)
     if not inflated:
@@ -198,7 +187,6 @@ def _inflated(body: bytes, window: int, size: int) -> tuple[bytes, bool]:
 
 
 def _read(stream: BrotliReader | ZstdReader, size: int) -> tuple[bytes, bool]:
-    """Read a stream, up to where it is cut off."""
     read = bytearray()
     try:
         while len(read) < size and (part := stream.read(min(_PART, size - len(read)))):

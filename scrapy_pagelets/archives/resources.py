@@ -6,6 +6,7 @@ import logging
 import mimetypes
 import os
 from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -23,11 +24,9 @@ _MAX_REDIRECTS: Final = 5
 
 
 class Resources:
-    """All resources of some archives by URL. Thread-safe.
+    """All resources of some sources by URL; ``base`` as for `reader.records`. Thread-safe.
 
     WARC files are indexed once, on the first request.
-
-    ``sources``: sources as listed by `reader.expand`. ``base``: prefix of the URLs of files, as for `reader.records`.
     """
 
     def __init__(self, sources: Iterable[str], base: str = "") -> None:
@@ -54,13 +53,9 @@ class Resources:
         place = self._places().get(_key(url)) if place is None and url else place
         if place is None or place[1] < 0:
             return None
-        finder = warc.Finder(place[0])
-        try:
+        with closing(warc.Finder(place[0])) as finder, suppress(SkipRecord, Bomb, OSError, EOFError, ValueError):
             return warc.page(finder.find(place[1]), *place)
-        except (SkipRecord, Bomb, OSError, EOFError, ValueError):
-            return None
-        finally:
-            finder.close()
+        return None
 
     def _file(self, url: str) -> tuple[str, bytes] | None:
         for folder in self._folders:
@@ -95,7 +90,6 @@ class Resources:
         return None
 
     def _places(self) -> dict[int, tuple[str, int]]:
-        """The places of all records of WARC files, by keys."""
         with self._lock:
             if self._index is None:
                 self._index = {key: place for source in self._warcs for key, place in _indexed(source)}
@@ -103,10 +97,7 @@ class Resources:
 
 
 def _indexed(source: str) -> Iterable[tuple[int, tuple[str, int]]]:
-    """Yield the keys of the URLs and of the bodies of a WARC file with the places of their records.
-
-    The last record of a URL counts.
-    """
+    """Yield the keys of the URLs and bodies of a WARC file with the places of their records; the last one counts."""
     try:
         with opened(source) as file:
             for offset, url, digest in warc.urls(file):

@@ -65,34 +65,29 @@ class Unpacked:
         if self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * packed):
             raise Bomb(self._member)
         data = b""
-        while not data and (self._packed or self._fill()):
+        while not data:
+            self._packed = self._packed or self._file.read(_CHUNK)
+            if not self._packed:
+                break
             if self._inflate is None:
-                self._begin()
-            data = self._inflated(size)
+                self._member, self._member_position = self._offset, self._position
+                self.starts[self._position] = self._member
+                self._inflate = zlib.decompressobj(_WINDOW)
+            data = self._inflated(self._inflate, size)
         self._position += len(data)
         self._blank = self._blank + len(data) if data.isspace() else 0
         return data
 
-    def _fill(self) -> bool:
-        self._packed = self._file.read(_CHUNK)
-        return bool(self._packed)
-
-    def _begin(self) -> None:
-        self._member, self._member_position = self._offset, self._position
-        self.starts[self._position] = self._member
-        self._inflate = zlib.decompressobj(_WINDOW)
-
-    def _inflated(self, size: int) -> bytes:
-        assert self._inflate is not None
+    def _inflated(self, inflate: zlib._Decompress, size: int) -> bytes:
         before = len(self._packed)
         try:
-            data = self._inflate.decompress(self._packed, size)
+            data = inflate.decompress(self._packed, size)
         except zlib.error as error:
             raise OSError(f"damaged gzip: {error}") from None
-        if self._inflate.eof:
-            self._packed, self._inflate = self._inflate.unused_data, None
+        if inflate.eof:
+            self._packed, self._inflate = inflate.unused_data, None
         else:
-            self._packed = self._inflate.unconsumed_tail
+            self._packed = inflate.unconsumed_tail
         self._offset += before - len(self._packed)
         return data
 
@@ -124,12 +119,9 @@ def _is_warc(file: BinaryIO, offset: int) -> bool:
 
 
 class LookAhead:
-    """A second reader of a zstd file, which is ahead of the one that reads the records.
+    """A second reader of a zstd file, on a file of its own, which is ahead of the one that reads the records.
 
     FastWARC finds the records of its own readers only, so that a reader of ours cannot take their place.
-
-    ``file``: the file, at the position where the records begin; it is used by nobody else. ``reader``: the reader that
-    reads the records.
     """
 
     def __init__(self, file: BinaryIO, reader: WarcReader) -> None:
@@ -140,10 +132,7 @@ class LookAhead:
         self._position = self._blank = 0
 
     def check(self) -> None:
-        """Check that the next record follows after a few empty lines at most.
-
-        Raise ValueError if there is a flood of empty lines.
-        """
+        """Raise ValueError if a flood of empty lines stands before the next record."""
         while self._blank <= BLANK and (self._blank or self._position <= self._reader.tell()):
             try:
                 data = self._ahead.read(_CHUNK)
@@ -233,32 +222,22 @@ def other_type(body: bytes) -> str:
     if _INNER.match(body):
         return "application/octet-stream"
     start = _start(body)
-    if (root := _XML.match(start)) and (root[1].lower() != b"svg" or _is_picture(start, body)):
+    is_picture = body[-_TAIL:].rstrip().lower().endswith(b"</svg>") and not _MARKUP.search(start)
+    if (root := _XML.match(start)) and (root[1].lower() != b"svg" or is_picture):
         return "application/xml"
     if (opened := _JSON.match(start)) and _is_json(opened[1], start, body):
         return "application/json"
-    return "application/octet-stream" if _is_binary(start) else ""
-
-
-def _is_picture(start: bytes, body: bytes) -> bool:
-    """False for a page that begins with a picture."""
-    return body[-_TAIL:].rstrip().lower().endswith(b"</svg>") and not _MARKUP.search(start)
+    # Many control characters, and no tags, say that this is no text.
+    controls = len(start) - len(start.translate(None, _NO_TEXT))
+    is_binary = controls * _FEW > len(start) and not _TAGS.search(start.replace(b"\0", b""))
+    return "application/octet-stream" if is_binary else ""
 
 
 def _is_json(brace: bytes | None, start: bytes, body: bytes) -> bool:
-    """False for text that begins with a bracket, and for a page before which a program has printed an object.
-
-    An object may be cut off.
-    """
+    """False for text that begins with a bracket, and for a page before which a program has printed an object."""
     if brace:
         return body[-_TAIL:].rstrip().endswith(b"}") or not _MARKUP.search(start)
     return body[-_TAIL:].rstrip().endswith(b"]")
-
-
-def _is_binary(start: bytes) -> bool:
-    """True if many control characters, and no tags, say that this is no text."""
-    controls = len(start) - len(start.translate(None, _NO_TEXT))
-    return controls * _FEW > len(start) and not _TAGS.search(start.replace(b"\0", b""))
 
 
 def _start(body: bytes) -> bytes:

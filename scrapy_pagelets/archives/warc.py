@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from urllib.parse import urlsplit
@@ -32,11 +32,7 @@ _HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 _DICTIONARY: Final = b"\x5d\x2a\x4d\x18"  # a zstd file whose members need the dictionary at its start
 
 
-def _ignore(_offset: int) -> None:
-    """Ignore a bomb; reading the pages of the file logs it."""
-
-
-def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tuple[int, WarcRecord]]:
+def walk(file: BinaryIO, bomb: Callable[[int], None] | None = None) -> Iterator[tuple[int, WarcRecord]]:
     """Yield the records of a file from its current position on, each with the number by which it can be found again.
 
     This number is the offset of the record. If several records share a compressed member (``gzip crawl.warc`` makes one
@@ -56,7 +52,8 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tupl
                 yield (-number if offset is None else offset), record
                 number += 1
         except Bomb as error:
-            bomb(error.offset)
+            if bomb is not None:
+                bomb(error.offset)
             if not unpacking.seek_next(file, error.offset):
                 return
         else:
@@ -180,21 +177,16 @@ def urls(file: BinaryIO) -> Iterator[tuple[int, str, str]]:
 
 def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
     """Content type and body of a response, or the target of a redirect; None if it failed or cannot be read."""
-    finder = Finder(path)
-    try:
+    with closing(Finder(path)) as finder, suppress(SkipRecord, Bomb, OSError, EOFError, ValueError):
         record = finder.find(offset)
         status, headers, body = _response(record, _block(record, keep=True))
         if 300 <= status < 400:
             return next(iter(headers.get("Location", ())), None)
-        if status != 200:
-            return None
-        with suppress(ValueError):  # the body was stored decoded, with the headers of an encoded one
-            body, _ = http.unpacked(headers, body, MAX_BODY)
-        return headers.get("Content-Type", [""])[0], body
-    except (SkipRecord, Bomb, OSError, EOFError, ValueError):
-        return None
-    finally:
-        finder.close()
+        if status == 200:
+            with suppress(ValueError):  # the body was stored decoded, with the headers of an encoded one
+                body, _ = http.unpacked(headers, body, MAX_BODY)
+            return headers.get("Content-Type", [""])[0], body
+    return None
 
 
 def _url(record: WarcRecord, header: bytes = b"WARC-Target-URI") -> str:
@@ -202,7 +194,6 @@ def _url(record: WarcRecord, header: bytes = b"WARC-Target-URI") -> str:
 
 
 def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
-    """Status, headers and encoded body."""
     from fastwarc.warc import WarcRecordType
 
     declared = record.headers.get("Content-Type") or ""
@@ -229,7 +220,6 @@ def _block(record: WarcRecord, keep: bool) -> bytes:
 
 
 def _html(headers: Headers, packed: bytes) -> tuple[bytes, bool]:
-    """The page in a body, and whether it is cut off."""
     declared = http.media_type(headers.get("Content-Type", [""])[0])
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")

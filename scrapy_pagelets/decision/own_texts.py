@@ -31,6 +31,7 @@ _SENTENCE: Final = 8
 _NOTE: Final = 100
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 #: Leaves up to the content before and behind a text, and its most templateness; the same if it is right behind content.
+#: In a stretch of sentences that only this page has, only other leaves count.
 _AMID, _MOST_AMID = 6, 0.95
 _BEHIND, _MOST_BEHIND = 3, 0.75
 #: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
@@ -43,10 +44,16 @@ _OFTEN: Final = 0.5
 #: The most templateness of the items of a list.
 _MOST_OF_LIST: Final = 0.85
 _LISTS: Final = (TAG["ul"], TAG["ol"])
+#: Share of the words of a stretch amid content that only this page has, from which on all of these are content, if they
+#: are as many as a sentence has.
+_MOSTLY: Final = 0.8
+#: Links that say how to reach people.
+_CONTACTS: Final = ("mailto:", "tel:")
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 #: Elements that may be a value.
 _IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))
+#: Elements that may have no more of a note than its number.
 _IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i em"))
 #: Cells.
 _IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))
@@ -78,14 +85,21 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     keep, place = templateness < THRESHOLD, np.arange(len(mask))
     own_end = nodes.last_leaf.item(headline.row)
     keep[:own_end] = place[:own_end] == own_end - 1
-    before = place - np.maximum.accumulate(np.where(keep, place, -_FAR))
-    behind = np.minimum.accumulate(np.where(keep, place, len(place) + _FAR)[::-1])[::-1] - place
+    before, behind = _distances(keep, place)
     amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
     after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
-    linked = nodes.anchor[nodes.leaves]
-    around, alone = amid | after, alike == 0
+    linked, around, alone = nodes.anchor[nodes.leaves], amid | after, alike == 0
     captions = nodes.leaves_below(captions_of(nodes))
-    mask |= around & alone & ((nodes.words >= _SENTENCE) | captions) & ~linked
+    is_said = (nodes.words >= _SENTENCE) | captions
+    mask |= around & alone & is_said & ~linked
+    unsure = templateness < _MOST_AMID
+    if (lost := unsure & alone & ~keep & ~mask).any():
+        own = alone & (~linked | _contacts(nodes, lost))
+        stretch = unsure & (np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID)
+        mask |= stretch & own & is_said
+        for leaves in _runs(stretch & ~keep):
+            if nodes.words[leaves][own[leaves]].sum() >= max(_SENTENCE, _MOSTLY * nodes.words[leaves].sum()):
+                mask[leaves] |= own[leaves]
     behind_all = (before <= _BEHIND) & (templateness < _MOST_AMID)
     for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, behind_all))):
         mask[leaves] = True
@@ -95,19 +109,40 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     for row, leaves in blocks:  # half of a block of code is none, and others that look the same are as much content
         mask[leaves] |= bool((alone if nodes.look.item(row) in kept else is_own)[leaves].any() or is_own[leaves].any())
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
-    own = alike < _OFTEN * others
+    rare = alike < _OFTEN * others
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
-        mask[leaves] |= 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
-    for leaves in _values(nodes, ~own & ~linked, near, own):
-        mask[leaves] |= own[leaves] | ~linked[leaves]  # a link that many pages have there is a control
+        mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
+    for leaves in _values(nodes, ~rare & ~linked, near, rare):
+        mask[leaves] |= rare[leaves] | ~linked[leaves]  # a link that many pages have there is a control
     for mark, leaves in _notes(nodes, keep):
-        mask[leaves] |= own[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
+        mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
     for leaves in _lists_behind(nodes, keep, linked):
-        says_more = 2 * nodes.words[leaves][own[leaves]].sum() >= nodes.words[leaves].sum()
+        says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
     found: Bools = mask & ~keep
     return found
+
+
+def _distances(keep: Bools, place: Ints) -> tuple[Ints, Ints]:
+    """How far it is from each leaf back to content, and on to content, by the ascending places of the leaves."""
+    before = place - np.maximum.accumulate(np.where(keep, place, -_FAR))
+    behind = np.minimum.accumulate(np.where(keep, place, place[-1] + _FAR)[::-1])[::-1] - place
+    return before, behind
+
+
+def _contacts(nodes: NodeTable, among: Bools) -> Bools:
+    """(m,) the leaves of links to mail addresses and telephone numbers, of those links that have some leaves."""
+    rows, links = nodes.links.row, below(nodes, up_to(among), nodes.links.row).nonzero()[0].tolist()
+    return nodes.leaves_below(
+        [rows.item(link) for link in links if nodes.links.href[link][:7].lower().startswith(_CONTACTS)]
+    )
+
+
+def _runs(mask: Bools) -> Iterator[slice]:
+    """The leaves of a mask that follow each other."""
+    edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0))
+    yield from map(slice, edges[::2].tolist(), edges[1::2].tolist())
 
 
 def said_in_posts(nodes: NodeTable, thread: Thread, templateness: Floats, alike: Ints, others: int) -> Bools:

@@ -94,26 +94,27 @@ def contents(inspected: Inspected) -> dict[str, Any]:
 
 
 def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
-    """The HTML file.
+    """The HTML file with what `contents` returns, and the page as a browser shows it, JPEG; empty if not rendered.
 
-    Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script
-    makes texts.
-
-    ``contents``: see `contents.contents`. ``picture``: the page as a browser shows it, JPEG; empty if it was not
-    rendered.
+    Nothing of it is written as HTML: it is JSON in an element that browsers do not run, from which the script makes
+    texts.
     """
-    style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
-    return Template(_file("inspector.html")).substitute(
+    page, style, script = (
+        files("scrapy_pagelets.inspector").joinpath(f"inspector.{end}").read_text(encoding="utf-8")
+        for end in ("html", "css", "js")
+    )
+    data = json.dumps(contents, ensure_ascii=True, separators=(",", ":"))
+    return Template(page).substitute(
         policy=_POLICY.format(style=_hash(style), script=_hash(script)),
         style=style,
         script=script,
-        data=_json(contents),
+        # No tag, comment or entity for a parser of HTML.
+        data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         picture=f"data:image/jpeg;base64,{b64encode(picture).decode()}" if picture else "",
     )
 
 
 def _left_out(inspected: Inspected) -> Iterator[str]:
-    """Sentences about what is too large to be shown."""
     runs, picture = len(inspected.record.page.nodes.leaves), inspected.picture
     if not runs:
         yield "The page has no text."
@@ -134,19 +135,17 @@ def _left_out(inspected: Inspected) -> Iterator[str]:
 
 def _leaves(page: Page, shown: int) -> dict[str, Any]:
     nodes = page.nodes
+    texts = list(nodes.strings[:shown])
+    for leaf in filter(shown.__gt__, nodes.spaces):  # white space inside ``pre``, without the line break of the gap
+        white = nodes.spaces[leaf]
+        texts[leaf] = (white.rpartition("\n")[2] if nodes.gap[leaf] >= LINE else white) + texts[leaf]
     return {
-        "text": [_first(_white(nodes, leaf) + text, _RUN) for leaf, text in enumerate(nodes.strings[:shown])],
+        "text": [_first(text, _RUN) for text in texts],
         "gap": nodes.gap[:shown].tolist(),
         "form": _forms(nodes)[:shown],
         "link": nodes.anchor[nodes.leaves[:shown]].tolist(),
         "box": _boxes(page, nodes.leaves[:shown].tolist()),
     }
-
-
-def _white(nodes: NodeTable, leaf: int) -> str:
-    """White space before a run of text inside ``pre``, without the line break that the gap stands for."""
-    white = nodes.spaces.get(leaf, "")
-    return white.rpartition("\n")[2] if nodes.gap[leaf] >= LINE else white
 
 
 def _forms(nodes: NodeTable) -> list[str]:
@@ -158,7 +157,6 @@ def _forms(nodes: NodeTable) -> list[str]:
 
 
 def _boxes(page: Page, rows: Sequence[int]) -> list[list[int] | None]:
-    """Left, top, width and height of rows that can be seen."""
     layout = page.layout
     if layout is None:
         return []
@@ -185,7 +183,6 @@ def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, An
 
 
 def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
-    """Labels of the leaves for each value of the sliders."""
     if not len(page.nodes.leaves):
         return {}
     tree = vips(page)
@@ -210,7 +207,6 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
 
 
 def _texts(record: PageRecord) -> dict[str, str]:
-    """The whole page and its content."""
     everything = np.zeros_like(record.decision.templateness)
     before = PageRecord(record.page, replace(record.decision, templateness=everything, headline=None))
     return {
@@ -224,16 +220,6 @@ def _texts(record: PageRecord) -> dict[str, str]:
 def _first(text: str, most: int) -> str:
     """The beginning of a text, which says how much of it is left out."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
-
-
-def _json(value: dict[str, Any]) -> str:
-    """JSON that contains no tag, comment or entity for a parser of HTML."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _file(name: str) -> str:
-    return files("scrapy_pagelets.inspector").joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -16,6 +16,7 @@ from scrapy_pagelets.archives import reader
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text, pagelets_of_line
@@ -55,28 +56,19 @@ class PageSource:
     twin: dict[str, Any] | None = None  # the page that it nearly repeats, see `compare_texts`
 
 
-def is_address(name: str) -> bool:
-    """Return whether a page is named by its address on the web."""
-    return name.startswith(("http://", "https://"))
-
-
 def source_of(
     name: str, limits: Limits, page: str | None = None, archive: str | None = None, base: str = ""
 ) -> PageSource:
-    """Find a page. Raise ValueError if there is no such file or page; FeedError if the feed cannot be read.
+    """Find a page by its address, its HTML file, or a feed and its URL, which a feed of one page does not need.
 
-    Parameters
-    ----------
-    name : an address, an HTML file, or a feed
-    limits : of the page
-    page : the URL of the page in the feed; None if the feed has one page only
-    archive : HTML file, archive or folder that the page of the feed is in; None if it is still on the web
-    base : prefix of the URLs of its files, as for `reader.records`
+    ``archive``: HTML file, archive or folder with the page of the feed, and with the ``base`` of `reader.records`; None
+    if it is still on the web. Raise ValueError if there is no such file or page; FeedError if a feed cannot be read.
     """
-    is_feed = name.lower().endswith(_FEEDS) and not is_address(name)
+    is_address = name.startswith(("http://", "https://"))
+    is_feed = name.lower().endswith(_FEEDS) and not is_address
     if not is_feed and (page or archive or base):
         raise ValueError("--page, --source and --base are for feeds, and it is none")
-    if is_address(name):
+    if is_address:
         return PageSource(name)
     path = Path(name).absolute()
     if path.is_dir():
@@ -139,10 +131,7 @@ def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> 
 
 
 def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
-    """Divide two texts into equal and different parts, in order; say whether the whole texts were compared.
-
-    ``url``: of the near-duplicate. ``own`` and ``other``: the texts of the page and of the near-duplicate.
-    """
+    """Divide the texts of a page and of its near-duplicate, whose URL is given, into equal and different parts."""
     one, two = (_PIECE.findall(text) for text in (own, other))
     whole = max(len(one), len(two)) <= _MOST
     one, two = one[:_MOST], two[:_MOST]
@@ -158,11 +147,7 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
 
 
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
-    """Open the sites of a store, and let the site of a page learn it.
-
-    ``store``: folder of the store; "" for none: the page alone is known. ``model``, ``detection``, ``strict`` and
-    ``classifier``: see `SiteCache`.
-    """
+    """Open the sites of a store, "" for none, and let the site of a page learn it; for the rest see `SiteCache`."""
     kept = SiteStore(Path(store) if store else None, load(model))
     sites = SiteCache(kept, model, detection=detection, strict=strict, classifier=classifier)
     sites.learn(page)
@@ -174,13 +159,10 @@ def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool
     reasons = _reasons(page, sites)
     site, others = reasons.site, reasons.site.pages - 1
     record = PageRecord(page, reasons.decision, options=options)
+    known = f"Decided with {counted(others, 'other page')} of {site.name} known."
+    alone = "Decided by this page alone: a crawl knows the other pages of the site."
     return Inspected(
-        record=record,
-        pagelets=record.cut(whole=whole),
-        decided_by=f"Decided with {others} other page{'s' * (others != 1)} of {site.name} known."
-        if others
-        else "Decided by this page alone: a crawl knows the other pages of the site.",
-        reasons=reasons.of,
+        record=record, pagelets=record.cut(whole=whole), decided_by=known if others else alone, reasons=reasons.of
     )
 
 
@@ -192,11 +174,7 @@ def _reasons(page: Page, sites: SiteCache) -> Reasons:
 
 
 def by_feed(page: Page, line: Line, sites: SiteCache, *, stored: bool) -> Inspected:
-    """Inspect a page as the feed of a crawl has recorded it.
-
-    ``page``: the page, from an archive or fetched again. ``stored`` says whether the sites come from a store: only then
-    they know more than the page.
-    """
+    """Inspect a page as the feed of a crawl has recorded it; sites that are ``stored`` know more than the page."""
     records = pagelets_of_line(line)
     found, lost = _place_pagelets(page, records)
     scripts = "" if page.source is None else ", or scripts change it (--no-scripts shows it without)"

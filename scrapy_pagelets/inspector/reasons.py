@@ -49,10 +49,7 @@ class Reasons:
     decision: Decision
 
     def of(self, index: Ints) -> list[str]:
-        """Sentences about some leaves that stand together, the most telling first.
-
-        ``index``: (k,) the leaves, ascending; k > 0.
-        """
+        """Sentences about some leaves that stand together, (k,) with k > 0, the most telling first."""
         together = f"All together: {self._mean(self.decision.templateness, index):.2f}. From 0.50 on it is template."
         return [*self.witnesses(index), together]
 
@@ -94,7 +91,6 @@ class Reasons:
         return float(np.average(values[index], weights=self._words[index]))
 
     def _by_rule(self, index: Ints) -> Iterator[str]:
-        """The rules of the user that name it."""
         for cause, mask in self._named.items():
             if mask[index].any():
                 yield f"The rule {cause.action} for {cause.host} names {_part(self._mean(mask, index))}."
@@ -111,7 +107,6 @@ class Reasons:
         return found
 
     def _by_page(self, index: Ints) -> Iterator[str]:
-        """What the page tells of itself."""
         if self.decision.headline is not None:
             rows = (self.decision.headline.row, *self.decision.headline.sections)
             nodes = self.page.nodes
@@ -126,7 +121,6 @@ class Reasons:
             yield "The page itself says that some of it is its heading, author, product or price: content."
 
     def _by_site(self, index: Ints) -> Iterator[str]:
-        """What other pages of the site have in common with it."""
         others = self.site.pages - 1
         if others < 1:
             yield "No other page of the site is known: the page alone decides."
@@ -144,7 +138,8 @@ class Reasons:
 
     def by_classifier(self, index: Ints) -> Iterator[str]:
         """What the page alone says: the classifier of nodes, and its smoothing over the tree."""
-        row = max(roots(self.page.nodes, index), key=self._words_below)
+        nodes = self.page.nodes
+        row = max(roots(nodes, index), key=lambda row: self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
         raw, smooth = (float(scores[row]) for scores in self._scores)
         named = ", ".join(
             f"{name} (for {'template' if weight > 0 else 'content'})" for name, weight in self._strongest(row)
@@ -152,10 +147,6 @@ class Reasons:
         yield f"By the page alone, the classifier says {raw:.2f}. What counts most: {named}."
         if abs(raw - smooth) >= 0.005:
             yield f"Smoothing over the tree of the page turns that into {smooth:.2f}."
-
-    def _words_below(self, row: int) -> float:
-        nodes = self.page.nodes
-        return float(self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
 
     def _strongest(self, row: int) -> list[tuple[str, float]]:
         """The features that move the classifier's odds of a node most, against the mean node of the page."""
@@ -183,10 +174,7 @@ def _part(share: float) -> str:
 
 
 def write_rule(page: Page, rows: Sequence[int], action: str) -> str | None:
-    """Write a rule for some rows of a page, for ``rules.toml``; None if no selector names exactly their elements.
-
-    ``rows``: the maximal subtrees of a pagelet, see `text.roots`. ``action``: ``keep`` or ``strip``.
-    """
+    """Write a rule for the `text.roots` of a pagelet, for ``rules.toml``; None if no selectors name just them."""
     if not rows or len(rows) > _MOST:
         return None
     written = [find_selector(page, row) for row in rows]
@@ -207,14 +195,12 @@ def find_selector(page: Page, row: int) -> str | None:
             return None
     element = nodes.elements[row]
     for written in _candidates(element, nodes.xpath(row)):
-        if (one := Selector.of(written)).elements(page.root) == [element] and _is_received(page, one):
+        one = Selector.of(written)
+        # A crawl that does not render the page must find the element as well: browsers add some, such as tbody.
+        is_received = page.source is None or len(one.elements(page.source.root)) == 1
+        if is_received and one.elements(page.root) == [element]:
             return written
     return None
-
-
-def _is_received(page: Page, one: Selector) -> bool:
-    """Whether a crawl that does not render the page finds the element as well: browsers add some, such as tbody."""
-    return page.source is None or len(one.elements(page.source.root)) == 1
 
 
 def _candidates(element: etree._Element, path: str) -> Iterator[str]:

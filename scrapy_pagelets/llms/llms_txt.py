@@ -47,7 +47,6 @@ class _Entry:
 
     @property
     def folders(self) -> list[str]:
-        """The folders of its path."""
         return urlsplit(self.url).path.split("/")[1:-1]
 
     @property
@@ -84,10 +83,7 @@ class Outline:
 
 
 def outline_of(feed: Feed) -> Outline:
-    """Read a feed for the list of its pages.
-
-    Raise FeedError if the file is no feed, or no line of it can have content.
-    """
+    """Read a feed for the list of its pages. Raise FeedError if it is none, or no line of it can have content."""
     outline, places = Outline(), dict[int, tuple[str, int]]()
     for number, line in enumerate(feed):
         host = host_of(line["url"])
@@ -109,10 +105,7 @@ def outline_of(feed: Feed) -> Outline:
 
 
 def write(feed: Feed, outline: Outline, folder: Path) -> list[Path]:
-    """Write the files and return the folders that have them; an earlier file stays if a new one cannot be written.
-
-    Raise OSError if a file cannot be written.
-    """
+    """Write the files, each as a whole, and return the folders that have them; OSError if one cannot be written."""
     several = len(outline.hosts) > 1
     folders = {host: folder / (quote(host, safe=":[]") or _NO_HOST) if several else folder for host in outline.hosts}
     with ExitStack() as stack:

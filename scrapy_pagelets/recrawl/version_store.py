@@ -60,11 +60,9 @@ class VersionDiskError(VersionStoreError):
 class VersionStore:
     """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
 
-    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Raises
-    VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
-
-    ``folder``: folder of the file, created if it is missing; None for a temporary file. ``job``: the job directory,
-    whose runs are one crawl until `close` is told that it has finished; "" if there is none.
+    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Without a
+    folder, the file is a temporary one. The runs in a job directory are one crawl until `close` is told that it has
+    finished. Raises VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:
@@ -99,7 +97,12 @@ class VersionStore:
         """The version of a page that an earlier crawl has seen, None if there is none. ``page``: key of its URL."""
         with self._lock:
             before = self._before(page)
-        return None if before is None else _version(*before)
+        if before is None:
+            return None
+        digest, words = before
+        with suppress(ValueError, LookupError):  # a damaged row still has its hash
+            return PageVersion(digest, None if words is None else WordCounts.from_bytes(words))
+        return PageVersion(digest, None)
 
     def put(self, page: int, version: PageVersion, validators: Validators | None = None) -> None:
         """Store what this crawl has seen. Raise sqlite3.Error if it cannot be written."""
@@ -134,10 +137,7 @@ class VersionStore:
         return None
 
     def confirm(self, page: int) -> None:
-        """Note that this crawl has found a page as an earlier crawl has seen it.
-
-        Raise sqlite3.Error if it cannot be written.
-        """
+        """Note that this crawl has found a page as an earlier one has; sqlite3.Error if that cannot be written."""
         with self._lock, writing(self._base):
             if (before := self._before(page)) is not None:
                 self._put(page, *before)
@@ -152,7 +152,6 @@ class VersionStore:
             return self._base.executemany(insert, map(_row, feed)).rowcount
 
     def _before(self, page: int) -> _Row | None:
-        """What an earlier crawl has seen of a page."""
         select = "SELECT crawl, hash, words, known, hash_before, words_before FROM pages WHERE key = ?"
         found = self._base.execute(select, (page,)).fetchone()
         if found is None:
@@ -163,10 +162,7 @@ class VersionStore:
         return (before[0], before[1]) if known else None
 
     def close(self, *, finished: bool = False) -> None:
-        """Close the file. Raise sqlite3.Error if something could not be written; the file is closed.
-
-        ``finished``: the next run in the job directory is another crawl.
-        """
+        """Close the file, even if sqlite3.Error is raised; the next run of a finished job is another crawl."""
         with self._lock:
             try:
                 if finished:
@@ -182,21 +178,11 @@ def _row(line: Line) -> tuple[int, str | None, bytes | None]:
     return key(line["url"]), version.hash, None if version.words is None else version.words.to_bytes()
 
 
-def _version(digest: str | None, words: bytes | None) -> PageVersion:
-    with suppress(ValueError, LookupError):  # a damaged row still has its hash
-        return PageVersion(digest, None if words is None else WordCounts.from_bytes(words))
-    return PageVersion(digest, None)
-
-
 class PageVersion(NamedTuple):
-    """The content of a page at the time of a crawl.
+    """The content of a page at the time of a crawl."""
 
-    ``hash``: see `content_hash`; None for an empty content. ``words``: how often it has each word; None if a feed has
-    the hash only.
-    """
-
-    hash: str | None
-    words: WordCounts | None
+    hash: str | None  # see `content_hash`; None for an empty content
+    words: WordCounts | None  # how often it has each word; None if a feed has the hash only
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -212,26 +198,18 @@ class PageVersion(NamedTuple):
 
 
 class Validators(NamedTuple):
-    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it.
+    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it."""
 
-    ``etag`` and ``modified``: values of the headers ``ETag`` and ``Last-Modified``; None without one. ``links``: the
-    pages that it links to.
-    """
-
-    etag: str | None
-    modified: str | None
-    links: tuple[str, ...]
+    etag: str | None  # the header ``ETag``; None without one
+    modified: str | None  # the header ``Last-Modified``; None without one
+    links: tuple[str, ...]  # the pages that it links to
 
 
 class Change(NamedTuple):
-    """What has become of a page.
+    """What has become of a page."""
 
-    ``kind``: ``new``, ``same`` or ``changed``. ``share``: share of the words that differ, see `changed_share`; None if
-    there is nothing to compare with.
-    """
-
-    kind: str
-    share: float | None
+    kind: str  # ``new``, ``same`` or ``changed``
+    share: float | None  # `changed_share` of the words; None if there is nothing to compare with
 
 
 def change(earlier: PageVersion | None, now: PageVersion) -> Change:

@@ -67,11 +67,9 @@ class RenderError(PageletsError):
 
 
 def launch_options(own: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return Playwright's options to launch Chromium: the one of the system, else Playwright's own.
+    """Return Playwright's options to launch Chromium, the one of the system, else Playwright's own; ``own`` ones hold.
 
     Raise MissingBrowser if neither is installed.
-
-    ``own``: options that take precedence; their ``args`` are added.
     """
     own = own or {}
     options: dict[str, Any] = {"args": [*_ARGUMENTS, *own.get("args", ())]}
@@ -132,15 +130,10 @@ def require_playwright() -> None:
 
 
 class Browser:
-    """One browser for many pages, each in a context of its own; started on first use, and again after it has crashed.
+    """One browser for many pages, each in a context of its own; launched on first use, and again after it has crashed.
 
-    Parameters
-    ----------
-    launch : starts the browser
-    scripts : whether pages may run scripts
-    timeout : seconds for one page
-    permit : from the URL of a page, makes the check whether its resources may be requested; None permits all
-    proxy : the address of a proxy through which resources are requested; "" for none of ours
+    ``timeout``: seconds for one page. ``permit``: from the URL of a page, makes the check whether its resources may be
+    requested; None permits all. ``proxy``: address of a proxy through which resources are requested; "" for none.
     """
 
     def __init__(
@@ -176,15 +169,9 @@ class Browser:
     ) -> list[Frame]:
         """Render a document at a URL and walk through it, for `snapshot.page_of`.
 
-        Raise RenderError if it takes too long, or if the page or the browser fails.
-
-        Parameters
-        ----------
-        document : the HTML of the page; None requests it from the network
-        lookup : provides the resources of the page; None requests them from the network
-        user_agent : None for the browser's own
-        look : called with the rendered page, for example to take a screenshot
-        received : called with the response that has the document
+        What is None of the HTML of the document and the lookup of its resources is requested from the network.
+        ``look`` is called with the rendered page, for example to take a screenshot; ``received`` with the response that
+        has the document. Raise RenderError if it takes too long, or if the page or the browser fails.
         """
         from playwright.async_api import Error
 

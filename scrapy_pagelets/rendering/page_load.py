@@ -42,15 +42,7 @@ _HEADERS: Final = frozenset(("content-type", "access-control-allow-origin", "cro
 
 
 class PageLoad:
-    """A page to render, with the rules for its requests.
-
-    Parameters
-    ----------
-    document : the HTML of the page; None requests it from the network
-    lookup : provides all other resources; None requests them from the network
-    shared : resources that other pages have loaded from the network
-    permit : whether a URL may be requested; None permits any HTTP or HTTPS URL
-    """
+    """A page to render, with the rules for its requests; the parameters are those of `Browser` and its ``render``."""
 
     def __init__(
         self,

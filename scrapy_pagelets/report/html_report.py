@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from itertools import combinations, pairwise
+from itertools import pairwise
+from string import Template
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -23,9 +22,7 @@ from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 #: Sites, classes of a site, and texts of each that are shown.
 _SITES: Final = 200
 _CLASSES: Final = 20
@@ -34,13 +31,12 @@ _TEXTS: Final = 20
 _OPENED: Final = 50
 _LARGEST: Final = 10
 _FEWER_TEXTS: Final = 5
-#: Sites whose pages were loaded for templates, and steps of the crawl, that are named.
+#: Sites whose pages were loaded for templates that are named.
 _RANKED: Final = 20
-#: Subdigraphs that are drawn.
-_DRAWN: Final = 12
+#: Subdigraphs whose pages are named.
+_SUBDIGRAPHS: Final = 12
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
 _SIZE: Final = (5.0, 2.4)
-_SQUARE: Final = (1.6, 1.6)
 #: Elements of matplotlib's SVG that a document of its own needs.
 _HEAD: Final = re.compile(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
 _RULE: Final = re.compile(r"pagelets/rules/(.+)/(keep|strip|headline|ignore_links)/(pages|words|links)")
@@ -52,7 +48,6 @@ class CrawlFacts:
 
     stats: Mapping[str, Any]  # of the crawl, which has ended
     loaded: Mapping[str, int]  # number of pages that were loaded for a template, by site
-    computed: Mapping[str, float]  # seconds of CPU time of what was computed beside the reactor, by step
     #: the site, and the URLs of pages that all link to each other and have taught a template
     subdigraphs: list[tuple[str, list[str]]]
     idle_rules: list[str]  # hosts and selectors of rules that had no effect at all
@@ -70,32 +65,16 @@ class CrawlFacts:
 def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The HTML file. Raises ImportError if matplotlib is not installed.
+    """The HTML file on a feed, of which commands show pages. Raises ImportError if matplotlib is not installed.
 
-    Parameters
-    ----------
-    feed : path of the feed, for commands that show its pages
-    crawl : facts of the crawl that wrote the feed, if they are known
-    links : by the URLs of doubtful pages, files that show them
+    ``crawl``: facts of the crawl, if they are known. ``links``: by the URLs of doubtful pages, files that show them.
     """
     body = "\n".join(_parts(summary, feed, crawl, links))
-    style = files("scrapy_pagelets.report").joinpath("report.css").read_text(encoding="utf-8")
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Report on {_text(feed)}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-{body}
-</main>
-</body>
-</html>
-"""
+    page, style = (
+        files("scrapy_pagelets.report").joinpath(name).read_text(encoding="utf-8")
+        for name in ("report.html", "report.css")
+    )
+    return Template(page).substitute(feed=_text(feed), style=style, body=body)
 
 
 def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping[str, str]) -> Iterator[str]:
@@ -125,28 +104,20 @@ def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
     yield f"<p>{counted(round(seconds), 'second')}; {loaded}{crawl.stats.get('pagelets/probe/loaded', 0):,}.</p>"
     if crawl.loaded:
         yield "<h3>Pages loaded for templates</h3>"
-        yield _ranking(crawl.loaded, lambda number: f"{number:,}", "sites")
-    if crawl.computed:
-        yield "<h3>Where the time went</h3><p class=soft>Seconds of CPU time, beside those of Scrapy's own thread.</p>"
-        yield _ranking(crawl.computed, lambda seconds: f"{seconds:.1f} s", "steps")
+        ranked = sorted(crawl.loaded.items(), key=lambda item: (-item[1], item[0]))
+        yield f"<ul>{''.join(f'<li>{_text(site)}: {number:,}</li>' for site, number in ranked[:_RANKED])}</ul>"
+        if len(ranked) > _RANKED:
+            yield f"<p class=soft>and {len(ranked) - _RANKED:,} sites more.</p>"
     yield "<h3>Pages that link to each other</h3>"
     if not crawl.subdigraphs:
         yield "<p>None were found: templates are what the pages of a site have in common.</p>"
-    for site, urls in crawl.subdigraphs[:_DRAWN]:
+    for site, urls in crawl.subdigraphs[:_SUBDIGRAPHS]:
         points = "".join(f"<li>{_text(url)}</li>" for url in urls)
-        yield f"<figure>{_complete_graph(len(urls))}<figcaption>{_text(site)}<ol>{points}</ol></figcaption></figure>"
-    if len(crawl.subdigraphs) > _DRAWN:
-        yield f"<p class=soft>and {len(crawl.subdigraphs) - _DRAWN:,} more sets.</p>"
+        yield f"<p>{_text(site)}</p><ol>{points}</ol>"
+    if len(crawl.subdigraphs) > _SUBDIGRAPHS:
+        yield f"<p class=soft>and {len(crawl.subdigraphs) - _SUBDIGRAPHS:,} more sets.</p>"
     if crawl.rules or crawl.idle_rules:
         yield from _rules(crawl)
-
-
-def _ranking(values: Mapping[str, float], shown: Callable[[float], str], name: str) -> str:
-    """The largest of some values as a list."""
-    ranked = sorted(values.items(), key=lambda item: (-item[1], item[0]))
-    rows = "".join(f"<li>{_text(key)}: {shown(value)}</li>" for key, value in ranked[:_RANKED])
-    more = f"<p class=soft>and {len(ranked) - _RANKED:,} {name} more.</p>" if len(ranked) > _RANKED else ""
-    return f"<ul>{rows}</ul>{more}"
 
 
 def _rules(crawl: CrawlFacts) -> Iterator[str]:
@@ -225,7 +196,6 @@ def _table(caption: str, rows: Sequence[tuple[str, Totals]]) -> str:
 
 
 def _figures(totals: Totals) -> list[str]:
-    """The values of the columns ``_COLUMNS``."""
     values = (f"{n:,}" for n in (totals.pages, totals.kept, totals.stripped))
     return [*values, f"{totals.share:.0%}", f"{totals.duplicates:,}", f"{totals.empty:,}"]
 
@@ -240,7 +210,7 @@ def _text(text: str) -> str:
     return escape(visible(text))
 
 
-def _curves(points: Sequence[Totals]) -> list[str]:
+def _curves(points: Sequence[Totals]) -> Iterator[str]:
     """Words kept and stripped over the pages in their order, and the share of near-duplicates if there are any; SVG."""
     whole = [point for point in points if 2 * point.pages >= points[0].pages]  # the last may be of a few pages only
     pages = [0]
@@ -249,58 +219,33 @@ def _curves(points: Sequence[Totals]) -> list[str]:
     middle = [(start + end) / 2 for start, end in pairwise(pages)]
     kept, stripped = ([getattr(point, name) / point.pages for point in whole] for name in ("kept", "stripped"))
     shares = [100 * point.duplicates / point.pages for point in whole]
-    with _axes("words a page") as (figure, axes):
+
+    def words(axes: Axes) -> None:
         axes.stackplot(middle, kept, stripped, colors=("#0a7ea4", "#d9730d"), labels=("kept", "stripped"))
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
-    curves = [_svg(figure, "Words kept and words stripped of a page, in the order of the feed")]
+
+    def duplicates(axes: Axes) -> None:
+        axes.plot(middle, shares, color="#0a7ea4")
+        axes.set(ylim=(0, max(5.0, 1.1 * max(shares))))
+
+    yield _drawn("words a page", words, "Words kept and words stripped of a page, in the order of the feed")
     if any(shares):
-        with _axes("near-duplicates, %") as (figure, axes):
-            axes.plot(middle, shares, color="#0a7ea4")
-            axes.set(ylim=(0, max(5.0, 1.1 * max(shares))))
-        curves.append(_svg(figure, "Share of near-duplicates among the pages, in the order of the feed"))
-    return curves
+        name = "Share of near-duplicates among the pages, in the order of the feed"
+        yield _drawn("near-duplicates, %", duplicates, name)
 
 
-@contextmanager
-def _axes(name: str) -> Iterator[tuple[Figure, Axes]]:
-    """The axes of a curve over the pages."""
+def _drawn(label: str, draw: Callable[[Axes], None], name: str) -> str:
+    """A curve over the pages as SVG, with a name that is read out."""
+    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with _style():
+    written = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif"}):
         figure = Figure(_SIZE, layout="constrained")
         axes = figure.subplots()
-        axes.set(xlabel="pages", ylabel=name)
+        axes.set(xlabel="pages", ylabel=label)
         axes.spines[["top", "right"]].set_visible(False)
-        yield figure, axes
-
-
-def _complete_graph(number: int) -> str:
-    """Points on a circle, all linked to each other, and numbered from 1; SVG."""
-    from matplotlib.figure import Figure
-
-    with _style():
-        figure = Figure(_SQUARE)
-        axes = figure.add_axes((0, 0, 1, 1), xlim=(-1.4, 1.4), ylim=(-1.4, 1.4))
-        axes.set_axis_off()
-        angles = [math.pi / 2 - 2 * math.pi * i / number for i in range(number)]
-        points = [(math.cos(angle), math.sin(angle)) for angle in angles]
-        for (x1, y1), (x2, y2) in combinations(points, 2):
-            axes.plot((x1, x2), (y1, y2), color="#0a7ea4", linewidth=1)
-        for i, (x, y) in enumerate(points, 1):
-            axes.text(1.2 * x, 1.2 * y, str(i), ha="center", va="center")
-    return _svg(figure, f"{number} pages, each linked to all others")
-
-
-def _style() -> AbstractContextManager[None]:
-    import matplotlib as mpl
-
-    return mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif"})
-
-
-def _svg(figure: Figure, name: str) -> str:
-    """A figure as SVG with a name that is read out."""
-    written = io.StringIO()
-    with _style():
+        draw(axes)
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
     drawn = _HEAD.sub("", written.getvalue()).replace("#000000", "currentColor")
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)

@@ -51,17 +51,13 @@ _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 @dataclass
 class Totals:
-    """Counts of some pages.
-
-    ``pages``, ``duplicates`` and ``empty``: all pages; near-duplicates; pages of which nothing is left. ``kept`` and
-    ``stripped``: words of the content; words of the template.
-    """
+    """Counts of some pages."""
 
     pages: int = 0
-    duplicates: int = 0
-    empty: int = 0
-    kept: int = 0
-    stripped: int = 0
+    duplicates: int = 0  # near-duplicates
+    empty: int = 0  # pages of which nothing is left
+    kept: int = 0  # words of the content
+    stripped: int = 0  # words of the template
 
     @property
     def share(self) -> float:
@@ -70,23 +66,16 @@ class Totals:
 
     def count(self, other: Totals) -> None:
         """Add other counts."""
-        self.pages += other.pages
-        self.duplicates += other.duplicates
-        self.empty += other.empty
-        self.kept += other.kept
-        self.stripped += other.stripped
+        for name in ("pages", "duplicates", "empty", "kept", "stripped"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 @dataclass
 class Class(Totals):
-    """The pages of one template.
+    """The pages of one template."""
 
-    ``texts``: the stripped texts, by number of pages. ``known``: number of pages that were known when the last page was
-    cleaned.
-    """
-
-    texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
-    known: int = 0
+    texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))  # the stripped texts, by number of pages
+    known: int = 0  # number of pages that were known when the last page was cleaned
     _mean: float = 0.0
     _squares: float = 0.0
     _least: _Highest = field(default_factory=list)
@@ -118,13 +107,10 @@ class Class(Totals):
 
 @dataclass
 class SiteSummary(Totals):
-    """The pages of one site.
+    """The pages of one site."""
 
-    ``classes``: by the id of the template. ``contents``: content pagelets, by number of pages.
-    """
-
-    classes: dict[str, Class] = field(default_factory=dict)
-    contents: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
+    classes: dict[str, Class] = field(default_factory=dict)  # by the id of the template
+    contents: Frequent = field(default_factory=lambda: Frequent(_TEXTS))  # content pagelets, by number of pages
 
     @property
     def repeated(self) -> list[tuple[str, int]]:
@@ -265,24 +251,16 @@ def _doubt(line: Line, one: Totals) -> Doubtful | None:
     """Why a page is doubtful by itself, the gravest reason only."""
     if not one.kept:
         return Doubtful(4.0, line["url"], "Nothing is left of it.")
-    if (unsure := _unsure(line)) >= _MOSTLY:
-        return Doubtful(
-            1.0 + unsure, line["url"], f"{unsure:.0%} of its words could as well have been decided otherwise."
-        )
-    return None
+    listed, (least, most) = pagelets_of_line(line), _UNSURE
+    words = sum(pagelet["words"] for pagelet in listed if least < (pagelet.get("templateness") or 0.0) < most)
+    unsure = words / max(1, sum(pagelet["words"] for pagelet in listed))
+    why = f"{unsure:.0%} of its words could as well have been decided otherwise."
+    return Doubtful(1.0 + unsure, line["url"], why) if unsure >= _MOSTLY else None
 
 
 def _keep(heap: list[Any], one: Any) -> None:
     """Keep one of the pages with the highest values, of which there are not many."""
     (heappush if len(heap) < _DOUBTFUL else heappushpop)(heap, one)
-
-
-def _unsure(line: Line) -> float:
-    """The share of words in pagelets that are neither surely content nor surely template."""
-    listed = pagelets_of_line(line)
-    least, most = _UNSURE
-    unsure = sum(pagelet["words"] for pagelet in listed if least < (pagelet.get("templateness") or 0.0) < most)
-    return float(unsure / max(1, sum(pagelet["words"] for pagelet in listed)))
 
 
 class Frequent:

@@ -170,7 +170,6 @@ class Config:
             raise ConfigError(problem)
 
     def _contradictions(self) -> Iterator[str]:
-        """Sentences about settings that cannot be combined."""
         if self.segmenter_weights and self.segmenter not in LEARNT:
             problem = f"PAGELETS_SEGMENTER_WEIGHTS is set, but the segmenter {self.segmenter} has no weights"
             yield f"{problem}: choose PAGELETS_SEGMENTER from {', '.join(LEARNT)}"

@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
@@ -141,6 +142,7 @@ class CrawlSession:
     def __init__(self, crawler: Crawler) -> None:
         if problem := memory_shortage():
             raise ConfigError(problem)
+        assert crawler.stats is not None
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
         # Load files now: a missing one ends the crawl before it starts.
@@ -150,8 +152,9 @@ class CrawlSession:
         if self.config.segmenter_weights:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
-        #: The name by which pages call this robot.
-        self.agent = _product(crawler.settings.get("ROBOTSTXT_USER_AGENT") or crawler.settings.get("USER_AGENT"))
+        #: The name by which pages call this robot: in lower case, without version and comments, as in ``robots.txt``.
+        agent = crawler.settings.get("ROBOTSTXT_USER_AGENT") or crawler.settings.get("USER_AGENT") or ""
+        self.agent = match[0].lower() if (match := _PRODUCT.match(str(agent))) else ""
         self.stats = crawler.stats
         self.progress = Progress()
         for sentence in unknown(crawler.settings):
@@ -164,9 +167,7 @@ class CrawlSession:
         self.shared = SharedCrawl(self.config, crawler, self.warn, self.record_loss) if is_shared else None
         #: The requests of a shared crawl that this process works on.
         self.leases = Leases()
-        if self.config.store:
-            _make(self.config.store)
-        folder = self.config.store or job
+        folder = _made(self.config.store) or job
         store_failed = partial(self.warn, "store/failed", "%s")
         self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
         self.sites = SiteCache(
@@ -297,8 +298,11 @@ class CrawlSession:
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to the stat ``pagelets/<name>``."""
-        if self.stats is not None:
-            self.stats.inc_value(f"pagelets/{name}", by)
+        self.stats.inc_value(f"pagelets/{name}", by)
+
+    def stat(self, name: str) -> int:
+        """Return the stat ``pagelets/<name>``, 0 if nothing was counted."""
+        return int(self.stats.get_value(f"pagelets/{name}", 0))
 
     def warn(self, name: str, message: str, *arguments: object) -> None:
         """Count a problem in the stat ``pagelets/<name>``; log the first of each name as a warning, others at DEBUG."""
@@ -310,11 +314,7 @@ class CrawlSession:
         logger.log(level, message, *shown)
 
     def record_loss(self, what: str, remedy: str, number: int = 1) -> None:
-        """Record a permanent loss: the run ends with an ERROR line and exit code 1.
-
-        ``what``: the lost things, in the plural, as they follow a number. ``remedy``: what the user can do, in the
-        imperative.
-        """
+        """Record what is lost for good, a plural, and a remedy: the run ends with an ERROR line and exit code 1."""
         with self._losing:
             self.count("lost", number)
             self._lost[what, remedy] += number
@@ -354,28 +354,22 @@ class CrawlSession:
 
 
 def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
-    """Load what a setting names; an error names the setting."""
     try:
         return read(name)
     except ConfigError as error:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
 
 
-def _make(store: str) -> None:
+def _made(store: str) -> str:
     """Create the folder ``PAGELETS_STORE``. A full disk is no error: the crawl goes on with what is in memory."""
     try:
-        Path(store).mkdir(parents=True, exist_ok=True)
+        if store:
+            Path(store).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            raise ConfigError(
-                f"PAGELETS_STORE cannot be used: {store} cannot be a folder ({error.strerror}): name another one"
-            ) from None
-
-
-def _product(agent: object) -> str:
-    """The name of a user agent, as in ``robots.txt``: in lower case, without version and comments."""
-    match = _PRODUCT.match(str(agent or ""))
-    return match[0].lower() if match else ""
+            problem = f"{store} cannot be a folder ({error.strerror}): name another one"
+            raise ConfigError(f"PAGELETS_STORE cannot be used: {problem}") from None
+    return store
 
 
 _sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()
@@ -394,7 +388,12 @@ def session_of(crawler: Crawler) -> CrawlSession:
 class Component:
     """A middleware, extension or pipeline, which Scrapy makes with the crawler."""
 
+    #: Whether it works in commands that show or check single pages as well.
+    for_single_pages = True
+
     def __init__(self, crawler: Crawler) -> None:
+        if not self.for_single_pages and is_for_single_pages(crawler):
+            raise NotConfigured
         self.crawler = crawler
         self.session = session_of(crawler)
 

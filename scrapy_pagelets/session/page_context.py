@@ -37,10 +37,7 @@ _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
 
 
 class PageContext:
-    """The page of a response and its record, which all items of the response share.
-
-    Its methods may run in a thread.
-    """
+    """The page of a response and its record, which all items of the response share; it may be used in threads."""
 
     def __init__(self, response: HtmlResponse, session: CrawlSession) -> None:
         self.url = response.url  # URL of the response
@@ -233,8 +230,7 @@ class FirstPages:
 
     A waiting item has left the scraper: its response does not count against ``SCRAPER_SLOT_MAX_ACTIVE_SIZE``, other
     items and the links of its page go on. It is released when its class has enough pages, when too many others wait,
-    after 15 seconds, and as soon as the spider is idle or closes; ``pagelets/first_pages/<why>`` counts the reasons
-    ``enough``, ``full``, ``late``, ``idle`` and ``closing``.
+    after 15 seconds, and as soon as the spider is idle or closes; stats count these reasons.
     """
 
     def __init__(self, crawler: Crawler) -> None:

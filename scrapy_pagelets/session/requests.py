@@ -144,15 +144,12 @@ class PageFingerprinter:
         redirects = len(request.meta.get("redirect_urls", ()))
         before, fingerprint = self._known.get(request, (-1, b""))
         if before != redirects:
-            fingerprint = self._fingerprint(request)
+            url = _normalised(request.url)
+            hops = sum(_normalised(old) == url for old in request.meta.get("redirect_urls", ()))
+            parts = (request.method.encode(), url.encode(), request.body, b"%d" % hops)
+            fingerprint = blake2b(b"\0".join(parts), digest_size=20).digest()
             self._known[request] = redirects, fingerprint
         return fingerprint
-
-    def _fingerprint(self, request: Request) -> bytes:
-        url = _normalised(request.url)
-        hops = sum(_normalised(old) == url for old in request.meta.get("redirect_urls", ()))
-        parts = (request.method.encode(), url.encode(), request.body, b"%d" % hops)
-        return blake2b(b"\0".join(parts), digest_size=20).digest()
 
 
 def _normalised(url: str) -> str:
@@ -171,14 +168,10 @@ UNMODIFIED: Final = "_pagelets_unmodified"
 
 
 class Obstacle(NamedTuple):
-    """Why no pages can be loaded for a key page.
+    """Why no pages can be loaded for a key page."""
 
-    ``name``: for the stat ``pagelets/templates/not_probed/<name>``. ``why``: the end of a sentence that begins with
-    "because".
-    """
-
-    name: str
-    why: str
+    name: str  # for the stat ``pagelets/templates/not_probed/<name>``
+    why: str  # the end of a sentence that begins with "because"
 
 
 class Sent(NamedTuple):
@@ -228,17 +221,12 @@ async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
     if private is None and resolve:
         private = any(map(is_private, await addresses(name)))
         if not private:
-            keep_public(name)
+            _PUBLIC[name.lower()] = True
     return bool(private)
 
 
-#: Names that lead to public addresses only, as many as Scrapy caches.
+#: Names that lead to public addresses only from now on, as many as Scrapy caches.
 _PUBLIC: Final[LocalCache[str, bool]] = LocalCache(10000)
-
-
-def keep_public(name: str) -> None:
-    """Let a name lead to public addresses only from now on."""
-    _PUBLIC[name.lower()] = True
 
 
 async def addresses(name: str) -> list[str]:
@@ -268,7 +256,7 @@ def install() -> Any:
 def _is_permitted(name: str, address: str, found: list[str]) -> bool:
     """False for a private address of a name that is known to be public; it is so once all its addresses are."""
     if not any(map(is_private, found)):
-        keep_public(name)
+        _PUBLIC[name.lower()] = True
     return name.lower() not in _PUBLIC or not is_private(address)
 
 

@@ -9,7 +9,6 @@ import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, TypeGuard
@@ -46,6 +45,7 @@ class ResponseStore:
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
         self._lasting = lasting
+        self._folder = lasting  # None until a temporary one is needed
         self._failed = failed
         self._unwritten: dict[str, bytes] = {}
         if lasting is not None:
@@ -53,29 +53,17 @@ class ResponseStore:
                 for new in lasting.glob(f"*{_UNFINISHED}"):  # a killed process was writing it
                     new.unlink()
         #: The responses on disk: each request asks for one, and a look into the folder takes longer than the answer.
-        self._written = set(self._listed())
-
-    @cached_property
-    def _folder(self) -> Path | None:
-        """The folder, created when first used; None if that fails."""
-        try:
-            folder = self._lasting or Path(tempfile.mkdtemp(prefix="pagelets-"))
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            self._failed(f"pages cannot be stored on disk and stay in memory: {error}")
-            return None
-        return folder
+        self._written = set(self.tokens(""))
 
     def put(self, token: str, response: Response) -> None:
         """Store a response, replacing one with the same token."""
-        content = packed(response)
-        self._unwritten[token] = content
+        self._unwritten[token] = packed(response)
         self._written.discard(token)
-        if self._folder is None:
-            return
         try:
+            self._folder = self._folder or Path(tempfile.mkdtemp(prefix="pagelets-"))
+            self._folder.mkdir(parents=True, exist_ok=True)
             with whole_file(self._folder / token, _UNFINISHED) as new:
-                new.write_bytes(content)
+                new.write_bytes(self._unwritten[token])
         except OSError as error:
             self._failed(f"a page cannot be stored on disk and stays in memory: {error}")
         else:
@@ -90,20 +78,12 @@ class ResponseStore:
         """True if a response with this token is stored on disk, where it outlives the process if the folder does."""
         return token in self._written
 
-    def _path(self, token: str) -> Path | None:
-        """The path for a response, without creating the folder; None if there is no folder."""
-        folder: Path | None = vars(self).get("_folder", self._lasting)
-        return None if folder is None else folder / token
-
     def tokens(self, prefix: str) -> list[str]:
         """Return the tokens with a prefix in a lasting folder, those of earlier runs included."""
-        return sorted(token for token in self._listed() if token.startswith(prefix))
-
-    def _listed(self) -> list[str]:
-        """The names of the files in a lasting folder."""
         if self._lasting is not None:
             with suppress(OSError):  # there is no folder yet, or it cannot be used, which `put` reports
-                return [path.name for path in self._lasting.iterdir() if path.suffix != _UNFINISHED]
+                names = (path.name for path in self._lasting.iterdir() if path.suffix != _UNFINISHED)
+                return sorted(name for name in names if name.startswith(prefix))
         return []
 
     def take(self, token: str) -> Response | None:
@@ -116,13 +96,14 @@ class ResponseStore:
         """Remove a response, if there is one."""
         self._unwritten.pop(token, None)
         self._written.discard(token)
-        if (path := self._path(token)) is not None:
-            path.unlink(missing_ok=True)
+        if self._folder is not None:
+            with suppress(NotADirectoryError):  # the folder could not be made
+                (self._folder / token).unlink(missing_ok=True)
 
     def read(self, token: str) -> Response | None:
         """Return a response without removing it; None if there is none, or if it cannot be read."""
         if (content := self._unwritten.get(token)) is None:
-            if (path := self._path(token)) is None or not path.exists():
+            if self._folder is None or not (path := self._folder / token).exists():
                 return None
             try:
                 content = path.read_bytes()
@@ -137,8 +118,8 @@ class ResponseStore:
 
     def close(self) -> None:
         """Remove a temporary folder."""
-        if self._lasting is None and (folder := vars(self).get("_folder")) is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        if self._lasting is None and self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def page_of_token(token: str) -> str:
@@ -198,7 +179,7 @@ class RenderedResponse(HtmlResponse):
 class SharedResponses:
     """Responses in Redis, by token; the counterpart of `ResponseStore` for pages that are loaded for a template.
 
-    ``failed`` is called with a sentence if one cannot be written, or is damaged; its page will be fetched again.
+    A page whose response cannot be written, or is damaged, will be fetched again.
     """
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
@@ -259,10 +240,7 @@ def is_html(response: Response) -> TypeGuard[HtmlResponse]:
 
 
 class CutBodies:
-    """Reports pages of which a part is missing: those whose gzip ends early, which Scrapy unpacks as far as it goes.
-
-    ``report`` is called with the URL of each.
-    """
+    """Reports the URLs of pages whose gzip ends early, which Scrapy unpacks as far as it goes."""
 
     def __init__(self, crawler: Crawler, report: Callable[[str], None]) -> None:
         self._report = report

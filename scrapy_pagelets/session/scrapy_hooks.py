@@ -101,10 +101,7 @@ def before_scraper_closes(crawler: Crawler, callback: Callable[[], Awaitable[Non
 
 
 def mark_failed(sender: Crawler) -> None:
-    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider.
-
-    May be connected to the signal ``engine_stopped``.
-    """
+    """Let ``scrapy crawl`` end with exit code 1, as for a crawler without a spider; a handler of ``engine_stopped``."""
     sender.spider = None
 
 

@@ -30,9 +30,7 @@ from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 
 #: Seconds between two questions whether another process has ended its search.
 _PAUSE: Final = 0.2
-#: A loss, and what can be done.
-UNREADABLE: Final = "entries of the shared crawl could not be read"
-ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
+_ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
 
 
 class SharedCrawl:
@@ -49,19 +47,24 @@ class SharedCrawl:
         host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
         self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"  # name of this process, which no other has
         #: the connection to Redis
-        self.server = Server(config.redis, f"pagelets:{config.redis_key or _key(crawler)}:", warn)
+        spider = crawler.spider
+        assert spider is not None
+        starts = "\n".join(map(str, getattr(spider, "start_urls", ())))
+        name = config.redis_key or f"{spider.name}:{xxh3_64_hexdigest(starts.encode())[:8]}"
+        self.server = Server(config.redis, f"pagelets:{name}:", warn)
         failed = partial(warn, "store/failed", "%s")
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)  # the requests of the crawl
-        self.sites = SharedSites(self.server, failed, self._unreadable)  # the sites that all processes learn
+        self.sites = SharedSites(self.server, failed, self.unreadable)  # the sites that all processes learn
         self.responses = SharedResponses(self.server, failed)  # responses that were loaded for templates
 
     def contents(self, store: ContentStore) -> SharedContents:
         """Return a store that compares pages with those of all processes; an empty ``store`` becomes its copy here."""
-        return SharedContents(self.server, store, self._unreadable)
+        return SharedContents(self.server, store, self.unreadable)
 
-    def _unreadable(self, sentence: str) -> None:
+    def unreadable(self, sentence: str) -> None:
+        """Report an entry of Redis that cannot be read."""
         self._warn("shared/unreadable", "%s", sentence)
-        self._record_loss(UNREADABLE, ONE_VERSION)
+        self._record_loss("entries of the shared crawl could not be read", _ONE_VERSION)
 
     @asynccontextmanager
     async def searching(self, site: str) -> AsyncIterator[None]:
@@ -81,14 +84,6 @@ class SharedCrawl:
         finally:
             with suppress(RedisAway):  # then the search ends when this process has ended
                 await in_waiting_thread(self.frontier.end_search, site)
-
-
-def _key(crawler: Crawler) -> str:
-    """The name of the crawl: that of the spider, and a hash of the pages that it starts from."""
-    spider = crawler.spider
-    assert spider is not None
-    starts = "\n".join(map(str, getattr(spider, "start_urls", ())))
-    return f"{spider.name}:{xxh3_64_hexdigest(starts.encode())[:8]}"
 
 
 #: Request meta: the lease of the request in a shared crawl.

@@ -20,13 +20,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 #: Several threads that compute would only contend for the interpreter's lock, with each other and with the reactor.
 _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
-#: Seconds of CPU time of what was computed in this process, by the class or function that was called.
-computed: Final[defaultdict[str, float]] = defaultdict(float)
 #: What the next function that computes lets go of.
 _unused: Final[deque[object]] = deque()
 #: Functions that compute, some for each page, after which freed memory is given back: that takes 40 ms or more.
 GIVE_BACK: Final = 5_000
 _calls: Final = count(1)
+#: ``malloc_trim`` of the GNU C library, None for another one.
+_malloc_trim: Final = getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 #: Seconds of CPU time that a function may take in the reactor's thread.
 _SHORT: Final = 0.01
 #: Times that a short function waits for those that are in the thread, before it goes there as well.
@@ -54,40 +54,30 @@ class _Pace:
 _paces: Final[defaultdict[str, _Pace]] = defaultdict(_Pace)
 
 
-class _Queue:
-    """The functions that wait for the thread that computes, or run in it, and their number."""
-
-    def __init__(self) -> None:
-        self.length = 0
-        self._last: asyncio.Future[Any] | None = None
-
-    async def run(self, function: Callable[[], T]) -> T:
-        """Run a function in the thread."""
-        self.length += 1
-        try:
-            if not is_asyncio_available():
-                return await _run(function)
-            running: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_computing, function)
-            self._last = running
-            return await running
-        finally:
-            self.length -= 1
-            if not self.length:
-                self._last = None
-
-    async def turn(self) -> None:
-        """Wait for the functions that are in the queue by now."""
-        if self._last is not None:
-            await asyncio.wait({self._last})
+#: What waits for the thread that computes, or runs in it.
+_queued: Final[set[asyncio.Future[Any]]] = set()
 
 
-_queue: Final = _Queue()
+async def _in_turn(function: Callable[[], T]) -> T:
+    """Run a function in the thread that computes."""
+    if not is_asyncio_available():
+        return await _run(function)
+    running: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_computing, function)
+    _queued.add(running)
+    try:
+        return await running
+    finally:
+        _queued.discard(running)
 
 
 async def _count_call() -> None:
-    """Count a function that is about to compute; now and then, freed memory is given back before."""
-    if not next(_calls) % GIVE_BACK:
-        await _queue.run(give_back)
+    """Count a function that is about to compute; now and then, freed memory is given back to the system before.
+
+    The GNU C library does so by itself only with what lies behind the last block in use. Between the blocks that pages
+    have left it keeps tens of megabytes, more with each hundred thousand pages.
+    """
+    if not next(_calls) % GIVE_BACK and _malloc_trim is not None:
+        await _in_turn(partial(_malloc_trim, 0))
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -96,7 +86,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     All such functions take turns; one that waits for a server would keep the others waiting, see `in_waiting_thread`.
     """
     await _count_call()
-    return await _queue.run(partial(_timed, _name(function), 0, partial(function, *args, **kwargs)))
+    return await _in_turn(partial(_timed, _Pace(), 0, partial(function, *args, **kwargs)))
 
 
 async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -106,13 +96,13 @@ async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, 
     until none is in the thread; to follow a long one there would draw those that come next there as well.
     """
     await _count_call()
-    name = _name(function)
-    run = partial(_timed, name, size, partial(function, *args, **kwargs))
-    for _ in range(_PATIENCE if _paces[name].expected(size) <= _SHORT else 0):
-        if not _queue.length:
+    pace = _paces[getattr(function, "__qualname__", type(function).__name__)]
+    run = partial(_timed, pace, size, partial(function, *args, **kwargs))
+    for _ in range(_PATIENCE if pace.expected(size) <= _SHORT else 0):
+        if not _queued:
             return run()
-        await _queue.turn()
-    return await _queue.run(run)
+        await asyncio.wait(_queued)
+    return await _in_turn(run)
 
 
 async def in_waiting_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -128,38 +118,16 @@ async def _run(function: Callable[[], T]) -> T:
     return cast(T, await deferToThread(function))
 
 
-def _timed(name: str, size: int, function: Callable[[], T]) -> T:
-    """Call a function that computes, and note its time; with the size of its page, if it has one."""
+def _timed(pace: _Pace, size: int, function: Callable[[], T]) -> T:
+    """Call a function that computes, and note its time for a page of a size."""
     started = thread_time()
     try:
         _unused.clear()
         return function()
     finally:
-        seconds = thread_time() - started
-        computed[name.partition(".")[0]] += seconds
-        if size:
-            _paces[name].add(size, seconds)
-
-
-def _name(function: Callable[..., object]) -> str:
-    """The name of a function; that of a method begins with its class."""
-    return getattr(function, "__qualname__", type(function).__name__)
+        pace.add(size, thread_time() - started)
 
 
 def let_go(*objects: object) -> None:
     """Leave what is no longer used to the next function that computes: freeing the tree of a page takes a while."""
     _unused.extend(objects)
-
-
-#: ``malloc_trim`` of the GNU C library, None for another one.
-_malloc_trim: Final = getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-
-
-def give_back() -> None:
-    """Give memory that was freed back to the system.
-
-    The GNU C library does so by itself only with what lies behind the last block in use. Between the blocks that pages
-    have left it keeps tens of megabytes, more with each hundred thousand pages.
-    """
-    if _malloc_trim is not None:
-        _malloc_trim(0)

@@ -32,29 +32,22 @@ def whole(takes: str, fits: Callable[[int], bool]) -> Reader:
     >>> whole("give a number of words, from 1", lambda n: n >= 1)("5")
     5
     """
-
-    def read(value: Any) -> int:
-        try:
-            number = int(value)
-        except (TypeError, ValueError, OverflowError):
-            _refuse(value, takes)
-        if (isinstance(value, float) and number != value) or not fits(number):
-            _refuse(value if isinstance(value, float) else number, takes)
-        return number
-
-    return read
+    return _number(int, takes, fits)
 
 
 def decimal(takes: str, least: float, most: float) -> Reader:
     """Return a reader of numbers from ``least`` to ``most``."""
+    return _number(float, takes, lambda number: least <= number <= most)  # which is false for NaN
 
-    def read(value: Any) -> float:
+
+def _number(kind: Callable[[Any], Any], takes: str, fits: Callable[[Any], bool]) -> Reader:
+    def read(value: Any) -> Any:
         try:
-            number = float(value)
+            number = kind(value)
         except (TypeError, ValueError, OverflowError):
             _refuse(value, takes)
-        if not least <= number <= most:  # also refuses NaN
-            _refuse(number, takes)
+        if (isinstance(value, float) and number != value) or not fits(number):
+            _refuse(value if isinstance(value, float) else number, takes)
         return number
 
     return read

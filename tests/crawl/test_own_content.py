@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.own_texts import own_texts
 from scrapy_pagelets.metadata.headline import headline_of
 from tests.crawling import SITE
 from tests.trees import page, soups
@@ -260,3 +261,31 @@ def test_a_brand_stays_within_the_content_and_is_said_once():
     brand = np.array([False, False, False, True, False, False])
     assert (facts_of(one, headline_of(one), ["Uji Teas"], content) == brand).all()
     assert not facts_of(one, headline_of(one), ["Uji Teas"], content | brand).any()
+
+
+#: What a page that tells how to reach people has: no sentence, and no other page says it.
+_PEOPLE = "".join(
+    f"<div><span>{name}</span><span>{job}</span><a href=mailto:{name[0]}@tea.example>{name[0]}@tea.example</a></div>"
+    for name, job in (("Ana Bo", "Leaves"), ("Cy Dee", "Cups"), ("Ed Fox", "Orders and post"), ("Gil Ha", "Pots"))
+)
+_SENTENCES = "".join(f"<p>Sentence {number} says how long the leaves of spring have to steep." for number in range(20))
+
+
+@pytest.mark.parametrize(("html", "shared"), [(_PEOPLE, 0), (_SENTENCES, 0), (_PEOPLE, 9), (_SENTENCES, 9)])
+def test_what_a_page_alone_says_amid_its_content_is_content_however_long_it_is(html, shared):
+    """The model took a contact page for template, and half of a long page that has only sentences of its own."""
+    found = page(f"<h1>Tea</h1><p>About tea.</p><div>{html}</div><p>More about tea.</p>")
+    size = len(found.nodes.leaves)
+    templateness, alike = np.full(size, 0.8), np.zeros(size, np.int64)
+    templateness[[0, 1, -1]], alike[2:-1] = 0, shared
+    own = own_texts(found, headline_of(found), templateness, alike, 9)
+    assert own.tolist() == [False, False, *[shared == 0] * (size - 3), False]
+
+
+def test_a_stretch_of_links_amid_content_is_no_content_because_other_pages_have_others():
+    links = "".join(f"<li><a href=/{number}>Kind {number}</a> new</li>" for number in range(20))
+    found = page(f"<h1>Tea</h1><p>About tea.</p><ul>{links}</ul><p>More about tea.</p>")
+    templateness = np.full(len(found.nodes.leaves), 0.8)
+    templateness[[0, 1, -1]] = 0
+    alike = np.zeros(len(templateness), np.int64)
+    assert not own_texts(found, headline_of(found), templateness, alike, 9).any()

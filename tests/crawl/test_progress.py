@@ -105,7 +105,7 @@ def test_a_terminal_has_a_live_line_below_the_log(tmp_path):
     arguments = options({}, {"path": str(SITE), "base": "http://one.example/"})
     code, shown = in_terminal(sys.executable, "-m", "scrapy", *command, *arguments, columns=COLUMNS)
     assert code == 0, shown[-2000:]
-    live = re.findall(r"\x1b\[1m(\d+ cleaned · [^\x1b]*)\x1b\[0m", shown)
+    live = re.findall(r"\x1b\[1m(\d+ pages? cleaned \(at [^\x1b]*)\x1b\[0m", shown)
     assert live
     assert max(map(len, live)) <= COLUMNS
     # Lines of the log are not broken, and the cursor comes back.
@@ -150,7 +150,7 @@ def test_a_notebook_has_an_output_that_changes(tmp_path):
     first_kind, *kinds = (kind for kind, _ in shown)
     assert (first_kind, set(kinds)) == ("display_data", {"update_display_data"}), shown
     first, *_, last = (content["data"]["text/plain"] for _, content in shown)
-    assert re.match(r"0 cleaned · ", first)
+    assert first.startswith("0 pages cleaned (at 0 a minute); ")
     assert last.startswith("35 pages cleaned: ")
     assert f"written: {feed} (35 items)" in last
 
@@ -166,15 +166,12 @@ def test_a_report_is_written_when_the_crawl_ends(tmp_path):
     report = tmp_path / "report.html"
     with SiteServer(routes=menu_site("home", *"abcdefg")) as server:
         settings = options({"PAGELETS_REPORT": str(report), "PAGELETS_RULES": str(rules)}, {"url": server.url()})
-        # A fork would have loaded the model before, and a process with variables of the interpreter is none.
-        scrapy("crawl", "site", "-o", str(tmp_path / "feed.jsonl"), *settings, PYTHONHASHSEED="7")
+        scrapy("crawl", "site", "-o", str(tmp_path / "feed.jsonl"), *settings)
     html = report.read_text()
     crawled = html[html.index("<h2>The crawl</h2>") :]
     assert re.search(r"\d+ responses, [\d.]+ a second; pages loaded for templates: \d+\.", crawled)
     assert len(re.findall(r"<li>http://127.0.0.1:\d+/\w+</li>", crawled)) >= 2
-    assert "<svg" in crawled
     assert re.search(r"<li>127\.0\.0\.1:\d+: \d+</li>", crawled)
-    assert re.search(r"<li>loading models and libraries: [\d.]+ s</li>", crawled)
     assert re.search(r"<code>\*</code> strip: \d+ pages", crawled)
     assert re.search(r"without effect: <code>\.gone", crawled)
 

@@ -9,7 +9,6 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as Tab
 
-from scrapy_pagelets.crawler import crawl_report
 from scrapy_pagelets.crawler.commands.report import entries, most_stripped
 from scrapy_pagelets.report.html_report import html_file
 from scrapy_pagelets.report.summary import Frequent, Summary, summary_of
@@ -279,8 +278,3 @@ def test_long_texts_end_with_a_mark_and_keep_their_order():
     texts = [text for text, _ in of(one).sites["a.example"].classes["a.example#1"].texts.top(9)]
     assert texts[0] == "word " * 31 + "word…"
     assert texts[1:] == ["Zebra", "Apple", "Search", "Home <b> About"]
-
-
-def test_steps_of_a_crawl_are_told_in_words(monkeypatch):
-    monkeypatch.setattr(crawl_report, "computed", {"_next_batch": 1.5, "ArchiveSpider": 2.0, "prepare": 0.01})
-    assert crawl_report._by_step({"ArchiveSpider": 0.5}) == {"reading and learning the archive": 3.0}

@@ -1,8 +1,6 @@
 """Pages are cleaned in three lines, without Scrapy; what README and docs/python.md say of it works."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -105,23 +103,6 @@ def test_the_programs_of_the_docs_run(capsys):
     for program in python_in(text):
         exec(program.replace("(html, url), ...", "(html, url)"), {"html": html, "url": url, "body": html})
     assert "content" in capsys.readouterr().out
-
-
-def test_a_small_program_of_a_user_passes_a_strict_type_checker(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
-        "from pathlib import Path\n\nfrom scrapy_pagelets import CleanPage, Site, clean\n\n\n"
-        "def texts(folder: Path) -> list[str]:\n"
-        "    pages = [(path.read_bytes(), f'https://example.com/{path.name}') for path in folder.glob('*.html')]\n"
-        "    site: Site = Site.of(pages)\n"
-        "    cleaned: list[CleanPage] = [site.clean(html, url) for html, url in pages]\n"
-        "    headline: str | None = clean('<p>a', 'https://example.com/').headline\n"
-        "    return [page.markdown for page in cleaned] + [headline or '']\n"
-    )
-    mypy = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", str(program)]
-    cache = ["--cache-dir", str(tmp_path / "cache"), "--ignore-missing-imports"]
-    done = subprocess.run([*mypy, *cache], cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.stdout.startswith("Success"), done.stdout
 
 
 def test_public_names_are_there_and_typed():
