@@ -177,10 +177,9 @@ def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slic
 def _notes(nodes: NodeTable, keep: Bools) -> Iterator[tuple[int, slice]]:
     """The notes and sources that content refers to by links to places below it: the leaves of link and note."""
     begin, links = nodes.first_leaf.item, nodes.links
-    refs = [(href[1:], begin(links.row.item(at))) for at, href in enumerate(links.href) if href[:1] == "#"]
-    refs = [
-        (name, leaf) for name, leaf in refs if keep[max(leaf - 1, 0) : leaf + 1].any() and nodes.words[leaf] <= _LABEL
-    ]
+    rows = [(row, href[1:]) for row, href in zip(links.row.tolist(), links.href, strict=True) if href[:1] == "#"]
+    may_be = [*((keep | np.roll(keep, 1)) & (nodes.words <= _LABEL)).tolist(), False] if rows else []
+    refs = [(name, leaf) for row, name in rows if may_be[leaf := begin(row)]]
     numbers = {look[1]: number for number, look in enumerate(nodes.looks) if look[1]} if refs else {}
     no_note = IS_NO_DATA[nodes.tag] | (nodes.signs[nodes.look] & (HEADING | _NO_NOTE) > 0) if refs else keep
     for name, leaf in refs:
