@@ -79,7 +79,8 @@ class IndexPipeline(PagePipeline):
         if line["url"] not in urls:
             urls.add(line["url"])
             if (page := await self.computed(self._page, context, line)) is not None:
-                await in_waiting_thread(self._put, page)
+                self._sites.add(page.site)
+                await in_waiting_thread(self._writer.put, page)
 
     def _line(self, item: Any, context: PageContext) -> dict[str, Any]:
         """The fields of an item that describe its page, under their names in the feed.
@@ -102,10 +103,6 @@ class IndexPipeline(PagePipeline):
         except ValueError as error:
             self.session.warn("index/no_page", "%s is not indexed: %s", context.url, error)
             return None
-
-    def _put(self, page: IndexedPage) -> None:
-        self._sites.add(page.site)
-        self._writer.put(page)
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         await in_waiting_thread(self._close, reason)

@@ -28,7 +28,6 @@ from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler import settings as own
 from scrapy_pagelets.crawler.addon import Addon, add_parquet
 from scrapy_pagelets.crawler.commands.terminal import INTERRUPTED, STDOUT, show, warn, write
-from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import context_of
@@ -153,8 +152,12 @@ class _Sample:
             kept = context.record.words_of_content
             stripped = context.record.words_of_page - kept
             if (worth := min(kept, 3 * stripped)) > self._worth:
+                regions = [
+                    Region(role, " | ".join(" ".join(one.text[:_LONGEST].split()) for one in pagelets)[:_LONGEST])
+                    for role, pagelets in groupby(context.record.cut(), key=lambda one: one.role)
+                ]
                 width, ansi = get_terminal_size((_WIDTH, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
-                self.lines = list(lines(context.url, kept, stripped, _regions(context.record), width, ansi=ansi))
+                self.lines = list(lines(context.url, kept, stripped, regions, width, ansi=ansi))
                 self._worth = worth
 
 
@@ -203,13 +206,6 @@ class Region(NamedTuple):
 
     role: str
     text: str
-
-
-def _regions(record: PageRecord) -> list[Region]:
-    return [
-        Region(role, " | ".join(" ".join(one.text[:_LONGEST].split()) for one in pagelets)[:_LONGEST])
-        for role, pagelets in groupby(record.cut(), key=lambda one: one.role)
-    ]
 
 
 def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: int, *, ansi: bool) -> Iterator[str]:

@@ -52,9 +52,8 @@ class SettlingPages:
         #: Token of a settling page -> the lease of its request in a shared crawl.
         self._leases: dict[str, str | None] = {}
         self._settled = journal.names("settled")
-        self.session.progress.waiting["until more of their site is known"] = lambda: sum(
-            map(len, self._waiting.values())
-        )
+        waiting = self._waiting
+        self.session.progress.waiting["until more of their site is known"] = lambda: sum(map(len, waiting.values()))
 
     async def resume(self) -> None:
         """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again."""

@@ -83,7 +83,10 @@ class Reader(AbstractContextManager["Reader"]):
             if not is_warc(source):
                 return folders.page(source, base)
             _require_fastwarc()
-            found = self._open(source).find(offset)
+            if self._finder is None or self._finder.path != source:
+                self.close()
+                self._finder, self._own = warc.Finder(source), Resources([source])
+            found = self._finder.find(offset)
             return warc.page(found, source, offset, (self._resources or self._own).original)
         except ArchiveError:
             raise
@@ -92,12 +95,6 @@ class Reader(AbstractContextManager["Reader"]):
             raise ArchiveError(
                 f"{source} has no page at {_where(offset)} any more, start over with the file as it is now: {error}"
             ) from None
-
-    def _open(self, source: str) -> warc.Finder:
-        if self._finder is None or self._finder.path != source:
-            self.close()
-            self._finder, self._own = warc.Finder(source), Resources([source])
-        return self._finder
 
     def close(self) -> None:
         """Close the open file, if there is one."""

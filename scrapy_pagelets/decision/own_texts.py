@@ -80,11 +80,12 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     """
     nodes = page.nodes
     mask = np.zeros(len(templateness), np.bool_)
-    if headline is None or others < _KNOWN or not len(mask):
+    if others < _KNOWN or not len(mask):
         return mask
     keep, place = templateness < THRESHOLD, np.arange(len(mask))
-    own_end = nodes.last_leaf.item(headline.row)
-    keep[:own_end] = place[:own_end] == own_end - 1
+    if headline is not None:
+        own_end = nodes.last_leaf.item(headline.row)
+        keep[:own_end] = place[:own_end] == own_end - 1
     before, behind = _distances(keep, place)
     amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
     after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)

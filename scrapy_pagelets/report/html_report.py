@@ -79,7 +79,9 @@ def html_file(
 
 def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping[str, str]) -> Iterator[str]:
     yield f"<h1>Report on {_text(feed)}</h1>"
-    yield _cards(summary)
+    pages, *others = zip(_COLUMNS, _figures(summary), strict=True)
+    cards = (pages, ("sites", f"{len(summary.sites):,}"), *others)
+    yield f"<dl class=cards>{''.join(f'<div><dt>{n}</dt><dd>{v}</dd></div>' for n, v in cards)}</dl>"
     yield f"<figure class=curves>{''.join(_curves(summary.curve))}</figure>"
     yield from _doubtful(summary, feed, links)
     yield "<h2>Sites and classes of pages</h2>"
@@ -127,12 +129,6 @@ def _rules(crawl: CrawlFacts) -> Iterator[str]:
         yield f"<li><code>{_text(host)}</code> {action}: {counts}</li>"
     yield from (f"<li>without effect: <code>{_text(rule)}</code></li>" for rule in crawl.idle_rules)
     yield "</ul>"
-
-
-def _cards(summary: Summary) -> str:
-    pages, *others = zip(_COLUMNS, _figures(summary), strict=True)
-    cards = (pages, ("sites", f"{len(summary.sites):,}"), *others)
-    return f"<dl class=cards>{''.join(f'<div><dt>{n}</dt><dd>{v}</dd></div>' for n, v in cards)}</dl>"
 
 
 def _doubtful(summary: Summary, feed: str, links: Mapping[str, str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, TypeGuard
@@ -55,13 +56,25 @@ class ResponseStore:
         #: The responses on disk: each request asks for one, and a look into the folder takes longer than the answer.
         self._written = set(self.tokens(""))
 
+    @cached_property
+    def _has_folder(self) -> bool:
+        """Whether the folder, which is made when it is first needed, can be used."""
+        try:
+            self._folder = self._folder or Path(tempfile.mkdtemp(prefix="pagelets-"))
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self._failed(f"pages cannot be stored on disk and stay in memory: {error}")
+            return False
+        return True
+
     def put(self, token: str, response: Response) -> None:
         """Store a response, replacing one with the same token."""
         self._unwritten[token] = packed(response)
         self._written.discard(token)
+        if not self._has_folder:
+            return
+        assert self._folder is not None
         try:
-            self._folder = self._folder or Path(tempfile.mkdtemp(prefix="pagelets-"))
-            self._folder.mkdir(parents=True, exist_ok=True)
             with whole_file(self._folder / token, _UNFINISHED) as new:
                 new.write_bytes(self._unwritten[token])
         except OSError as error:
