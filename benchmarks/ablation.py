@@ -49,10 +49,9 @@ from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import Model
 from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURES, SITE_FEATURES
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
-from scrapy_pagelets.evidence.etdm import extract
+from scrapy_pagelets.evidence.etdm import extract, same_signature
 from scrapy_pagelets.evidence.menu_links import candidates, link_targets
 from scrapy_pagelets.evidence.partition import partition
-from scrapy_pagelets.evidence.siblings import same_signature
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
 from scrapy_pagelets.training.model_training import Material, Part, cuts_by_fold, f1
 from scrapy_pagelets.training.training_tables import FOLDS, Example, Leaves

@@ -43,7 +43,7 @@ OF_DECISION: dict[str, Callable[..., Any]] = {
         "said_of_itself facts_of own_texts data_tables companions torn_bylines".split(),
         lambda *args, **_: nothing(*args),
     ),
-    **dict.fromkeys("left_alone names_above controls_of_posts".split(), lambda *_: []),
+    "controls_of_posts": lambda *_: [],
     **dict.fromkeys("decided_together signs_with_words".split(), lambda _, templateness: templateness),
 }
 #: What is handed to the core so that a part of `content.corrected` finds nothing.

@@ -41,6 +41,7 @@ from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.duplicates.groups import connected
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, shingles, word_hashes, word_weights
 from scrapy_pagelets.duplicates.sketch import (
     LEAST,
@@ -63,7 +64,6 @@ from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.page.urls import key, site_of
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load
-from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 from tests.oracles.minima import largest, near, signature
 
 THRESHOLD = 0.8
@@ -470,10 +470,8 @@ def pairs_found(pages: list[tuple[Graft, Document]], *, weighed: bool) -> tuple[
     found, apart = defaultdict[str, list[bool]](list), []
     for crawl in crawls(pages):
         lines = judged_documents(document if weighed else replace(document, weights=None) for _, document in crawl)
-        components = Components[str]()
-        for line in lines:
-            components.union(line["near_duplicate_of"] or line["url"], line["url"])
-        group = {url: number for number, urls in enumerate(components.groups()) for url in urls}
+        groups = connected((line["near_duplicate_of"] or line["url"], line["url"]) for line in lines)
+        group = {url: number for number, urls in enumerate(groups) for url in urls}
         for (a, _), (b, _) in combinations(crawl, 2):
             together = group.get(a.url, a.url) == group.get(b.url, b.url)
             if a.text != b.text:

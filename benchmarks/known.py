@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 
 from benchmarks.tools import fold, log_odds, names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.decision.classifiers import mean_odds, sigmoid
+from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.papers.page_level import smoothed
 from scrapy_pagelets.training.model_training import node_f1
 from scrapy_pagelets.training.training_tables import Example, by_gold
+from tests.oracles.trees import mean_odds
 
 NUMBERS = (1, 2, 3, 5, 10, 20, 50)
 PAGES = 6

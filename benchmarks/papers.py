@@ -19,8 +19,8 @@ with all pages of a site known, by models of ``--models`` that have not learnt f
 With ``--mappings``, only the mappings of 2014: the measure above for two key pages of each site by each node equality,
 for the largest mapping and for that of Algorithm 2 as printed (``tests/oracles/greedy_mapping.py``); and how much
 smaller the mappings are by which a crawl aligns later pages. *Label* is the
-equality of Figure 1; *weighted* weighs class, attributes, number of children and position, as Section 4.2 says of the
-authors' own.
+equality of Figure 1; *weighted*, which only the mapping as printed takes, weighs class, attributes, number of children
+and position, as Section 4.2 says of the authors' own.
 
 Then each mode of a paper over the 42 sites, crawled and as archives (``modes.py``). Feeds and logs stay in ``--out``;
 what is there already is not run again.
@@ -39,6 +39,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,13 +55,13 @@ from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.core.subtrees import align_page
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.evidence.class_template import TemplateTree
-from scrapy_pagelets.evidence.etdm import etdm, extract
-from scrapy_pagelets.evidence.siblings import Equality, same_signature, same_signature_and_text, weighted
+from scrapy_pagelets.evidence.etdm import Label, etdm, extract, same_signature
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.page_level import scores, sections, smoothed
 from scrapy_pagelets.training.paper_training import train_page_level as train
 from scrapy_pagelets.training.training_tables import TEMPLATE, UNKNOWN, Example, by_gold
 from tests.oracles.greedy_mapping import greedy_template
+from tests.oracles.node_equalities import by_label, same_signature_and_text, weighted
 
 DATA = """
 2014: other sites and labels than the paper's; it reports seven loads, and our copy of it has no figures of accuracy.
@@ -72,12 +73,11 @@ DATA = """
 
 #: Key pages of a site for `--mappings`.
 KEY_PAGES = 2
-#: Node equalities of 2014; the first is that of Figure 1, the second that of ``PAGELETS_DETECTION=etdm``.
-EQUALITIES = {
-    "label": Equality(lambda nodes: nodes.tag.astype(np.int64)),
+#: Labels by which nodes are equal; the first are those of Figure 1, the second those of ``PAGELETS_DETECTION=etdm``.
+LABELS: dict[str, Label] = {
+    "label": lambda nodes: nodes.tag.astype(np.int64),
     "same_signature": same_signature,
     "same_signature_and_text": same_signature_and_text,
-    "weighted": weighted,
 }
 #: Precision, recall and F1.
 Figures = tuple[float, float, float]
@@ -176,13 +176,16 @@ def mappings(folders: Sequence[Path], score: ModuleType) -> None:
             (page,) = pages_of(folder, [line])
             example, nodes = Example(page, by_gold(page, line["content"])), page.nodes
             others = [other.nodes for other in search(page, Folder(folder, "").page).found]
-            for name, equality in EQUALITIES.items():
-                for kind, rows_of in (("largest", largest_rows), ("as printed", greedy_template)):
-                    start = time.process_time()
-                    rows, _ = rows_of(nodes, others, equality)
-                    seconds[name, kind] += time.process_time() - start
-                    found = rows[nodes.leaves] & bool(others)
-                    figures[name, kind].append(of_runs(example, found))
+            methods = {(name, "largest"): partial(largest_rows, label_of=label_of) for name, label_of in LABELS.items()}
+            equalities = {name: by_label(label_of) for name, label_of in LABELS.items()} | {"weighted": weighted}
+            methods |= {
+                (name, "as printed"): partial(greedy_template, equality=one) for name, one in equalities.items()
+            }
+            for key, rows_of in methods.items():
+                start = time.process_time()
+                rows, _ = rows_of(nodes, others)
+                seconds[key] += time.process_time() - start
+                figures[key].append(of_runs(example, rows[nodes.leaves] & bool(others)))
             sizes += [aligned(nodes, other) for other in others]
     count = len(next(iter(figures.values())))
     print(f"{count} key pages of {len(folders)} sites; without a set, no text is template\n")
@@ -201,9 +204,9 @@ def aligned(key_page: NodeTable, page: NodeTable) -> tuple[int, int]:
     return int((rows >= 0).sum()), len(etdm(key_page, page, same_signature).pairs)
 
 
-def largest_rows(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality) -> tuple[Bools, Bools]:
+def largest_rows(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label) -> tuple[Bools, Bools]:
     """(n,) rows in the template by the largest mappings, and those of them that say the same."""
-    template = extract(key_page, pages, equality)
+    template = extract(key_page, pages, label_of)
     return template.rows, template.same
 
 

@@ -36,7 +36,7 @@ from benchmarks.vips import pages as shown
 from benchmarks.vips import render
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.decision.classifiers import mean_odds, sigmoid
+from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.papers.page_level import scores, smooth, smoothed
@@ -45,6 +45,7 @@ from scrapy_pagelets.training.paper_training import as_rendered, labelled
 from scrapy_pagelets.training.paper_training import train_page_level as train
 from scrapy_pagelets.training.training_tables import FOLDS, Example, by_gold, by_sites
 from tests.oracles.exact_smoothing import smooth_distinct
+from tests.oracles.trees import mean_odds
 
 #: Pages of a site that the classifier learns from, and pages that are scored.
 LEARNT, SCORED = 16, 8

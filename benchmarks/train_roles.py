@@ -33,10 +33,11 @@ from benchmarks.tools import families, need, option_parser
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.decision.classifiers import Trees
 from scrapy_pagelets.decision.model import load, role_parts
 from scrapy_pagelets.page.roles import ROLES
 from scrapy_pagelets.training.model_training import train
-from scrapy_pagelets.training.training_tables import FOLDS, Example, fit_classes
+from scrapy_pagelets.training.training_tables import BOOSTING, FOLDS, Example, read
 
 #: Pages of each catalogue; and pages of each site, and runs of text of each page, from which roles are learnt.
 _PAGES, _ROLE_PAGES, _RUNS = 12, 16, 128
@@ -100,6 +101,20 @@ def rate_roles(paths: Sequence[Path], examples: Iterable[WithRoles], trees: int)
         rows = fold != left_out
         roles = fit_classes(columns[rows], number[rows], weight[rows], trees)
         replace(load(str(path)), roles=roles).save(path)
+
+
+def fit_classes(columns: NDArray[np.float32], number: Ints, weight: Floats, trees: int) -> tuple[Trees, ...]:
+    """Train a rating of each class; the largest one names the class. All have the same splits.
+
+    ``columns``: (rows, features). ``number`` and ``weight``: (rows,) of each row; each class has rows.
+    """
+    from catboost import CatBoostClassifier
+
+    learner = CatBoostClassifier(
+        iterations=trees, loss_function="MultiClass", l2_leaf_reg=5, rsm=0.4, subsample=0.5, **BOOSTING
+    )
+    learner.fit(columns, number, sample_weight=weight)
+    return tuple(read(learner, of) for of in range(int(number.max()) + 1))
 
 
 def role_table(paths: Sequence[Path], examples: Iterable[WithRoles]) -> tuple[NDArray[np.float32], Ints, Floats, Ints]:

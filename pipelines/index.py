@@ -34,7 +34,8 @@ _PATIENCE: Final = 20.0
 _FILE: Final = "pagelets-index.json"
 _ABOUT: Final = ("title", "language", "fetched_at")
 _LEFT: Final = (
-    "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or for `pagelets index`"
+    "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or, file by file, for "
+    "`pagelets index`"
 )
 
 
@@ -120,7 +121,6 @@ class IndexPipeline(PagePipeline):
         if self._pending.unreadable:
             what = f"pages that waited for the index {shown(self._target)} could not be read"
             self.session.record_loss(what, "crawl again", self._pending.unreadable)
-        self._pending.close()
         if reason == "finished" and self._state_file is not None:
             self._state_file.unlink(missing_ok=True)
         else:

@@ -97,16 +97,16 @@ def run(options: argparse.Namespace) -> None:
 
 def _groups(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
-    from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
-    from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
+    from scrapy_pagelets.duplicates.groups import connected, mirrors, near_pairs
 
-    pages, components, alike = Pages(), Components[str](), dict[str, float]()
-    pairs = list(near_pairs(pages.texts(feed), Threshold(options.threshold, options.across)))
-    for number, of, similarity in [*((n, pages.urls[of], s) for n, of, s in pairs), *pages.named]:
-        for url in (of, pages.urls[number]):
-            alike[url] = max(similarity, alike.get(url, 0.0))
-        components.union(of, pages.urls[number])
-    groups = sorted(components.groups(), key=len, reverse=True)
+    pages, alike = Pages(), dict[str, float]()
+    found = list(near_pairs(pages.texts(feed), Threshold(options.threshold, options.across)))
+    pairs = [(pages.urls[of], pages.urls[n], s) for n, of, s in found]
+    pairs += [(of, pages.urls[n], s) for n, of, s in pages.named]
+    for of, url, similarity in pairs:
+        for one in (of, url):
+            alike[one] = max(similarity, alike.get(one, 0.0))
+    groups = sorted(connected((of, url) for of, url, _ in pairs), key=len, reverse=True)
     yield f"{len(pages.urls)} pages, {sum(map(len, groups)) - len(groups)} of them near-duplicates of another one"
     if groups:
         yield ""
@@ -136,6 +136,7 @@ def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
+    """A line for each page that resembles an earlier one."""
     from scrapy_pagelets.duplicates.band_index import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import minhash

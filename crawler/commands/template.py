@@ -1,4 +1,4 @@
-"""The command ``pagelets template``: the template of a site as HTML, from a store, a crawl or a feed."""
+"""The command ``pagelets template``: the template of a site as HTML, from a store or a crawl."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from typing import Final
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import saving, show, tell, warn, write
-from scrapy_pagelets.feed.feed_reader import CONTENT, Feed, Line
 
 EXAMPLES: Final = (
     "pagelets template https://example.com/ > template.html",
-    "pagelets template all.jsonl --out templates/",
+    "pagelets template knowledge/ --out templates/",
 )
 USES_SETTINGS: Final = True
 _WEB: Final = ("http://", "https://")
-_SQLITE: Final = b"SQLite format 3\0"
 #: Settings of the crawl of a site: nothing of it stays but its store.
 _SETTINGS: Final = {
     "PAGELETS_DETECTION": "etdm", "PAGELETS_INDEX": "", "ITEM_PIPELINES": {}, "FEEDS": {}, "JOBDIR": "",
@@ -55,8 +53,8 @@ class _Class:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
-        metavar="FEED-or-STORE-or-URL",
-        help="a feed of all pagelets; a store of sites (PAGELETS_STORE), folder or file; or the address of a page",
+        metavar="STORE-or-URL",
+        help="a store of sites (PAGELETS_STORE), folder or file; or the address of a page",
     )
     parser.add_argument("--site", metavar="NAME", help="only classes of this site")
     parser.add_argument(
@@ -137,17 +135,7 @@ def _classes(options: argparse.Namespace) -> Iterator[_Class]:
     if options.source.startswith(_WEB):
         return _of_url(options.source, options)
     path = Path(options.source)
-    if path.is_dir():
-        return _of_folder(path)
-    return _of_store(path) if _is_store(path) else _of_feed(options.source)
-
-
-def _is_store(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
-    except OSError as error:
-        raise CommandError(f"{path} cannot be used: {error.strerror or error}") from None
+    return _of_folder(path) if path.is_dir() else _of_store(path)
 
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
@@ -216,39 +204,3 @@ def _crawl(url: str, store: str, options: argparse.Namespace) -> str:
     process.crawl(SiteSpider, url=url, pages="1")
     process.start()
     return errors.buffer[-1].getMessage().partition("\n")[0] if errors.buffer else "the crawl found no page"
-
-
-def _of_feed(path: str) -> Iterator[_Class]:
-    """The classes of a feed; their templates are read from it when they are needed."""
-    from scrapy_pagelets.feed.class_templates import Skeleton
-
-    feed = Feed(path, ("template", "pagelets"), ("role", "text", "xpaths"))
-    found: dict[str, Skeleton] = {}
-    only_content = True
-    for name, line in _with_template(feed):
-        pagelets = line["pagelets"]
-        found.setdefault(name, Skeleton()).count(pagelets)
-        only_content = only_content and all(one["role"] == CONTENT for one in pagelets)
-    if not found:
-        raise feed.error("no page of it has a template with an id")
-    if only_content:
-        raise feed.error("it has the content only, crawl with PAGELETS_EXPORT=all")
-    for name, line in _with_template(feed):
-        found[name].choose(line["url"], line["pagelets"])
-    warn(feed.note)
-    for name, skeleton in found.items():
-        site, _, number = name.rpartition("#")
-        own = site and number.isascii() and number.isdecimal()
-        site, number = (site, number) if own else (name, "0")
-        yield _Class(site, int(number), skeleton.pages, partial(skeleton.html, name))
-
-
-def _with_template(feed: Feed) -> Iterator[tuple[str, Line]]:
-    from scrapy_pagelets.feed.class_templates import is_path
-
-    for line in feed:
-        for pagelet in line.get("pagelets", ()):
-            if not all(map(is_path, pagelet["xpaths"])):
-                raise feed.error(f"{line['url']} has a pagelet whose xpaths are none")
-        if name := (line.get("template") or {}).get("id"):
-            yield name, line

@@ -27,15 +27,10 @@ def band_hashes(sketches: NDArray[Any], bands: int, rows: int, start: Ints) -> I
 
     Source: Leskovec, Rajaraman & Ullman, *Mining of Massive Datasets*, Section 3.4.
 
-    Parameters
-    ----------
-    sketches : (n, values) at least ``bands * rows`` values each
-    bands, rows : number of bands, and of values in each
-    start : (n, bands) or (1, bands) what the hashes begin with, different for each band, so that only bands with the
-        same number agree
+    ``sketches``: (n, values) at least ``bands * rows`` values each. ``bands``, ``rows``: number of bands, and of values
+    in each. ``start``: (n, bands) or (1, bands) what the hashes begin with, different for each band, so that only bands
+    with the same number agree.
 
-    Examples
-    --------
     >>> sketches = np.array([[1, 2, 3, 4], [1, 2, 4, 3]])
     >>> one, other = band_hashes(sketches, 2, 2, np.arange(2)[None, :])
     >>> (one == other).tolist()
@@ -66,8 +61,6 @@ def align_values(ours: Ints, theirs: Ints) -> Ints:
     once in each sequence, and in the same order, are anchors: they split the rest into ranges, which are aligned in the
     same way. Return (len(ours),) ascending indices into ``theirs``, -1 for values without a counterpart.
 
-    Examples
-    --------
     >>> align_values(np.array([1, 2, 9, 3, 4]), np.array([1, 2, 3, 8, 4])).tolist()
     [0, 1, -1, 2, 4]
     """

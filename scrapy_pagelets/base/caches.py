@@ -13,12 +13,9 @@ from typing import Any, Final, TypeVar, cast
 from scrapy_pagelets.core.counter import RecentKeys as RecentKeys
 
 T = TypeVar("T", bound=Callable[..., Any])
-#: Bytes that a cache may have; then it begins anew.
-MOST_BYTES: Final = 16 << 20
-#: Bytes of the entries that are kept: a larger one would take the place of hundreds.
-_LARGEST: Final = 64_000
-#: Bytes of an entry beside its key and its value.
-_ENTRY: Final = 100
+MOST_BYTES: Final = 16 << 20  # bytes that a cache may have; then it begins anew
+_LARGEST: Final = 64_000  # bytes of the entries that are kept: a larger one would take the place of hundreds
+_ENTRY: Final = 100  # bytes of an entry beside its key and its value
 
 
 def cached(function: T) -> T:
@@ -55,7 +52,6 @@ def cached(function: T) -> T:
 
 
 def _size(value: Any) -> int:
-    """Bytes of a value, and of those in a tuple."""
     return getsizeof(value) + (sum(map(_size, value)) if isinstance(value, tuple) else 0)
 
 

@@ -108,12 +108,10 @@ THAI, LAO, MYANMAR, KHMER = "\u0e00-\u0e7f", "\u0e80-\u0eff", "\u1000-\u109f", "
 KANA, HANGUL = "\u3040-\u30ff", "\uac00-\ud7af"
 #: Ideographs of Extension A, the common ones, those for compatibility, and those beyond the basic plane.
 HAN_A, HAN, HAN_COMPATIBLE, HAN_RARE = "\u3400-\u4dbf", "\u4e00-\u9fff", "\uf900-\ufaff", "\U00020000-\U0003ffff"
-#: The first two, and the symbols of the Book of Changes between them.
-IDEOGRAPHS: Final = "\u3400-\u9fff"
+IDEOGRAPHS: Final = "\u3400-\u9fff"  # the first two, and the symbols of the Book of Changes between them
 #: Scripts that write no space between words.
 UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
-#: Scripts in which each character counts as a word.
-BY_CHARACTER: Final = THAI + KANA + IDEOGRAPHS + HANGUL
+BY_CHARACTER: Final = THAI + KANA + IDEOGRAPHS + HANGUL  # scripts in which each character counts as a word
 #: One character of these scripts, or a run of other letters and digits.
 WORD: Final = re.compile(rf"[{BY_CHARACTER}]|[^\W{BY_CHARACTER}]+")
 

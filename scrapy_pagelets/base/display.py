@@ -11,9 +11,8 @@ from typing import Final
 
 from scrapy_pagelets.base.characters import visible
 
-#: Rows of a table, and characters of a text.
-MOST: Final = 100
-_TEXT: Final = 200
+MOST: Final = 100  # rows of a table
+_TEXT: Final = 200  # characters of a text
 #: Colours of what is kept and what is stripped that can be seen on light and on dark ground.
 KEPT, STRIPPED = "#2b7fb5", "#c05a1e"
 Row = Sequence[str | int | float]

@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-#: Seconds between two attempts.
-_PAUSE: Final = 0.01
+_PAUSE: Final = 0.01  # seconds between two attempts
 
 
 @contextmanager

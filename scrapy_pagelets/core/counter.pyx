@@ -566,7 +566,7 @@ def evidence_of(
 
 
 def pages_alike(dict tables, table, keys, bint known):
-    """(m,) number of other pages with the text of each leaf at its path, see `Counts.alike`."""
+    """(m,) number of other pages with the text of each leaf at its path, see `Site.pages_alike`."""
     cdef Table paths = tables["path"], placed = tables["placed"]
     cdef Integers text = integers(keys.text), text_placed = integers(keys.placed)
     cdef Nodes nodes = columns_of(table).nodes

@@ -42,9 +42,8 @@ _SETTINGS: Final = {
 class SparkEngine:
     """A Spark session, with the methods of `EmbeddedEngine`. The output folder must be one that all machines see.
 
-    Raises CorpusError if Spark cannot be started.
-
-    ``master``: ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine.
+    ``master``: ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine. Raises
+    CorpusError if Spark cannot be started.
     """
 
     binary = "BINARY"

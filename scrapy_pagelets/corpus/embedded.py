@@ -58,11 +58,8 @@ class _Task:
 class EmbeddedEngine:
     """DuckDB and worker processes, which run statements and functions over tables: folders of Parquet files.
 
-    Parameters
-    ----------
-    spill : folder for what does not fit in memory
-    workers : number of worker processes
-    memory : of DuckDB, as ``4GB``; by default a share of the machine's
+    ``spill``: folder for what does not fit in memory. ``workers``: number of worker processes. ``memory``: of DuckDB,
+    as ``4GB``; by default a share of the machine's.
     """
 
     binary = "BLOB"  # name of the SQL type of bytes

@@ -134,14 +134,9 @@ def whole_groups(batches: Iterable[pa.RecordBatch], keys: Sequence[str], size: i
 
     Where the tables end depends on the rows only, not on the batches in which they come.
 
-    Parameters
-    ----------
-    batches : sorted by the keys
-    keys : columns that are equal within a group; none if each row is a group
-    size : least number of rows, from 1
+    ``batches``: sorted by the keys. ``keys``: columns that are equal within a group; none if each row is a group.
+    ``size``: least number of rows, from 1.
 
-    Examples
-    --------
     >>> batches = pa.table({"site": list("aabbbc")}).to_batches(2)
     >>> ["".join(table["site"].to_pylist()) for table in whole_groups(batches, ["site"], 1)]
     ['aa', 'bbb', 'c']

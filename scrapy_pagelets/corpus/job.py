@@ -63,9 +63,8 @@ class Report:
 def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
     """Make the output folder of a new job, or find an unfinished one there; return the options with the job's time.
 
-    Raise CorpusError if the folder has anything else.
-
-    ``engine``: its name; another engine divides the work into other rounds.
+    ``engine``: its name; another engine divides the work into other rounds. Raise CorpusError if the folder has
+    anything else.
     """
     plan = out / engines.WORK / _PLAN
     wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}

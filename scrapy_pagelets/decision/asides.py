@@ -34,12 +34,9 @@ from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
-#: Elements of what no longer holds, such as a former price.
-STRUCK: Final = frozenset("del s strike".split())
-#: Runs of text of two prices with their labels.
-_PRICES: Final = 8
-#: Words of a line with author, date and section of a post. What is longer has the post in it.
-_BYLINE: Final = 20
+STRUCK: Final = frozenset("del s strike".split())  # elements of what no longer holds, such as a former price
+_PRICES: Final = 8  # runs of text of two prices with their labels
+_BYLINE: Final = 20  # Words of a line with author, date and section of a post. What is longer has the post in it.
 #: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
 #: Address of a page to log in from which the reader comes back to this one.
@@ -48,37 +45,25 @@ _LOG_IN: Final = re.compile(
     r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
 )
-#: Words besides links in a line of such links: "Next:", "Previous:".
-_LABELS: Final = 4
+_LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Previous:"
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
 #: its links; of its words, so many times less are in none.
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
-#: Runs of text beside a block of code that may be buttons, and the levels of their elements.
-_CONTROLS: Final = 6
-#: Words of a button that stands in a row of others.
-_OF_ROW: Final = 2
-_LEVELS: Final = 4
+_CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
+_OF_ROW: Final = 2  # words of a button that stands in a row of others
+_LEVELS: Final = 4  # levels of the elements of a button beside code
 _TOOLTIP: Final = re.compile(rf"^{TOOLTIP}$")
-#: How the address of a link begins that runs a script.
-_RUN: Final = "javascript:"
-#: Elements of the label of a block of code.
-_LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())
-#: Digits of the number of a line.
-_DIGITS: Final = 9
-#: Words of a form to log in, or of links to further pages.
-_SHORT: Final = 40
-#: Words of a link of a post, and posts that have the same ones.
-_LABEL, _FEWEST_POSTS = 2, 3
-#: Words of content that the page must have besides, or they are what it is about.
-_LEAST: Final = 3
-#: Share of the words of the content in the element that has it.
-_MOST: Final = 0.8
-#: The beginning of what scripts have written as JSON.
-_DATA: Final = ('{"', '[{"')
-#: Words of content that the page must have besides the comments, or they are what it is about.
-_ARTICLE: Final = 20
+_RUN: Final = "javascript:"  # how the address of a link begins that runs a script
+_LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elements of the label of a block of code
+_DIGITS: Final = 9  # digits of the number of a line
+_SHORT: Final = 40  # words of a form to log in, or of links to further pages
+_LABEL, _FEWEST_POSTS = 2, 3  # words of a link of a post, and posts that have the same ones
+_LEAST: Final = 3  # words of content that the page must have besides, or they are what it is about
+_MOST: Final = 0.8  # share of the words of the content in the element that has it
+_DATA: Final = ('{"', '[{"')  # the beginning of what scripts have written as JSON
+_ARTICLE: Final = 20  # words of content that the page must have besides the comments, or they are what it is about
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
@@ -90,16 +75,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     to nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
     heading. Labels of prices beside a struck price are no hints.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-
-    Examples
-    --------
-    >>> from scrapy_pagelets import Page
-    >>> html = f"<p>{'All about green tea. ' * 6}<span class=sr-only>opens in a new window</span><select><option>May"
-    >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
-    [False, True, True]
+    ``keep``: (m,) the leaves that are content so far.
     """
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
@@ -141,7 +117,6 @@ def _links_alone(nodes: NodeTable) -> Bools:
 
 
 def _leads_back(target: str) -> bool:
-    """Whether an address is that of a page to log in from which the reader comes back."""
     folded = target.rpartition("?")[0].casefold()  # many links have a query
     return ("log" in folded or "sign" in folded or "register" in folded) and _LOG_IN.search(target) is not None
 
@@ -295,7 +270,6 @@ def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:
-    """Those of some rows that have few words."""
     return [row for row in rows if nodes.words_of(row) <= most]
 
 
@@ -326,20 +300,8 @@ def _labels_of_prices(nodes: NodeTable) -> Bools:
 def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discussion: bool = False) -> Bools:
     """(m,) leaves of comments, and of reviews of a product, by the names of their sections; none on pages of forums.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-    is_product, is_discussion : whether it is one of a product, or declares a discussion, see `page_features.declared`
-
-    Examples
-    --------
-    >>> comment = "<ol class=commentlist><li class=comment>One reader says this.</ol>"
-    >>> page = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/1")
-    >>> comments_of(page, np.ones(2, np.bool_)).tolist()
-    [False, True]
-    >>> forum = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/forum/1")
-    >>> comments_of(forum, np.ones(2, np.bool_)).tolist()
-    [False, False]
+    ``keep``: (m,) the leaves that are content so far. ``is_product``, ``is_discussion``: whether it is one of a
+    product, or declares a discussion, see `page_features.declared`.
     """
     nodes = page.nodes
     reviews = (*rows_with(nodes, looks.REVIEWS), *_typed_reviews(page)) if is_product else ()
@@ -352,7 +314,6 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
 
 
 def _typed_reviews(page: Page) -> list[int]:
-    """Rows of the elements that are reviews by their type."""
     typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/Review")}
     return [row for row, each in enumerate(page.nodes.elements) if each in typed] if typed else []
 
@@ -361,12 +322,6 @@ def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bo
     """(m,) leaves of the signatures that forums put below each contribution, by their names; none on other pages.
 
     Manuals call what a function takes its signature. Parameters are those of `comments_of`.
-
-    >>> html = f"<p>{'Twenty words and more. ' * 6}</p><div class=signature>Ask me about tea"
-    >>> for address in ("http://a/forum/1", "http://a/manual/1"):
-    ...     signatures_of(Page.parse(html.encode(), address), np.ones(2, np.bool_)).tolist()
-    [False, True]
-    [False, False]
     """
     nodes = page.nodes
     found = nodes.leaves_below(rows_with(nodes, looks.SIGNATURE))
@@ -382,9 +337,7 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
 
     Only posts that are content by most of their words count. Author and date of a comment leave with it.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
+    ``keep``: (m,) the leaves that are content so far.
     """
     profiles, lines = np.zeros((2, len(keep)), np.bool_)
     words = page.nodes.words

@@ -21,26 +21,19 @@ from scrapy_pagelets.page.nodes import NodeTable
 
 #: Lower bounds of the size classes in words: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
 SIZES: Final = (1, 4, 16, 64, 256)
-#: Inverse strength of the L2 regularisation.
-_INVERSE_REGULARISATION: Final = 0.1
+_INVERSE_REGULARISATION: Final = 0.1  # inverse strength of the L2 regularisation
 
 
 @dataclass(frozen=True)
 class Trees:
-    """A sum of symmetric trees.
+    """A sum of symmetric trees."""
 
-    Attributes
-    ----------
-    feature : (trees, depth) column that each level compares; at most 8 levels
-    border : (trees, depth) threshold: the result of a level is 1 if the value is greater; for NaN it is 0
-    value : (trees, 2 ** depth) values of the leaves, indexed by the results of the levels as bits, lowest bit first
-    bias : constant added to the sum
-    """
-
-    feature: NDArray[np.int64]
+    feature: NDArray[np.int64]  # (trees, depth) column that each level compares; at most 8 levels
+    #: (trees, depth) threshold: the result of a level is 1 if the value is greater; for NaN it is 0
     border: NDArray[np.float32]
+    #: (trees, 2 ** depth) values of the leaves, indexed by the results of the levels as bits, lowest bit first
     value: NDArray[np.float32]
-    bias: float
+    bias: float  # constant added to the sum
 
     def __call__(self, *parts: NDArray[np.float32]) -> Floats:
         """(m,) log odds of the rows of an (m, features) matrix, which may be given in parts side by side.
@@ -59,27 +52,18 @@ def sigmoid(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Classifier:
-    """One logistic model for each size class.
+    """One logistic model for each size class."""
 
-    Attributes
-    ----------
-    weight : (classes, features)
-    bias : (classes,)
-    low, high : (features,) bounds to which features are clipped, so that no outlier dominates
-    """
-
-    weight: Floats
-    bias: Floats
+    weight: Floats  # (classes, features)
+    bias: Floats  # (classes,)
+    #: (features,) bounds to which features are clipped, so that no outlier dominates
     low: Floats
     high: Floats
 
     def __call__(self, columns: Floats, sizes: Ints) -> Floats:
         """(n,) log odds that each node is template.
 
-        Parameters
-        ----------
-        columns : (n, features)
-        sizes : (n,) size classes, see ``size_class``
+        ``columns``: (n, features). ``sizes``: (n,) size classes, see ``size_class``.
         """
         clipped = np.clip(columns, self.low, self.high)
         return np.cumsum(clipped * self.weight[sizes], axis=1)[:, -1] + self.bias[sizes]
@@ -90,27 +74,11 @@ def size_class(nodes: NodeTable) -> Ints:
     return np.searchsorted(SIZES, nodes.sum_below(nodes.words), side="right")
 
 
-def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
-    """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
-
-    Parameters
-    ----------
-    odds : (m,) log odds of the leaves
-    """
-    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
-    mean: Floats = nodes.sum_below(words * odds) / np.maximum(nodes.sum_below(words), 0.05)
-    return mean
-
-
 def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:
     """Train the models of all size classes on the nodes of many pages.
 
-    Parameters
-    ----------
-    columns : (rows, features)
-    sizes : (rows,) size classes
-    template : (rows,) whether each node is template
-    weight : (rows,) sample weights
+    ``columns``: (rows, features). ``sizes``: (rows,) size classes. ``template``: (rows,) whether each node is template.
+    ``weight``: (rows,) sample weights.
     """
     from sklearn.linear_model import LogisticRegression
 

@@ -26,32 +26,26 @@ _LABEL: Final = re.compile(
     r"(?:^|[\s_-])(?:admonition|callout|alert|custom-(?:block|container)|hint|note)[-_]{1,2}(?:title|heading|label)(?:$|\s)",
     re.IGNORECASE,
 )
-#: Share of content from which on a heading belongs to it.
-_MOST: Final = 0.5
+_MOST: Final = 0.5  # share of content from which on a heading belongs to it
 #: From this templateness on, a linked heading is the name of the site or the like, not the title of a post.
 _CERTAIN: Final = 0.95
-#: Words of the date, the author and the tags that a header may have beside such a title.
-_BYLINE: Final = 20
+_BYLINE: Final = 20  # words of the date, the author and the tags that a header may have beside such a title
 #: Words of content without links that make a line prose, and the share of its words that are content.
 _PROSE, _NEARLY = 8, 0.7
 _IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "dt", "dd")])
-#: Share of the words of a list from which on all of its items are content.
-_WHOLE: Final = 0.8
+_WHOLE: Final = 0.8  # share of the words of a list from which on all of its items are content
 #: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
 _ANNOUNCING: Final = 5
-#: Up to this templateness, a list right below a heading of content belongs to it.
-_IN_DOUBT: Final = 0.65
+_IN_DOUBT: Final = 0.65  # up to this templateness, a list right below a heading of content belongs to it
 _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 #: Leaves before and after the own heading that may say of the page what it declares, and their words; and how far
 #: before it a declared price may stand.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE_BEFORE: Final = 30
-#: Characters of a number that is no other one by chance.
-_DIGITS: Final = 4
+_DIGITS: Final = 4  # characters of a number that is no other one by chance
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
-#: A permalink has at most this many runs of text.
-_RUNS: Final = 2
+_RUNS: Final = 2  # runs of text that a permalink has at most
 _BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
 _IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])
 #: Share of the words of its blocks, and number of them, that are content in an element whose holes are filled.
@@ -71,9 +65,7 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     They are content even if other pages of the site say the same. Of a price and of a name, it is the first: shops
     repeat prices in forms that style sheets hide, and news say at the end who the author is.
 
-    Parameters
-    ----------
-    names, prices : as the page declares them, see `Metadata`
+    ``names``, ``prices``: as the page declares them, see `Metadata`.
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
@@ -100,18 +92,8 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
 def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: Bools) -> Bools:
     """(m,) the first leaf with each fact that a page declares, if the content does not have it yet.
 
-    Parameters
-    ----------
-    facts : such as the number of a product, and its brand
-    keep : (m,) the leaves that are content so far; a name stands between the heading and the last of them, or behind
-        a label of brands
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.metadata.headline import headline_of
-    >>> page = Page.parse(b"<h1>Tea</h1><dl><dt>Item:<dd>T-17</dl><p>Buy T-17</p><p>Picked by hand", "http://a/")
-    >>> facts_of(page, headline_of(page), ["T-17"], np.array([True, False, False, False, True])).tolist()
-    [False, False, True, False, False]
+    ``facts``: such as the number of a product, and its brand. ``keep``: (m,) the leaves that are content so far; a name
+    stands between the heading and the last of them, or behind a label of brands.
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)

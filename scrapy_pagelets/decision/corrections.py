@@ -26,10 +26,8 @@ _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "foote
 _IS_LAYOUT: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _LAYOUT])
 _TABLE: Final = TAG["table"]
 _HEAD: Final = TAG["th"]
-#: Words and runs of text of a block that is compared with others.
-_WORDS, _RUNS = 20, 3
-#: Share of the words of the first copy that are content, or the second one is not left out.
-_KEPT: Final = 0.8
+_WORDS, _RUNS = 20, 3  # words and runs of text of a block that is compared with others
+_KEPT: Final = 0.8  # share of the words of the first copy that are content, or the second one is not left out
 #: Share of the second copies in the smallest element around both: where they are less of it, the page says it again.
 _SHARE: Final = 0.25
 #: Words of a run of text that is found again in a quotation, and the share of the quotation that such runs are.
@@ -41,20 +39,7 @@ _LINKED, _LINKS = 0.7, 2
 
 
 def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of second copies of blocks, and of quotations of what the page has said before.
-
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-
-    Examples
-    --------
-    >>> from scrapy_pagelets import Page
-    >>> said = "<p>Green tea is picked early in the year, "
-    >>> html = f"<div>{said}</div><div><blockquote>{said}</blockquote><p>Not on the hills."
-    >>> repeats_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
-    [False, True, False]
-    """
+    """(m,) leaves of second copies of blocks, and of quotations of what the content so far, (m,), has said before."""
     return nodes.leaves_below((*_second_copies(nodes, keep), *_quotations(nodes, keep)))
 
 
@@ -122,17 +107,9 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
     Links to places of the page itself do not count, as they are its table of contents, nor do those to files. A section
     ends at the next heading, or with the element that the heading is in.
 
-    Parameters
-    ----------
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
-    pages : number of other pages of the site that are known
-    cards : whether what stands below a linked heading of the section is the card of another page
-
-    Examples
-    --------
-    >>> html = "<div><h2>Of tea</h2><p>Green.</p><h3>More</h3><p><a href=b>Black</a><p><a href=c>White</a></div>"
-    >>> link_sections_of(Page.parse(html.encode(), "http://a/"), np.array([0, 0, 8, 0, 0]), 9).tolist()
-    [False, False, True, True, True]
+    ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`. ``pages``:
+    number of other pages of the site that are known. ``cards``: whether what stands below a linked heading of the
+    section is the card of another page.
     """
     nodes = page.nodes
     found = np.zeros(len(nodes.leaves), np.bool_)
@@ -186,26 +163,16 @@ def _end_of(nodes: NodeTable, heading: _Heading, headings: list[_Heading], title
     return max(heading.text, min(end, nodes.last_leaf.item(nodes.parent.item(heading.row))))
 
 
-give("small_corrections", IS_LAYOUT=_IS_LAYOUT, RUNS=_RUNS, WORDS=_WORDS)
-
-
 #: Elements of text. Those of layout stand beside each other and have nothing in common: a text, and what is beside it.
 _NAMES: Final = "li tr td th dt dd a span b i em strong code label small option time".split()
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _NAMES if name in TAG])
-#: Words of such an element, on average; longer ones have something to say of their own.
-_SHORT: Final = 20
-#: What a text without words weighs, such as a bullet.
-_NO_WORD: Final = 0.01
-#: Templateness between which a text is in doubt. What is lost weighs more than what is kept.
-_DOUBT: Final = (0.3, 0.9)
-
-give("small_corrections", IS_ITEM=_IS_ITEM, SHORT=_SHORT, NO_WORD=_NO_WORD, DOUBT=_DOUBT, THRESHOLD=THRESHOLD)
-
+_SHORT: Final = 20  # words of such an element, on average; longer ones have something to say of their own
+_NO_WORD: Final = 0.01  # what a text without words weighs, such as a bullet
+_DOUBT: Final = (0.3, 0.9)  # Templateness between which a text is in doubt. What is lost weighs more than what is kept.
 
 _LEVEL: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _MEDIA: Final = [TAG[name] for name in ("img", "picture", "svg", "video", "audio", "iframe", "object")]
-#: Share of the other pages that have the heading of a section of the template at its place.
-_SAME_HEADING: Final = 0.2
+_SAME_HEADING: Final = 0.2  # share of the other pages that have the heading of a section of the template at its place
 
 
 def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints, pages: int) -> Bools:
@@ -215,23 +182,11 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
     are. For the last one of the page, one other page with it at its place is enough, unless it is a link or a picture
     follows. Headings of sections without text stay.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-    alike, anywhere : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`, and
-        anywhere, see `Site.pages_with_text`
-    pages : number of other pages of the site that are known
-
-    Examples
-    --------
-    >>> from scrapy_pagelets import Page
-    >>> page = Page.parse(b"<h1>Tea</h1><p>Of tea.<h2>Share</h2><a href=/x>Us</a>", "http://a/")
-    >>> lone_headings_of(page.nodes, np.array([1, 1, 1, 0], np.bool_), np.array([0, 0, 1, 9]), np.arange(4), 9).tolist()
-    [False, False, True, False]
+    ``keep``: (m,) the leaves that are content so far. ``alike``, ``anywhere``: (m,) number of other pages with the same
+    text at the same place, see `Site.pages_alike`, and anywhere, see `Site.pages_with_text`. ``pages``: number of other
+    pages of the site that are known.
     """
     found = np.zeros(len(keep), np.bool_)
-    if not has_lone_heading(nodes, keep):
-        return found
     rows = np.array(rows_with(nodes, HEADING), np.int64)
     rows = rows[nodes.first_leaf[rows] < nodes.last_leaf[rows]]
     first, last = nodes.first_leaf[rows], nodes.last_leaf[rows]
@@ -257,8 +212,10 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
 
 
 def _shows(nodes: NodeTable, row: int, leaf: int) -> bool:
-    """Whether a picture or the like stands between a heading and a leaf below it."""
     return bool(np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())
 
 
-give("small_corrections", HEADING=HEADING, TEXT=TEXT)
+give(
+    "small_corrections", IS_LAYOUT=_IS_LAYOUT, RUNS=_RUNS, WORDS=_WORDS, IS_ITEM=_IS_ITEM, SHORT=_SHORT,
+    NO_WORD=_NO_WORD, DOUBT=_DOUBT, THRESHOLD=THRESHOLD, HEADING=HEADING, TEXT=TEXT,
+)  # fmt: skip

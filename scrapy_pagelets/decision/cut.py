@@ -23,19 +23,16 @@ from scrapy_pagelets.page.nodes import NodeTable
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
-#: Probability of content at each cut.
-CONTENT_AT: Final = sigmoid(-CUTS)
+CONTENT_AT: Final = sigmoid(-CUTS)  # probability of content at each cut
 #: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
 _TEMPERATURE: Final = 0.03
-#: Log odds by which the strictest setting lowers a cut.
-_LEAN: Final = 2.0
+_LEAN: Final = 2.0  # log odds by which the strictest setting lowers a cut
 #: The likeliest leaves are content in any case: those within this distance of the least log odds, up to the highest.
 _MARGIN: Final = 0.1
 _HIGHEST: Final = 3.9
 #: Shares of the words of a page, and of its expected content, at which the log odds are read off.
 _WORDS: Final = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 _MASS: Final = (0.25, 0.5, 0.75, 0.9)
-
 
 #: The features of a cut. Content and its words are expected values.
 CUT: Final = FeatureTable((
@@ -87,10 +84,8 @@ def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
     Where two cuts are nearly as good, the best one may be the other one after a small change of the page. The mean of
     both changes little, and it lies between them, where the page has the fewest words.
 
-    Parameters
-    ----------
-    rating : over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page
-    columns : (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`
+    ``rating``: over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page.
+    ``columns``: (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`.
     """
     # A cut between two good ones is better than one beside a bad one.
     return mean_cut(rating(columns), _TEMPERATURE)
@@ -102,12 +97,8 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
     A cut below all leaves is raised above the least log odds, so that the likeliest leaves are content, but to
     `_HIGHEST` at most: a page of which all is surely template has no content.
 
-    Parameters
-    ----------
-    rating : see `best_cut`
-    odds : (m,) log odds of template
-    others : number of other pages of the site that are known
-    strict : -1 leans the cut to recall, 1 to precision
+    ``rating``: see `best_cut`. ``odds``: (m,) log odds of template. ``others``: number of other pages of the site that
+    are known. ``strict``: -1 leans the cut to recall, 1 to precision.
     """
     if not len(odds):
         return odds

@@ -17,11 +17,11 @@ from scrapy_pagelets.decision.corrections import (
     lone_headings_of,
     repeats_of,
 )
-from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
-from scrapy_pagelets.decision.own_texts import data_tables, own_texts, said_in_posts
+from scrapy_pagelets.decision.half_lines import companions, signs_with_words, torn_bylines
+from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.metadata.headline import Headline, headline_of, names_above
+from scrapy_pagelets.metadata.headline import Headline, headline_of
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
@@ -52,14 +52,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     and profiles of authors on forums, what the page says twice, and what `asides_of`, `link_sections_of` and
     `lone_headings_of` find are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
 
-    Parameters
-    ----------
-    site : has learnt the page
-    by_method : (m,) what another method than the default one says: only rules overrule it
-    keep : the roles that count as content
+    ``site``: has learnt the page. ``by_method``: (m,) what another method than the default one says: only rules
+    overrule it. ``keep``: the roles that count as content.
 
-    Examples
-    --------
     >>> site = Site("example.com")
     >>> page = Page.parse(b"<title>Tea</title><h1>Tea</h1><p>All about green tea.", "http://example.com/")
     >>> decision = decided(page, site)
@@ -73,7 +68,6 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     if found is None:
         seen = site.templateness(page)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
-        own |= said_in_posts(page.nodes, told.thread, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1
@@ -91,7 +85,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         stripped[controls_of_posts(page.nodes, told.thread)] = True
         found[stripped] = 1
-        found[page.nodes.leaves_below(headline.banners if headline else names_above(page, alike, others))] = 1
+        found[page.nodes.leaves_below(headline.banners if headline else ())] = 1
         found[profiles] = 1
         found[lines] = 0
         of_page = () if told.thread.is_thread else told.names  # each post of a thread has its author in its line
@@ -99,9 +93,6 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[facts_of(page, headline, told.facts, ~is_template(found))] = 0
         marks = permalinks(page.nodes)
         found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail | marks)] = 0
-        alone = left_alone(told.thread, page.nodes.words, ~is_template(found))
-        found[alone] = 1
-        named[alone] = ROLES.index(COMMENTS)
         names = (told.fields["author"] or "").split(", ")
         found[torn_bylines(page.nodes, headline, told.thread, names, ~is_template(found))] = 0
         found = np.where(marks | stripped, found, signs_with_words(page.nodes, found))

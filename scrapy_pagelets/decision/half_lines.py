@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 import numpy as np
@@ -20,18 +20,12 @@ from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import LINE, TAG, TAGS, NodeTable, rows_named, rows_tagged, rows_with, tags_of
 
-#: Runs of text before and after the own heading that may be its byline.
-_BEFORE, _AFTER = 3, 14
-#: Words of a run of text with a date or a name, and of the label before them: "Submitted by".
-_LONG, _LABEL = 9, 3
-#: Runs of text from a name to the date beside it.
-_REACH: Final = 4
-#: Words of the value of a label, but in tables and lists of terms.
-_VALUE: Final = 30
-#: Share of the words of a quotation that are content, so that its source is, too.
-_QUOTED: Final = 0.7
-#: Elements around a caption that may be those of the text.
-_AROUND: Final = 4
+_BEFORE, _AFTER = 3, 14  # runs of text before and after the own heading that may be its byline
+_LONG, _LABEL = 9, 3  # words of a run of text with a date or a name, and of the label before them: "Submitted by"
+_REACH: Final = 4  # runs of text from a name to the date beside it
+_VALUE: Final = 30  # words of the value of a label, but in tables and lists of terms
+_QUOTED: Final = 0.7  # share of the words of a quotation that are content, so that its source is, too
+_AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = re.compile(
     r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)"
@@ -52,21 +46,8 @@ def torn_bylines(
 
     Names and dates are those of the posts of a thread, or else those beside the page's own heading.
 
-    Parameters
-    ----------
-    headline : the page's own heading
-    names : of the authors of the page
-    keep : (m,) the leaves that are content so far
-
-    Examples
-    --------
-    >>> from scrapy_pagelets import Page
-    >>> from scrapy_pagelets.metadata.posts import NO_THREAD
-    >>> html = b"<h1>Tea</h1><p>By <a href=/ana>Ana Bo</a> on <i>2 May 2024</i> <a href=/s>Share</a><p>All of tea."
-    >>> nodes = Page.parse(html, "http://a/").nodes
-    >>> keep = np.array([True, False, True, False, False, False, True])
-    >>> torn_bylines(nodes, Headline(2, "Tea"), NO_THREAD, ["Ana Bo"], keep).tolist()
-    [False, True, False, True, True, False, False]
+    ``headline``: the page's own heading. ``names``: of the authors of the page. ``keep``: (m,) the leaves that are
+    content so far.
     """
     found = np.zeros(len(keep), np.bool_)
     known = (*({name.casefold() for name in names} - {""}),)
@@ -95,17 +76,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
 
     A label is the first of the two parts of an element, of the cells of a row, or a term, if what follows is content.
 
-    Parameters
-    ----------
-    keep : (m,) the leaves that are content so far
-
-    Examples
-    --------
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<tr><th>Size<td>2 cm</tr><figure><img src=a><figcaption>Leaf</figcaption></figure><p>Tea"
-    >>> nodes = Page.parse(b"<table>" + html, "http://a/").nodes
-    >>> companions(nodes, np.array([False, True, False, True])).tolist()
-    [True, False, True, False]
+    ``keep``: (m,) the leaves that are content so far.
     """
     found = np.zeros(len(keep), np.bool_)
     for panel, tab in panels_of(nodes).items():
@@ -205,33 +176,14 @@ def _with_text(nodes: NodeTable, row: int, end: int) -> Iterator[int]:
         row = nodes.end.item(row)
 
 
-def left_alone(thread: Thread, words: Ints, keep: Bools) -> list[int]:
-    """Leaves with author and date of posts and comments that are no content by most of their other words."""
-    return [leaf for post in thread.posts if not _is_kept(post, words, keep) for leaf in post.line]
-
-
-def _is_kept(post: Post, words: Ints, keep: Bools) -> bool:
-    others = sorted(set(post.leaves).difference(post.line, post.profile))
-    said = int(words[others].sum())
-    return not said or 2 * int((words[others] * keep[others]).sum()) > said
-
-
 def _near(nodes: NodeTable, headline: Headline | None) -> list[int]:
     """The leaves around the own heading, up to the headings before and after it."""
     if headline is None:
         return []
     own, headings = nodes.leaves_of(headline.row), nodes.leaves_below(rows_with(nodes, HEADING))
-    before: list[int] = []
-    for leaf in range(own.start - 1, max(-1, own.start - 1 - _BEFORE), -1):
-        if headings[leaf]:
-            break
-        before.insert(0, leaf)
-    after: list[int] = []
-    for leaf in range(own.stop, min(len(headings), own.stop + _AFTER)):
-        if headings[leaf]:
-            break
-        after.append(leaf)
-    return before + after
+    before = takewhile(lambda leaf: not headings[leaf], range(own.start - 1, max(-1, own.start - 1 - _BEFORE), -1))
+    after = takewhile(lambda leaf: not headings[leaf], range(own.stop, min(len(headings), own.stop + _AFTER)))
+    return [*sorted(before), *after]
 
 
 def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:

@@ -27,18 +27,9 @@ from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.base.characters import words as words_of
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.core import give
+from scrapy_pagelets.decision import page_features as tables
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, chosen, node_odds
 from scrapy_pagelets.decision.cut import CUT_FEATURES
-from scrapy_pagelets.decision.page_features import (
-    CONTEXT_FEATURES,
-    NODE_FEATURES,
-    OWN_FEATURES,
-    PAGE_FEATURES,
-    SHARED_FEATURES,
-    SITE_FEATURES,
-    context_features,
-    page_features,
-)
 from scrapy_pagelets.page.looks import Look
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
@@ -109,14 +100,14 @@ def _facts_of(look: Look, lexicon: Lexicon, own_tokens: Sequence[int]) -> tuple[
 
 give("features", facts_of=_facts_of, heading_odds=heading_odds, MOST_BYTES=MOST_BYTES)
 
-
 #: The models in the package: trained on pages labelled by people, or on labels derived from what pages of sites share.
 LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"
 SHIPPED: Final = (LABELLED, AUTOMATIC)
-#: Changes with the meaning of the features: a file of another version is refused.
-VERSION: Final = 6
-FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *CONTEXT_FEATURES, *SITE_FEATURES, *CUT_FEATURES]
+VERSION: Final = 6  # changes with the meaning of the features: a file of another version is refused
+FEATURES: Final = [
+    *tables.NODE_FEATURES, *tables.PAGE_FEATURES, *tables.CONTEXT_FEATURES, *tables.SITE_FEATURES, *CUT_FEATURES,
+]  # fmt: skip
 #: Names of the trees of a model, and of their columns in its file.
 _PASSES: Final = ("trees", "context", "decision", "cut")
 
@@ -148,36 +139,25 @@ class Model:
     """A decision in passes: the page, the context of each leaf, the evidence of the site, and the cut.
 
     All classifiers give log odds of being template.
-
-    Attributes
-    ----------
-    classifier : classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
-    trees : first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
-    context : second pass, see `context_parts`; for leaves, by their page alone
-    decision : third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
-    cut : last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
-    roles : for each role but content, the rating of that role for leaves that are template, see `role_parts`; () if the
-        pages that the model was trained on had no roles
-    lexicon : log odds by hash of a class, id or role token, or of words of a heading
-    own_tokens : hashes of the tokens that give features of their own
-    about : how the model was made: command, data, figures
     """
 
-    classifier: Classifier
-    trees: Trees
-    context: Trees
-    decision: Trees
-    cut: Trees
+    classifier: Classifier  # classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
+    trees: Trees  # first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
+    context: Trees  # second pass, see `context_parts`; for leaves, by their page alone
+    decision: Trees  # third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
+    cut: Trees  # last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
+    #: for each role but content, the rating of that role for leaves that are template, see `role_parts`; () if the
+    #: pages that the model was trained on had no roles
     roles: tuple[Trees, ...]
-    lexicon: Lexicon
-    own_tokens: tuple[int, ...]
-    about: dict[str, Any]
+    lexicon: Lexicon  # log odds by hash of a class, id or role token, or of words of a heading
+    own_tokens: tuple[int, ...]  # hashes of the tokens that give features of their own
+    about: dict[str, Any]  # how the model was made: command, data, figures
     _known: WeakKeyDictionary[Page, PageEvidence] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
     def page_evidence(self, page: Page) -> PageEvidence:
         """Return the features of a page and the log odds of the page-level classifiers, computed once for each page."""
         if (evidence := self._known.get(page)) is None:
-            columns = page_features(page, self.lexicon, self.own_tokens)
+            columns = tables.page_features(page, self.lexicon, self.own_tokens)
             first = self.trees(columns)
             odds = node_odds(page, columns, first, self.classifier)
             evidence = PageEvidence(page.nodes, columns, first, odds, self.context)
@@ -185,12 +165,7 @@ class Model:
         return evidence
 
     def roles_of(self, page: Page, templateness: Floats) -> Ints:
-        """(m,) the likely role of each leaf that is template, as index of ``ROLES``; 0 of others, or without ratings.
-
-        Parameters
-        ----------
-        templateness : (m,) of the leaves
-        """
+        """(m,) index in ``ROLES`` of the likely role of each leaf that is template; 0 of others, or without ratings."""
         found = np.zeros(len(templateness), np.int64)
         leaves = is_template(templateness).nonzero()[0]
         if self.roles and len(leaves):
@@ -216,32 +191,19 @@ class Model:
 def context_parts(nodes: NodeTable, columns: NDArray[np.float32], first: Floats) -> list[NDArray[np.float32]]:
     """(m, features) what the second pass sees, in parts: the leaf itself, the log odds of the first pass around it.
 
-    Parameters
-    ----------
-    columns : (m, len(PAGE_FEATURES)) features of the page
-    first : (m,) log odds of the first pass
+    ``columns``: (m, len(PAGE_FEATURES)) features of the page. ``first``: (m,) log odds of the first pass.
     """
-    return [*(columns[:, part] for part in OWN_FEATURES), context_features(nodes, first)]
+    return [*(columns[:, part] for part in tables.OWN_FEATURES), tables.context_features(nodes, first)]
 
 
 def role_parts(evidence: PageEvidence, templateness: Floats) -> list[NDArray[np.float32]]:
-    """(m, features) what the ratings of roles see, in parts: the page, and the decision so far.
-
-    Parameters
-    ----------
-    templateness : (m,) of the leaves
-    """
+    """(m, features) what the ratings of roles see, in parts: the page, and the decision so far, (m,) templateness."""
     return [evidence.features, np.column_stack([evidence.in_context, templateness]).astype(np.float32)]
 
 
 def site_parts(evidence: PageEvidence, of_site: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    """(m, features) what the third pass sees, in parts: the page, the log odds of the second pass, the site.
-
-    Parameters
-    ----------
-    of_site : (m, len(SITE_FEATURES)) evidence of the other pages of the site
-    """
-    return [evidence.features[:, SHARED_FEATURES], evidence.in_context[:, None].astype(np.float32), of_site]
+    """(m, features) what the third pass sees, in parts: the page, the second pass's log odds, ``SITE_FEATURES``."""
+    return [evidence.features[:, tables.SHARED_FEATURES], evidence.in_context[:, None].astype(np.float32), of_site]
 
 
 def described(about: Mapping[str, Any], lexicon: Lexicon) -> dict[str, Any]:
@@ -262,9 +224,7 @@ def lexicon_of(data: Mapping[str, NDArray[Any]]) -> Lexicon:
 def load(name: str) -> Model:
     """Read a model, by the name of a shipped one or by the path of a file that ``pagelets train`` has written.
 
-    Raises
-    ------
-    ModelError : if there is no such file, or if it is not a model of this version
+    Raise ModelError if there is no such file, or if it is not a model of this version.
     """
     path = files("scrapy_pagelets.decision").joinpath(f"{name}.npz") if name in SHIPPED else Path(name)
     try:

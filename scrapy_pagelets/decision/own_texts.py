@@ -16,19 +16,15 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.posts import Thread
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
-#: Other pages of a site from which on a text that none of them has is of this page alone.
-_KNOWN: Final = 4
-#: Words without links that are a sentence.
-_SENTENCE: Final = 8
-#: Words of a note, and the landmarks that are none.
-_NOTE: Final = 100
+_KNOWN: Final = 4  # other pages of a site from which on a text that none of them has is of this page alone
+_SENTENCE: Final = 8  # words without links that are a sentence
+_NOTE: Final = 100  # words of a note
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 #: Leaves up to the content before and behind a text, and its most templateness; the same if it is right behind content.
 #: In a stretch of sentences that only this page has, only other leaves count.
@@ -37,12 +33,9 @@ _BEHIND, _MOST_BEHIND = 3, 0.75
 #: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
 _LABEL, _VALUE = 3, 12
 _NEAR, _MOST_OF_VALUE = 12, 0.9
-#: More than these: how far content is that a page has not.
-_FAR: Final = 20
-#: Share of the other pages that have a label.
-_OFTEN: Final = 0.5
-#: The most templateness of the items of a list.
-_MOST_OF_LIST: Final = 0.85
+_FAR: Final = 20  # more than these: how far content is that a page has not
+_OFTEN: Final = 0.5  # share of the other pages that have a label
+_MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
 _LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Share of the words of a stretch amid content that only this page has, from which on all of these are content, if they
 #: are as many as a sentence has.
@@ -51,12 +44,10 @@ _MOSTLY: Final = 0.8
 _CONTACTS: Final = ("mailto:", "tel:")
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
-#: Elements that may be a value.
-_IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))
+_IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))  # elements that may be a value
+_IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))  # cells
 #: Elements that may have no more of a note than its number.
 _IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i em"))
-#: Cells.
-_IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
@@ -66,17 +57,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 
     Right behind it, links count as template unless they lead to files: many pages end with their own address.
 
-    Parameters
-    ----------
-    templateness : (m,) as the model sees it
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
-    others : number of other pages of the site that are known
-
-    Examples
-    --------
-    >>> page = Page.parse(b"<h1>Tea</h1><p>Green<aside>Never pour boiling water on the leaves of green tea", "http://a/")
-    >>> own_texts(page, Headline(2, "Tea"), np.array([0, 0, 0.7]), np.array([0, 0, 0]), 9).tolist()
-    [False, False, True]
+    ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
+    place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
     """
     nodes = page.nodes
     mask = np.zeros(len(templateness), np.bool_)
@@ -146,24 +128,6 @@ def _runs(mask: Bools) -> Iterator[slice]:
     yield from map(slice, edges[::2].tolist(), edges[1::2].tolist())
 
 
-def said_in_posts(nodes: NodeTable, thread: Thread, templateness: Floats, alike: Ints, others: int) -> Bools:
-    """(m,) the sentences of the posts of a thread, without replies, that no other page has, wherever they stand.
-
-    Parameters
-    ----------
-    templateness, alike, others : as of `own_texts`
-    """
-    mask = np.zeros(len(templateness), np.bool_)
-    posts = [post for post in thread.posts if not post.is_reply] if thread.is_thread and others >= _KNOWN else []
-    if not posts:
-        return mask
-    for post in posts:
-        mask[[*set(post.leaves).difference(post.line, post.profile)]] = True
-    mask &= (alike == 0) & (nodes.words >= _SENTENCE) & ~nodes.anchor[nodes.leaves]
-    found: Bools = mask & (templateness < _MOST_AMID)
-    return found
-
-
 def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slice]:
     """The leaves of the lists without links that go on with the content right before them, in one element with it."""
     parent, begin = nodes.parent.item, nodes.first_leaf.item
@@ -227,17 +191,7 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     Their cells are short, and each of them alone looks like template. A table of data has two cells or more in its
     rows, hardly a link, and neither a table nor anything to fill in inside.
 
-    Parameters
-    ----------
-    templateness, alike, others : as of `own_texts`
-
-    Examples
-    --------
-    >>> html = b"<h1>Tea</h1><table><tr><th>Kind<td>Green<tr><th>Steep<td>3 min</table>"
-    >>> page = Page.parse(html, "http://a/")
-    >>> unsure, alike = np.array([0, 0.7, 0.6, 0.7, 0.7]), np.zeros(5, np.int64)
-    >>> data_tables(page.nodes, Headline(2, "Tea"), unsure, alike, 0).tolist()
-    [False, True, True, True, True]
+    ``templateness``, ``alike``, ``others``: as of `own_texts`.
     """
     behind = nodes.last_leaf.item(headline.row) if headline else len(nodes.leaves)
     below_heading = [row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf.item(row) >= behind]

@@ -28,14 +28,10 @@ from scrapy_pagelets.page.looks import LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
-#: Number of nested regions around a leaf that give features.
-LEVELS: Final = 6
-#: Number of tokens that give features of their own, see `page_features`.
-OWN_TOKENS: Final = 48
-#: Number of leaves before and after a leaf that are near.
-REACH: Final = 3
-#: Words of a run of text, without links, that is prose.
-PROSE: Final = 10
+LEVELS: Final = 6  # number of nested regions around a leaf that give features
+OWN_TOKENS: Final = 48  # number of tokens that give features of their own, see `page_features`
+REACH: Final = 3  # number of leaves before and after a leaf that are near
+PROSE: Final = 10  # words of a run of text, without links, that is prose
 _ALL_LANDMARKS: Final = sum(LANDMARKS.values())
 #: Types of Open Graph and schema.org that say the same.
 _KINDS: Final = {
@@ -153,20 +149,12 @@ NODE: Final = (*REGION.rows, *_OWN)
 NODE_FEATURES: Final = tuple(row.name for row in NODE)
 PAGE_FEATURES: Final = PAGE.names
 #: The features of the leaf itself, without those of the regions around it; and all but the own_tokens.
-OWN_FEATURES: Final = (
-    slice(0, len(_OWN)),
-    slice(len(PAGE_FEATURES) - OWN_TOKENS - len(_KIND), len(PAGE_FEATURES)),
-)
+OWN_FEATURES: Final = (slice(0, len(_OWN)), slice(len(PAGE_FEATURES) - OWN_TOKENS - len(_KIND), len(PAGE_FEATURES)))
 SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - OWN_TOKENS)
 
 
 def node_features(page: Page, columns: NDArray[np.float32]) -> Floats:
-    """(n, len(NODE_FEATURES)) features of each node: those of its region, and the mean of its leaves by words.
-
-    Parameters
-    ----------
-    columns : (m, len(PAGE_FEATURES)) result of ``page_features``
-    """
+    """(n, len(NODE_FEATURES)) those of each node's region, and the mean of its leaves' `page_features` by words."""
     nodes = page.nodes
     weight = nodes.words.astype(np.float64) + 0.1  # leaves without words, such as a bullet, have a small weight
     summed = np.zeros((len(weight) + 1, len(_OWN)))
@@ -188,20 +176,15 @@ def declared(page: Page) -> dict[str, bool]:
 
 def headings(nodes: NodeTable) -> Ints:
     """(m,) index of the last heading leaf at or before each leaf, -1 for none."""
-    is_heading = _landmarks(nodes) & LANDMARKS["heading"] > 0
+    landmarks = nodes.inherit((nodes.signs & _ALL_LANDMARKS)[nodes.look], np.bitwise_or)[nodes.leaves]
+    is_heading = landmarks & LANDMARKS["heading"] > 0
     return np.maximum.accumulate(np.where(is_heading, np.arange(len(is_heading)), -1))
-
-
-def _landmarks(nodes: NodeTable) -> Ints:
-    """(m,) the landmarks around each leaf, as bits."""
-    return nodes.inherit((nodes.signs & _ALL_LANDMARKS)[nodes.look], np.bitwise_or)[nodes.leaves]
 
 
 give(
     "features", REGION=REGION, PAGE=PAGE, OF_NODE=len(NODE), LANDMARKS=LANDMARKS, ALL_LANDMARKS=_ALL_LANDMARKS,
     TEXT=TEXT, declared=declared,
 )  # fmt: skip
-
 
 #: The page-level classifiers, in the order of the columns of their log odds, see `evidence.CLASSIFIERS`.
 _CLASSIFIERS: Final = ("trees", "classifier")
@@ -277,22 +260,15 @@ SITE: Final = FeatureTable((
 ))  # fmt: skip
 SITE_FEATURES: Final = SITE.names
 
-
 give("features", SITE=SITE)
 
-
-#: Numbers of leaves before and after a leaf over which log odds are averaged.
-_REACH: Final = (2, 6, 20)
-#: Regions around a leaf whose siblings, and whose repetitions on the page, are looked at.
-_LEVELS: Final = 4
-#: Probabilities of content that a run of leaves must exceed on average, see `_run`.
-_BARS: Final = (0.25, 0.5, 0.75)
-#: Shares of the words of a page at which the log odds are read off.
-_QUANTILES: Final = (0.1, 0.25, 0.5, 0.75)
+_REACH: Final = (2, 6, 20)  # numbers of leaves before and after a leaf over which log odds are averaged
+_LEVELS: Final = 4  # regions around a leaf whose siblings, and whose repetitions on the page, are looked at
+_BARS: Final = (0.25, 0.5, 0.75)  # probabilities of content that a run of leaves must exceed on average, see `_run`
+_QUANTILES: Final = (0.1, 0.25, 0.5, 0.75)  # shares of the words of a page at which the log odds are read off
 _HEADING_LEVEL: Final = np.zeros(max(TAG.values()) + 1, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG[f"h{_level}"]] = _level
-
 
 _RUN: Final = {
     "in": "whether it is inside",
@@ -324,7 +300,6 @@ _RECORD: Final = {
     "content": "share of content in their words",
     "mass": "share of the content of the page",
 }
-
 
 #: The features of a leaf by its context. Content and its words are expected values.
 CONTEXT: Final = FeatureTable((

@@ -15,13 +15,12 @@ from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.decision.page_features import site_features
 from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
-from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pictures_of
+from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pages_alike, pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
 from scrapy_pagelets.metadata.dates import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
 
-#: Other pages with a picture from which on it may be template.
-_ALIKE: Final = 3
+_ALIKE: Final = 3  # other pages with a picture from which on it may be template
 
 
 class Site(Unsaved[Observation]):
@@ -108,9 +107,7 @@ class Site(Unsaved[Observation]):
     def learn(self, page: Page, *, keep: bool = False) -> PageClass:
         """Count a page, once for each URL and each text; returns its class.
 
-        Parameters
-        ----------
-        keep : keep the page, if it is among the first of its class, for subdigraphs that are found later
+        ``keep``: keep the page, if it is among the first of its class, for subdigraphs that are found later.
         """
         with self.lock:
             if (page_class := self.learnt.counted_class(page.key)) is not None:
@@ -119,7 +116,8 @@ class Site(Unsaved[Observation]):
             observation = Observation.of(page, None if is_copy else self.model.page_evidence(page).odds)
             if keep and self.learnt.keeps(observation):
                 observation.source = KeptPage.of(page)
-            page_class = self._count(observation)
+            self.append(observation)
+            page_class = self.learnt.count(observation)
             if page_class.template is None:
                 page_class.template = ClassTemplate.of_page(page)
             elif not is_copy:
@@ -131,9 +129,7 @@ class Site(Unsaved[Observation]):
 
         A page of the set with another outline is counted with its own class.
 
-        Parameters
-        ----------
-        pages : its pages other than the key page, at least one; if all are copies of it, they define no template
+        ``pages``: its pages other than the key page, at least one; if all are copies of it, they define no template.
         """
         distinct = {body_of(page): page for page in (*pages, key_page)}  # copies have their content in common, too
         others = [page for page in distinct.values() if page is not key_page]
@@ -165,9 +161,12 @@ class Site(Unsaved[Observation]):
             return self.model.roles_of(page, templateness)
 
     def pages_alike(self, page: Page) -> Ints:
-        """(m,) number of other pages that have the text of each leaf at the same place, see `Counts.alike`."""
+        """(m,) number of other pages that have the text of each leaf at the same path.
+
+        Of a text with digits, it is estimated from how often two pages differ there.
+        """
         with self.lock:
-            return self.counts.alike(page.nodes, keys_of(page), self.learnt.knows(page))
+            return pages_alike(self.counts.tables, page.nodes, keys_of(page), self.learnt.knows(page))
 
     def pages_with_text(self, page: Page) -> Ints:
         """(m,) number of other pages that have the text of each leaf, at any place."""
@@ -179,7 +178,7 @@ class Site(Unsaved[Observation]):
         """(k,) rows of the pictures that most other pages show at such a place, three at least."""
         pictures = pictures_of(page)
         with self.lock:
-            pages = self.counts.showing(pictures, self.learnt.knows(page))
+            pages = self.counts.tables["target"].pages(pictures.keys).astype(np.int64) - self.learnt.knows(page)
             return pictures.rows[pages >= max(_ALIKE, (self.pages - 1) / 2)]
 
     def habits(self, page: Page) -> Habits:
@@ -205,9 +204,7 @@ class Site(Unsaved[Observation]):
 
     def count(self, page: Page, odds: Floats) -> PageClass:
         """Count a page with the (n, CLASSIFIERS) log odds of the page-level classifiers; not thread-safe."""
-        return self._count(Observation.of(page, odds))
-
-    def _count(self, observation: Observation) -> PageClass:
+        observation = Observation.of(page, odds)
         self.append(observation)
         return self.learnt.count(observation)
 
@@ -216,9 +213,7 @@ class Site(Unsaved[Observation]):
 
         Not thread-safe. Without such pages, the evidence means nothing, see `Counts.family`.
 
-        Parameters
-        ----------
-        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers.
         """
         page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class

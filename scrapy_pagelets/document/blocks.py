@@ -39,20 +39,13 @@ PLAIN: Final = Style()
 
 @dataclass(frozen=True)
 class Run:
-    r"""A run of text in one style; ``"\n"`` is a line break.
+    r"""A run of text in one style; ``"\n"`` is a line break."""
 
-    Attributes
-    ----------
-    text : the text, without markup; of a picture its alternative text
-    source : URL of a picture; "" for text
-    title : title of a picture
-    leaf : index of the leaf of the page that has the text, of a formula that of its first; -1 if no leaf has it
-    """
-
-    text: str
+    text: str  # the text, without markup; of a picture its alternative text
     style: Style = PLAIN
-    source: str = ""
-    title: str = ""
+    source: str = ""  # URL of a picture; "" for text
+    title: str = ""  # title of a picture
+    #: index of the leaf of the page that has the text, of a formula that of its first; -1 if no leaf has it
     leaf: int = field(default=-1, compare=False)
 
 

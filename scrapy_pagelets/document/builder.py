@@ -17,25 +17,16 @@ from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 
 _HOLDERS: Final = ("list", "item", "quote")
-#: Words of a price with its currency.
-_FEW: Final = 4
+_FEW: Final = 4  # words of a price with its currency
 
 
 def document_of(
-    page: Page,
-    keep: Bools,
-    headline: Headline | None = None,
-    switches: Switches = ALL,
-    repeated: Sequence[int] = (),
+    page: Page, keep: Bools, headline: Headline | None = None, switches: Switches = ALL, repeated: Sequence[int] = ()
 ) -> Block:
     """Build the document of a page: its own heading first, if it is known, and then the content.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves that are content
-    headline : the page's own heading
-    switches : what is left out
-    repeated : rows of the pictures that most pages of the site show
+    ``keep``: (m,) a mask of the leaves that are content. ``headline``: the page's own heading. ``switches``: what is
+    left out. ``repeated``: rows of the pictures that most pages of the site show.
     """
     body = keep if headline is None else _without_banner(page.nodes, keep, headline)
     images = shown_with(page.nodes, body)

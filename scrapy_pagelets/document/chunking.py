@@ -18,14 +18,11 @@ from scrapy_pagelets.document.units import Limit, Tokenizer, Unit, sentences, to
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import paths_of
 
-#: A piece that is smaller than a chunk by this factor goes with what follows, if there is room.
-_SMALL: Final = 4
+_SMALL: Final = 4  # a piece that is smaller than a chunk by this factor goes with what follows, if there is room
 #: Characters of a heading in the path of a chunk; the rest is cut off. Longer names of places are of machines.
 _LONGEST: Final = 200
-#: Elements that have a name for the place where they stand, without text of their own.
-_ANCHORS: Final = ("a", "span")
-#: The name of the top of each page, whatever element has it.
-_TOP: Final = "top"
+_ANCHORS: Final = ("a", "span")  # elements that have a name for the place where they stand, without text of their own
+_TOP: Final = "top"  # the name of the top of each page, whatever element has it
 #: Characters of a fragment that need no escape (RFC 3986, 3.5), beside letters and digits.
 _SAFE: Final = "-._~!$&'()*+,;=:@/?"
 
@@ -61,41 +58,23 @@ def chunk_records(
     """Cut the document of a page into chunks, as `chunks_of`, and write each as a record of the feed.
 
     ``templateness``: (m,) of each leaf of the page, 0 to 1.
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.document.builder import document_of
-    >>> page = Page.parse(b"<h1>Tea</h1><p>Boil it.<h2 id=milk>Milk</h2><p>Add it.", "http://example.com/")
-    >>> document = document_of(page, np.ones(4, np.bool_))
-    >>> for chunk in chunk_records(page, document, np.zeros(4), most=3):
-    ...     print(chunk["url"], chunk["headings"], chunk["words"])
-    http://example.com/ ['Tea'] 3
-    http://example.com/#milk ['Tea', 'Milk'] 3
     """
-    places = NamedPlaces(page, document)
-    return [
-        _record(page, number, chunk, templateness, places, tokenizer)
-        for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet, tokens, tokenizer))
-    ]
-
-
-def _record(
-    page: Page, number: int, chunk: Chunk, templateness: Floats, places: NamedPlaces, tokenizer: Tokenizer
-) -> dict[str, Any]:
-    leaves = np.array(chunk.leaves, np.int64)
-    weights = np.maximum(page.nodes.words[leaves], 1)
-    mean = np.average(templateness[leaves], weights=weights) if len(leaves) else 0.0  # of pictures alone
-    markdown = chunk.markdown
-    return {
-        "id": number,
-        "url": places.url(chunk.first),
-        "headings": list(chunk.headings),
-        "markdown": markdown,
-        "xpaths": xpaths_of(page, leaves),
-        "words": chunk.words,
-        "tokens": tokenizer(markdown),
-        "templateness": round(float(mean), 3),
-    }
+    places, records = NamedPlaces(page, document), list[dict[str, Any]]()
+    for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet, tokens, tokenizer)):
+        leaves, markdown = np.array(chunk.leaves, np.int64), chunk.markdown
+        weights = np.maximum(page.nodes.words[leaves], 1)
+        mean = np.average(templateness[leaves], weights=weights) if len(leaves) else 0.0  # of pictures alone
+        records.append({
+            "id": number,
+            "url": places.url(chunk.first),
+            "headings": list(chunk.headings),
+            "markdown": markdown,
+            "xpaths": xpaths_of(page, leaves),
+            "words": chunk.words,
+            "tokens": tokenizer(markdown),
+            "templateness": round(float(mean), 3),
+        })  # fmt: skip
+    return records
 
 
 def xpaths_of(page: Page, leaves: Ints) -> list[str]:
@@ -120,18 +99,12 @@ def chunks_of(
     and paragraphs. Code, tables and formulas are not cut, paragraphs only between sentences and only if one is too
     long for a chunk. Headings stay with what follows. Where there is a limit in tokens, whatever exceeds it is cut.
 
-    Parameters
-    ----------
-    document : as `document_of` returns it
-    most : words of a chunk; only a single block or sentence that cannot be cut has more, with its headings
-    overlap : words of these that a chunk may repeat from the end of the one before, unless it begins with a heading
-    pagelet : number of the pagelet of each leaf
-    tokens : tokens of the Markdown of a chunk, which no chunk exceeds; 0 for no such limit
-    tokenizer : counts the tokens of a text
+    ``document``: as `document_of` returns it. ``most``: words of a chunk; only a single block or sentence that cannot
+    be cut has more, with its headings. ``overlap``: words of these that a chunk may repeat from the end of the one
+    before, unless it begins with a heading. ``pagelet``: number of the pagelet of each leaf. ``tokens``: tokens of the
+    Markdown of a chunk, which no chunk exceeds; 0 for no such limit. ``tokenizer``: counts the tokens of a text.
 
-    Raises
-    ------
-    ValueError : if the overlap is more than half of a chunk
+    Raise ValueError if the overlap is more than half of a chunk.
     """
     if most < 1 or not 0 <= 2 * overlap <= most:
         raise ValueError(f"chunks of {most} words with an overlap of {overlap}: give at most half of the words")

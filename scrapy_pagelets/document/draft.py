@@ -17,36 +17,24 @@ from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import LEFT_OVER
 
-#: Lists and quotes nested deeper than this are written at this depth.
-DEPTH: Final = 16
+DEPTH: Final = 16  # lists and quotes nested deeper than this are written at this depth
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
 _BOXES: Final = ("[ ]", "[x]")
 _DASHES: Final = (" \N{EN DASH}", " \N{EM DASH}")
-#: Characters of the mark of a footnote.
-_MARK: Final = 3
-#: Ends what has begun.
-End = Callable[[], None]
+_MARK: Final = 3  # characters of the mark of a footnote
+End = Callable[[], None]  # ends what has begun
 
 
 class Draft:
-    """A document, with the blocks that are open and the text of the paragraph or heading that has not ended.
-
-    Attributes
-    ----------
-    root : the document
-    runs, leaves : text that belongs to no block yet, and the leaves that it is of
-    style : of the text that comes next
-    heading : the heading that is open
-    in_cell : whether it is of a cell, where a dash says that there is no value, and no block of code stands
-    """
+    """A document, with the blocks that are open and the text of the paragraph or heading that has not ended."""
 
     def __init__(self, *, in_cell: bool = False) -> None:
         self.root = Block("document")
-        self.runs: list[Run] = []
-        self.leaves: list[int] = []
-        self.style = PLAIN
-        self.heading: Block | None = None
-        self.in_cell = in_cell
+        self.runs: list[Run] = []  # text that belongs to no block yet
+        self.leaves: list[int] = []  # the leaves that it is of
+        self.style = PLAIN  # of the text that comes next
+        self.heading: Block | None = None  # the heading that is open
+        self.in_cell = in_cell  # whether it is of a cell: there, a dash is a value, and no block of code stands
         self._inside = [self.root]
 
     def write(self, text: str, style: Style | None = None, leaf: int = -1) -> None:
@@ -196,7 +184,6 @@ class Draft:
         return self._begin(within.children[-1] if within.children else _new_item(within))
 
     def _begin(self, block: Block) -> End:
-        """Open a block that has been added."""
         self._inside.append(block)
         depth = len(self._inside)
 
@@ -247,8 +234,7 @@ def _is_mark(paragraph: Block) -> bool:
 
 
 _ARTICLE: Final = TAG["article"]
-#: Elements around the heading of an entry, up to that of the entry.
-_AROUND: Final = 8
+_AROUND: Final = 8  # elements around the heading of an entry, up to that of the entry
 
 
 def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
@@ -258,13 +244,6 @@ def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
     ``article``.
 
     ``shown``: (n,) rows with content.
-
-    Examples
-    --------
-    >>> post = "<div><h2><a href=b>Of tea</a></h2><h1>Water</h1><p>Boil it.</div>"
-    >>> page = Page.parse((post + post).encode(), "http://a/")
-    >>> len(inside_entries(page, np.ones(len(page.nodes), np.bool_)))
-    2
     """
     nodes = page.nodes
     rows = [row for row in rows_with(nodes, HEADING) if shown[row]]

@@ -23,9 +23,7 @@ _AT_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+](?=\s|$)|(?:=+|-+)(?=\s*$)|
 _BACKTICKS: Final = re.compile("`+")
 _NUMBERED: Final = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_DELIMITERS: Final = {"strong": "**", "emphasised": "*"}
-#: What nests in what, from the outside. CommonMark has no mark of its own for the tags: ``~~`` is none.
-_LEVELS: Final = ("href", "tag", "strong", "emphasised", "script")
+_STRONG, _EMPHASISED = _DELIMITERS = ("**", "*")
 
 
 def markdown(page: Page, site: Site) -> str:
@@ -123,7 +121,6 @@ def _list(block: Block, alternate: int) -> Iterator[str]:
 
 
 def _begins_late(block: Block) -> bool:
-    """Return True for an ordered list that does not begin with 1."""
     numbers = [item.number for item in block.children if item.children] if block.ordered else []
     return block.kind == "list" and numbers[:1] not in ([], [1])
 
@@ -140,10 +137,8 @@ def _row(cells: Sequence[str]) -> str:
 def write_inline(runs: Iterable[Run], *, one_line: bool = False) -> str:
     """Write runs as inline Markdown; nothing in it begins a block.
 
-    Parameters
-    ----------
-    runs : as `tidy` returns them
-    one_line : line breaks become spaces, as in headings and cells, where no block can begin
+    ``runs``: as `tidy` returns them. ``one_line``: line breaks become spaces, as in headings and cells, where no block
+    can begin.
     """
     line = "".join(_without_ambiguous(_pieces(list(_merged(runs)))))
     if one_line:
@@ -181,16 +176,16 @@ class _Piece(NamedTuple):
 def _pieces(runs: Sequence[Run]) -> list[_Piece]:
     """Pieces of the line, with the delimiters of nested styles around them."""
     pieces: list[_Piece] = []
-    opened: list[tuple[str, str, int]] = []  # attribute and value of the style, number of the pair
+    opened: list[tuple[str, str, int]] = []  # the marks of a style, number of the pair
     pairs = 0
     for index, run in enumerate(runs):
-        wanted = [(name, value) for name, value in zip(_LEVELS, _levels(run.style), strict=True) if value]
+        wanted = _levels(run.style)
         common = len(list(takewhile(lambda pair: pair[0][:2] == pair[1], zip(opened, wanted, strict=False))))
         _close(pieces, opened, common)
-        for name, value in wanted[common:]:
+        for opening, closing in wanted[common:]:
             inner = any(outer in _DELIMITERS for outer, _, _ in opened)
-            opened.append((name, value, pairs))
-            pieces.append(_Piece(_opening(name, value), pairs if name in _DELIMITERS else -1, opens=True, inner=inner))
+            opened.append((opening, closing, pairs if opening in _DELIMITERS else -1))
+            pieces.append(_Piece(opening, opened[-1][2], opens=True, inner=inner))
             pairs += 1
         after = runs[index + 1] if index + 1 < len(runs) else Run("")
         # An exclamation mark before a bracket would make a picture of a link.
@@ -200,28 +195,18 @@ def _pieces(runs: Sequence[Run]) -> list[_Piece]:
     return pieces
 
 
-def _levels(style: Style) -> tuple[str, str, str, str, str]:
-    link = f"{style.href}\0{style.title}" if style.href else ""
-    return link, "del" * style.struck, "1" * style.strong, "1" * style.emphasised, style.script
+def _levels(style: Style) -> list[tuple[str, str]]:
+    """What opens and closes a style, from the outside. CommonMark has no mark for the tags: ``~~`` is none."""
+    link = [("[", f"]({_destination(style.href)}{_quoted(style.title)})")] if style.href else []
+    script = [(f"<{style.script}>", f"</{style.script}>")] if style.script else []
+    strong, emphasised = [(_STRONG, _STRONG)] * style.strong, [(_EMPHASISED, _EMPHASISED)] * style.emphasised
+    return [*link, *[("<del>", "</del>")] * style.struck, *strong, *emphasised, *script]
 
 
 def _close(pieces: list[_Piece], opened: list[tuple[str, str, int]], common: int) -> None:
     while len(opened) > common:
-        name, value, pair = opened.pop()
-        pieces.append(_Piece(_closing(name, value), pair if name in _DELIMITERS else -1))
-
-
-def _opening(name: str, value: str) -> str:
-    if name == "href":
-        return "["
-    return _DELIMITERS.get(name) or f"<{value}>"
-
-
-def _closing(name: str, value: str) -> str:
-    if name == "href":
-        href, _, title = value.partition("\0")
-        return f"]({_destination(href)}{_quoted(title)})"
-    return _DELIMITERS.get(name) or f"</{value}>"
+        _, closing, pair = opened.pop()
+        pieces.append(_Piece(closing, pair))
 
 
 def _text(run: Run, *, before_bracket: bool) -> str:
@@ -287,12 +272,10 @@ def _flanks(outside: str, inside: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    """Escape what Markdown would read as markup anywhere in a line."""
     return _ANYWHERE.sub(r"\\\g<0>", text)
 
 
 def _escaped_start(line: str) -> str:
-    """Escape what would begin a block."""
     line = line.strip(" ")
     if match := _NUMBERED.match(line):
         return f"{match[1]}\\{line[match.end(1) :]}"
@@ -314,7 +297,6 @@ def _fence_length(text: str, least: int) -> int:
 
 
 def _destination(url: str) -> str:
-    """Write the URL of a link or picture."""
     url = re.sub(r"[\s<>\\]", lambda match: f"%{ord(match[0]):02X}" if match[0] < "\x7f" else "%20", url)
     url = re.sub(r"&(?=#?\w{1,31};)", "&amp;", url)
     return url if _balanced(url) and url else f"<{url}>"

@@ -23,8 +23,7 @@ from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_w
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import is_page
 
-#: Tags of pictures.
-PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))
+PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))  # tags of pictures
 #: Attributes where scripts that load pictures late find their address, to replace another one.
 _LATE: Final = (
     "data-src data-lazy-src data-original data-lazy data-lazyload data-actualsrc data-native-src data-hi-res-src "
@@ -120,23 +119,16 @@ def _sources(image: etree._Element) -> list[etree._Element]:
 
 
 def _largest(candidates: str) -> str:
-    """The address of the largest picture of a ``srcset``."""
     if len(candidates) > _LONGEST_VALUE:  # inline data
         return ""
     found = [(float(m[2] or 1), m[1]) for m in _CANDIDATE.finditer(candidates) if not _is_inline(m[1])]
     return max(found, default=(0.0, ""), key=lambda one: one[0])[1]
 
 
-#: Tags of players, and the attributes that have their address; those of AMP and of light players have only an id.
+#: Tags of players, and the attribute that has their address; those of AMP and of light players have only an id.
 _ADDRESSES: Final = {
-    "iframe": ("src",),
-    "amp-iframe": ("src",),
-    "video": ("src",),
-    "amp-video": ("src",),
-    "audio": ("src",),
-    "amp-audio": ("src",),
-    "embed": ("src",),
-    "object": ("data",),
+    **dict.fromkeys("iframe amp-iframe video amp-video audio amp-audio embed".split(), "src"),
+    "object": "data",
 }
 _IDS: Final = {
     "amp-youtube": ("data-videoid", "https://www.youtube.com/watch?v="),
@@ -185,10 +177,9 @@ def title_of(player: etree._Element) -> str:
     return next((readable(found).strip() for name in ("title", "aria-label") if (found := player.get(name))), "")
 
 
-def _addresses(player: etree._Element, names: tuple[str, ...]) -> Iterator[str]:
+def _addresses(player: etree._Element, name: str) -> Iterator[str]:
     yield late_of(player)
-    for name in names:
-        yield (player.get(name) or "").strip()
+    yield (player.get(name) or "").strip()
     parts = player.iterdescendants("source", "param", "embed") if player.tag != "embed" else ()
     for part in islice(parts, _MANY):  # the parser nests them
         if part.tag != "param" or (part.get("name") or "").lower() in ("movie", "src"):
@@ -223,13 +214,10 @@ _PREVIEW: Final = lazily(r"thumb|placeholder|preview|blur|lqip|small|low", re.IG
 #: Words of a heading that no other picture has by chance, and pictures that are looked at.
 _WORDS, _MOST_PICTURES = 2, 200
 _NEAR: Final = 4
-#: Places of a picture without alternative text from which on it is an icon.
-_OFTEN: Final = 3
-#: Runs of text from a picture to the heading that leads to the same page.
-_TO_HEADING: Final = 8
+_OFTEN: Final = 3  # places of a picture without alternative text from which on it is an icon
+_TO_HEADING: Final = 8  # runs of text from a picture to the heading that leads to the same page
 _SHOWING: Final = PICTURES | PLAYERS
-#: Pictures of at most so many pixels count visits or fill space.
-_TINY: Final = 2
+_TINY: Final = 2  # pictures of at most so many pixels count visits or fill space
 
 
 def is_tiny(image: etree._Element) -> bool:
@@ -377,9 +365,7 @@ def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
 
     They are content as those of `declared_by`, unless one is shown, and unless they lead to another page.
 
-    Parameters
-    ----------
-    shown : (n,) the pictures that stand in the content
+    ``shown``: (n,) the pictures that stand in the content.
     """
     nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
     rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
@@ -406,9 +392,7 @@ def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
     These are the gallery of a shop, the cover of a book, the object of a museum; those in the head of a site, in menus
     and in links to other pages are not.
 
-    Parameters
-    ----------
-    shown : (n,) the pictures that stand in the content
+    ``shown``: (n,) the pictures that stand in the content.
     """
     nodes, place = page.nodes, page.nodes.first_leaf.item(headline.row)
     rows = picture_rows(nodes)
@@ -437,7 +421,6 @@ def _names(element: etree._Element) -> set[str]:
 
 
 def _text_of(element: etree._Element) -> str:
-    """What a picture or a player is called."""
     return title_of(element) if element.tag in PLAYERS else text_of(image_of(element))
 
 

@@ -15,12 +15,10 @@ from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run
 from scrapy_pagelets.document.markdown import markdown_of
 
-#: Counts the tokens of a text.
-Tokenizer = Callable[[str], int]
+Tokenizer = Callable[[str], int]  # counts the tokens of a text
 #: The smallest limit: a chunk needs some tokens for the marks of lists, quotes and fences around its text.
 LEAST_TOKENS: Final = 50
-#: Bytes of a token, see `tokens_of`.
-_BYTES: Final = 3
+_BYTES: Final = 3  # bytes of a token, see `tokens_of`
 
 
 def tokens_of(text: str) -> int:
@@ -36,12 +34,8 @@ def tokens_of(text: str) -> int:
 def tokenizer_of(name: str) -> Tokenizer:
     """Import a function that counts tokens by its name, ``package.module:function``; "" is `tokens_of`.
 
-    Raises
-    ------
-    ValueError : if there is no such function, or if it does not return a whole number
+    Raise ValueError if there is no such function, or if it does not return a whole number.
 
-    Examples
-    --------
     >>> tokenizer_of("builtins:len")("tea")
     3
     """
@@ -87,8 +81,6 @@ def cut(block: Block, fits: Callable[[Block], bool]) -> Iterator[Block]:
     Each part of a table has its head. What does not fit although it is a single word loses its link, and a single
     picture is left out.
 
-    Examples
-    --------
     >>> code = Block("code", text="a\nb\nc")
     >>> [part.text for part in cut(code, lambda part: len(part.text) <= 3)]
     ['a', 'b\nc']
@@ -187,8 +179,7 @@ _END: Final = re.compile(
     r"|[\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]"
     r"[\N{RIGHT CORNER BRACKET}\N{RIGHT DOUBLE QUOTATION MARK}]*"
 )
-#: Characters of a token, at most: what has more is cut without counting its tokens.
-_LETTERS: Final = 64
+_LETTERS: Final = 64  # characters of a token, at most: what has more is cut without counting its tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,10 +202,7 @@ def units_of(document: Block, limit: Limit, pagelet: Mapping[int, int]) -> list[
 
     Headings belong to the block that follows, unless they are longer than half of a chunk.
 
-    Parameters
-    ----------
-    limit : on a chunk
-    pagelet : number of the pagelet of each leaf
+    ``limit``: on a chunk. ``pagelet``: number of the pagelet of each leaf.
     """
     found: list[Unit] = []
     lead: list[Unit] = []
@@ -282,7 +270,6 @@ def fitting(unit: Unit, limit: Limit) -> Iterator[Unit]:
 
 
 def _letters(block: Block) -> int:
-    """Number of characters of a block without children."""
     cells = (cell for row in block.rows for cell in row)
     return len(block.text) + sum(len(run.text) for runs in (block.runs, *cells) for run in runs)
 
@@ -338,7 +325,6 @@ def _divided(runs: Sequence[Run]) -> Iterator[list[Run]]:
 
 
 def _ends(run: Run) -> Iterator[int]:
-    """Yield where the sentences of a run end."""
     if run.text == "\n":
         yield 1
     elif not run.source and run.style == PLAIN:

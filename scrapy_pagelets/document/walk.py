@@ -27,17 +27,15 @@ from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TAG, TEXT, attr
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of, without_invisible
 
-#: Levels of headings.
-_LEVELS: Final = 6
+_LEVELS: Final = 6  # levels of headings
 _HEADING: Final = re.compile(r"h[1-6]")
 _LISTS: Final = frozenset("ul ol menu dir".split())
 _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
-#: Elements of a cell without text that may name an icon, and the characters of its name.
-_ICONS: Final = 10
-_LONGEST_NAME: Final = 60
+_ICONS: Final = 10  # elements of a cell without text that may name an icon
+_LONGEST_NAME: Final = 60  # characters of its name
 #: Elements that may be a box to check.
 _BOXES: Final = frozenset("input span div i button label".split())
 _WRAPPERS: Final = 3  # elements around it
@@ -50,19 +48,15 @@ _BULLET: Final = "\N{BULLET} "
 _JOINERS: Final = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
-#: Elements around a block of code that may name it the gutter of another.
-_AROUND: Final = 4
+_AROUND: Final = 4  # elements around a block of code that may name it the gutter of another
 _Table = list[list[list[Run]]]
 
 
 class Walk:
     """Write the rows of a page into a draft.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves that are content
-    images : (n,) the pictures that are content
-    switches : what is left out
+    ``keep``: (m,) a mask of the leaves that are content. ``images``: (n,) the pictures that are content. ``switches``:
+    what is left out.
     """
 
     def __init__(self, page: Page, keep: Bools, images: Bools, switches: Switches) -> None:

@@ -40,19 +40,8 @@ class BandIndex:
     Sketches are numbered from 0 in the order in which they are added. The index does not outlive the process; it is
     rebuilt from the sketches, a million in a few seconds. A table for which the disk has no room stays in memory.
 
-    Parameters
-    ----------
-    threshold : the resemblance that determines the bands, see `banding`
-    folder : folder for the files; None for the system's temporary folder
-    failed : called with a sentence if the disk has no room for a table
-
-    Examples
-    --------
-    >>> index = BandIndex(0.8)
-    >>> keys = np.arange(3 * 25, dtype=np.uint32).reshape(3, 25)
-    >>> keys[2, :9] = keys[0, :9]
-    >>> index.add(keys), [found.tolist() for found in index.query(keys[2:])]
-    (0, [[0, 0], [2, 0], [25, 9]])
+    ``threshold``: the resemblance that determines the bands, see `banding`. ``folder``: folder for the files; None for
+    the system's temporary folder. ``failed``: called with a sentence if the disk has no room for a table.
     """
 
     def __init__(
@@ -76,9 +65,7 @@ class BandIndex:
     def add(self, keys: NDArray[np.uint32]) -> int:
         """Add sketches; return the number of the first one.
 
-        Raise OverflowError if there are 2^31 / bands sketches or more.
-
-        ``keys``: (n, bands) see `band_keys`.
+        ``keys``: (n, bands) see `band_keys`. Raise OverflowError if there are 2^31 / bands sketches or more.
         """
         first: int = self._count
         if first + len(keys) > len(self._keys):

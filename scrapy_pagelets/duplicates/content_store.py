@@ -132,9 +132,8 @@ class Prepared(NamedTuple):
 def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
     """Compute everything that `ContentStore.enter` needs; None for a text with fewer words than a shingle.
 
-    Raise ValueError if there is not one weight for each word.
-
-    ``within_sites`` says whether pages are compared only with those of their own site.
+    ``within_sites`` says whether pages are compared only with those of their own site. Raise ValueError if there is not
+    one weight for each word.
     """
     token, weight, weights = word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):
@@ -170,16 +169,6 @@ class ContentStore:
     threshold : least resemblances of near-duplicates
     within_sites : whether pages are compared only with those of their own site
     failed : called with a sentence if the disk has no room for the index, which then stays in memory
-
-    Examples
-    --------
-    >>> text = "There was an old man of Thermopylae, who never did anything properly"
-    >>> store = ContentStore(None)
-    >>> for url, words in (("http://a/", text), ("http://b/", text.upper())):
-    ...     verdict, sketch = store.add(Document(url, words, 0, "site"))
-    >>> store.close()
-    >>> verdict
-    Verdict(url='http://a/', similarity=1.0)
     """
 
     def __init__(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, islice
 from tempfile import TemporaryFile
-from typing import IO, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -16,8 +16,8 @@ from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, word_hashes
 from scrapy_pagelets.duplicates.sketch import Threshold, band_keys, minhashes
 from scrapy_pagelets.page.urls import host_of
-from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 
+T = TypeVar("T", bound=Hashable)
 #: Texts that are sketched before each query of the index.
 _BLOCK: Final = 256
 #: Number of candidates of a text that are verified by their shingles.
@@ -46,10 +46,6 @@ def near_pairs(
     shingle are left out.
 
     ``texts``: the site and the text of each document.
-
-    >>> text = "one two three four five"
-    >>> list(near_pairs([("a", text), ("a", "six"), ("b", text.upper())]))
-    [(2, 0, 1.0)]
     """
     threshold, remaining = threshold or Threshold(), iter(texts)
     index, first, number = BandIndex(threshold.least), dict[int, int](), 0
@@ -110,16 +106,27 @@ def _near(
 
 
 def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold | None = None) -> list[list[int]]:
-    """Return groups of near-duplicates: the connected components of `near_pairs`, largest first, as ascending numbers.
+    """Return groups of near-duplicates, as ascending numbers: the components of `near_pairs`, largest first."""
+    groups = connected((one, other) for one, other, _ in near_pairs(texts, threshold))
+    return sorted(map(sorted, groups), key=lambda group: (-len(group), group))
 
-    >>> text = "one two three four five"
-    >>> near_groups([("a", text), ("a", "six"), ("b", text.upper())])
-    [[0, 2]]
+
+def connected(pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
+    """Return the groups that pairs connect; groups, and the members of each, in the order in which they are named.
+
+    >>> connected([("a", "b"), ("c", "d"), ("b", "e")])
+    [['a', 'b', 'e'], ['c', 'd']]
     """
-    components = Components[int]()
-    for one, other, _ in near_pairs(texts, threshold):
-        components.union(other, one)
-    return sorted(map(sorted, components.groups()), key=lambda group: (-len(group), group))
+    from scipy.cluster.hierarchy import DisjointSet
+
+    found: Any = DisjointSet()
+    place: dict[T, int] = {}
+    for one, other in pairs:
+        for member in (one, other):
+            found.add(member)
+            place.setdefault(member, len(place))
+        found.merge(one, other)
+    return [sorted(group, key=place.__getitem__) for group in found.subsets()]
 
 
 def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror]:

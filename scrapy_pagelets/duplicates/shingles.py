@@ -48,9 +48,6 @@ def jaccard(one: Hashes, other: Hashes) -> float:
     """Return the resemblance of two texts, the size of the intersection over that of the union; 0 for two empty texts.
 
     ``one`` and ``other``: distinct hashes, ascending.
-
-    >>> jaccard(np.array([1, 2, 3], np.uint32), np.array([2, 3, 4], np.uint32))
-    0.5
     """
     every = np.concatenate((one, other))
     every.sort()
@@ -66,10 +63,6 @@ def weighted_jaccard(one: Hashes, one_weights: Weights, other: Hashes, other_wei
 
     ``one`` and ``other``: distinct hashes, ascending. ``one_weights`` and ``other_weights``: from 1 to 255, for each
     hash.
-
-    >>> some = np.array([1, 2, 3], np.uint32), np.array([200, 200, 100], np.uint8)
-    >>> weighted_jaccard(*some, np.array([1, 2], np.uint32), np.array([100, 200], np.uint8))
-    0.8
     """
     _, a, b = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     common = int(np.maximum(one_weights[a], other_weights[b]).sum(dtype=np.int64))
@@ -113,11 +106,6 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     odds of the whole page changes little, so pages of clear and unclear sites can be compared.
 
     ``keep``: (m,) a mask of the leaves of the content. ``templateness``: (m,) of each leaf.
-
-    >>> from scrapy_pagelets.page.page import Page
-    >>> nodes = Page.parse(b"<h1>Of cats</h1><p>Cats sleep. <i>About us</i>", "http://a/").nodes
-    >>> word_weights(nodes, np.ones(3, np.bool_), np.array([0.2, 0.2, 0.4])).round(3).tolist()
-    [1.0, 1.0, 1.0, 1.0, 0.375, 0.375]
     """
     nodes, leaves = write_leaves(nodes, keep)
     texts, template = runs_of_words(nodes, leaves, np.ascontiguousarray(templateness, np.float64))

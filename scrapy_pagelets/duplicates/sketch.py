@@ -114,7 +114,6 @@ def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashe
 
 
 give("contents", permutations=_permutations)
-
 #: Sketches cannot distinguish smaller resemblances from none.
 LEAST: Final = 0.1
 
@@ -126,9 +125,6 @@ class Threshold(NamedTuple):
     Similar pages on two sites are copies, perhaps with small changes.
 
     ``within`` and ``across``: thresholds for two pages of one site, and of two sites, from 0.1 to 1.
-
-    >>> Threshold().between("a", "a"), Threshold().between("a", "b"), Threshold().least
-    (0.8, 0.65, 0.65)
     """
 
     within: float = 0.8
@@ -172,10 +168,6 @@ def contained(texts: Sequence[Sketched], least: float) -> Iterator[tuple[int, in
     sizes, the first is the larger one. The ensemble may miss pairs, above all if the other is a hundred times as long.
 
     ``least``: the least share, above 0 to 1.
-
-    >>> sets = [np.arange(size, dtype=np.uint32) for size in (100, 20)]
-    >>> list(contained([Sketched(lean_minhash(encode(minhash(found))), found) for found in sets], 0.9))
-    [(1, 0, 1.0)]
     """
     from datasketch import MinHashLSHEnsemble
 
@@ -215,11 +207,6 @@ def most_similar(minhashes: Sequence[LeanMinHash], number: int, top: int) -> lis
     """Return the texts that resemble one of them most, best first, with estimates of the resemblance above 0.
 
     ``number``: of the text; it is not returned itself. ``top``: how many at most.
-
-    >>> starts = (0, 500, 20)
-    >>> sets = [np.arange(start, start + 100, dtype=np.uint32) for start in starts]
-    >>> most_similar([lean_minhash(encode(minhash(found))) for found in sets], 0, 5)  # in truth 80 / 120
-    [(2, 0.703125)]
     """
     from datasketch import MinHashLSHForest
 

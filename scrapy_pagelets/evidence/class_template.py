@@ -21,30 +21,20 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.core.subtrees import align_page
-from scrapy_pagelets.evidence.etdm import extract
-from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.etdm import extract, same_signature
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
 
 @dataclass(frozen=True, eq=False)
 class TemplateTree:
-    """Rows of a page that form a tree, in preorder. It needs no page and can be stored as arrays.
+    """Rows of a page that form a tree, in preorder. It needs no page and can be stored as arrays."""
 
-    Attributes
-    ----------
-    parent : (n,) row of the parent, -1 at the root
-    end : (n,) row after the last one of the subtree
-    depth : (n,) 0 at the root
-    label : (n,) signature; ``TEXT`` for a run of text
-    text : (n,) hash of a run of text, 0 for an element
-    """
-
-    parent: Ints
-    end: Ints
-    depth: Ints
-    label: Ints
-    text: Ints
+    parent: Ints  # (n,) row of the parent, -1 at the root
+    end: Ints  # (n,) row after the last one of the subtree
+    depth: Ints  # (n,) 0 at the root
+    label: Ints  # (n,) signature; ``TEXT`` for a run of text
+    text: Ints  # (n,) hash of a run of text, 0 for an element
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -59,13 +49,9 @@ class TemplateTree:
             parent=np.where(parent < 0, -1, before[parent]),
             end=before[nodes.end[kept]],
             depth=nodes.depth[kept],
-            label=_labels(nodes)[kept],
+            label=np.where(nodes.tag == TEXT, TEXT, nodes.signature)[kept],
             text=nodes.spread(nodes.text)[kept],
         )
-
-
-def _labels(nodes: NodeTable) -> Ints:
-    return np.where(nodes.tag == TEXT, TEXT, nodes.signature)
 
 
 #: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
@@ -96,26 +82,15 @@ class KeptPage:
 
 @dataclass(eq=False)
 class ClassTemplate:
-    """The key page of a class, with the number of pages that have each of its rows.
+    """The key page of a class, with the number of pages that have each of its rows."""
 
-    Attributes
-    ----------
-    tree : rows of the key page
-    having : (n,) number of pages, with the key page, that have a row in the place of this one
-    saying : (n,) number of those on which a run of text says the same; as ``having`` for elements
-    voters : number of pages that were compared, with the key page
-    settled : whether the pages are a complete subdigraph, which no further page changes
-    source : the key page
-    members : URLs of the other pages of the complete subdigraph
-    """
-
-    tree: TemplateTree
-    having: Ints
-    saying: Ints
-    voters: int
-    settled: bool
-    source: KeptPage
-    members: list[str] = field(default_factory=list)
+    tree: TemplateTree  # rows of the key page
+    having: Ints  # (n,) number of pages, with the key page, that have a row in the place of this one
+    saying: Ints  # (n,) number of those on which a run of text says the same; as ``having`` for elements
+    voters: int  # number of pages that were compared, with the key page
+    settled: bool  # whether the pages are a complete subdigraph, which no further page changes
+    source: KeptPage  # the key page
+    members: list[str] = field(default_factory=list)  # URLs of the other pages of the complete subdigraph
 
     @classmethod
     def of_page(cls, page: Page) -> Self:

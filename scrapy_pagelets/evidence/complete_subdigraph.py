@@ -18,14 +18,12 @@ from scrapy_pagelets.evidence.menu_links import candidates, link_targets
 from scrapy_pagelets.evidence.site_counts import PageClass, body_of
 from scrapy_pagelets.page.page import Page
 
-#: Fewer links than any page has, for candidates that come last.
-_LAST: Final = -(1 << 30)
+_LAST: Final = -(1 << 30)  # fewer links than any page has, for candidates that come last
 #: Pages of a site whose links are kept: its first ones, which are those near its start page; and pages of all sites,
 #: whose links take about 2 kB each.
 _MAX_PAGES: Final = 1000
 _MAX_ALL: Final = 100_000
-#: Candidates that are tried for a key page: the search for a set is cubic in their number.
-_MAX_CANDIDATES: Final = 200
+_MAX_CANDIDATES: Final = 200  # candidates that are tried for a key page: the search for a set is cubic in their number
 
 
 class Subdigraph:
@@ -37,28 +35,9 @@ class Subdigraph:
     Pages of another class than the key page share less with it than its own class does. They are only taken if no two
     pages of its class link to each other.
 
-    Parameters
-    ----------
-    candidates : keys of the pages that the key page links to (``reachableLinks``), best first
-    size : n, the number of pages that must link to each other
-    key_page : key of the key page, if it may be one of them; Algorithm 1 searches only among those that it links to
-    last : keys of candidates to load only if no other is left
-
-    Examples
-    --------
-    >>> graph = Subdigraph([1, 2, 3], size=2)
-    >>> graph.next(), graph.add(1, [2, 3]), graph.done
-    (1, {1}, False)
-    >>> graph.next(), graph.add(2, [1]), graph.done
-    (2, {1, 2}, True)
-    >>> graph = Subdigraph([1, 2, 3], size=2, key_page=0)
-    >>> graph.next(), graph.add(1, [0, 2]), graph.done
-    (1, {0, 1}, True)
-    >>> graph = Subdigraph([1, 2, 3, 4], size=2)
-    >>> graph.add(1, [2, 3], alike=False), graph.add(2, [1], alike=False), graph.best, graph.done
-    ({1}, {1, 2}, {1, 2}, False)
-    >>> graph.add(3, [4]), graph.add(4, [3]), graph.best, graph.done
-    ({3}, {3, 4}, {3, 4}, True)
+    ``candidates``: keys of the pages that the key page links to (``reachableLinks``), best first. ``size``: n, the
+    number of pages that must link to each other. ``key_page``: key of the key page, if it may be one of them; Algorithm
+    1 searches only among those that it links to. ``last``: keys of candidates to load only if no other is left.
     """
 
     def __init__(
@@ -103,11 +82,8 @@ class Subdigraph:
     def add(self, page: int, links: Iterable[int], names: Iterable[int] = (), *, alike: bool = True) -> set[int]:
         """Add a loaded page and its links; returns the largest complete subdigraph that contains the page.
 
-        Parameters
-        ----------
-        links : keys of the pages that it links to
-        names : other keys of the page: of URLs that redirect to it, or to which it redirects
-        alike : whether the page is of the class of the key page
+        ``links``: keys of the pages that it links to. ``names``: other keys of the page: of URLs that redirect to it,
+        or to which it redirects. ``alike``: whether the page is of the class of the key page.
         """
         targets = set(links)
         self._names[page] = {page, *names}

@@ -1,21 +1,123 @@
 """Equal top-down mappings: the part of the DOM that the pages of one template share.
 
-Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. This is the pairwise form of the paper,
-with any node equality. ``tests.oracles.template_by_votes`` counts path hashes instead. For two pages, the two forms
-agree if the equality is ``same_signature`` and no two siblings are equal (``docs/algorithms/menu-templates-2014.md``).
+Nodes are equal by their labels. Where whole subtrees are identical, their roots are paired in order; other children are
+assigned by weight. This is the pairwise form of the paper; ``tests.oracles.template_by_votes`` counts path hashes
+instead. For two pages, both agree if the labels are those of ``same_signature`` and no two siblings are equal.
+
+Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2, which leaves the equality open, and 3.3, Algorithm 2 in
+Section 4.2. ``docs/algorithms/menu-templates-2014.md`` shows why the result is the largest mapping.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.evidence.siblings import Compare, Equality, Side, assign, in_order, product, runs, sides, weighted
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
+
+#: (n,) for a page, what decides which nodes are equal: equal labels on two pages mean the same.
+Label = Callable[[NodeTable], Ints]
+#: Share of the smallest difference of weights that all preferences for document order together may have.
+_ORDER: Final = 0.5
+
+
+def same_signature(nodes: NodeTable) -> Ints:
+    """(n,) label by signature: tag, id, class tokens and role, without volatile tokens. All runs of text are equal."""
+    return np.where(nodes.tag == TEXT, 1, nodes.signature)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of two pages whose classes have common numbers; rows that cannot be mapped are no one's children."""
+
+    tag: Ints  # (n,) number of the row's tag
+    label: Ints  # (n,) number of its label
+    kind: Ints  # (n,) number of the class of the row's subtree
+    text: Ints  # (n,) hash of a run of text that the other page has at such a place as well, else 0
+    #: (n,) number of rows, and of such texts, in the subtree
+    nodes: Ints
+    texts: Ints
+    #: the children of a row are ``children[start[row] : start[row] + count[row]]``. Two rows of one class have children
+    #: of the same classes in this order
+    start: Ints
+    count: Ints
+    children: Ints
+
+
+def sides(one: NodeTable, other: NodeTable, label_of: Label, among: Bools, *, with_text: bool) -> tuple[Side, Side]:
+    """Classify the subtrees of two pages whose roots are equal; identical are those whose labels and texts agree.
+
+    ``among``: (n,) rows of the first page that may be mapped. ``with_text``: tell apart subtrees by the texts that both
+    pages have.
+    """
+    label, label_ = _numbered(label_of(one), label_of(other))
+    kept = one.inherit(among.copy(), np.bitwise_and)
+    text, text_ = np.zeros(len(one), np.int64), np.zeros(len(other), np.int64)
+    path, path_ = _paths(one, label), _paths(other, label_)
+    # A row can only be mapped to a row with the same labels from the root.
+    kept &= np.isin(path, path_)
+    kept_ = np.isin(path_, path[kept])
+    if with_text:
+        text, text_ = _common_texts(one, path, kept, other, path_, kept_)
+    kind, kind_ = _numbered(_kinds(one, label, text, kept), _kinds(other, label_, text_, kept_))
+    return _side(one, label, kind, text, kept), _side(other, label_, kind_, text_, kept_)
+
+
+def _numbered(one: Ints, other: Ints) -> tuple[Ints, Ints]:
+    """Number the values of two columns together from 0."""
+    _, back = np.unique(np.concatenate([one, other]), return_inverse=True)
+    return back[: len(one)], back[len(one) :]
+
+
+def _paths(nodes: NodeTable, label: Ints) -> Ints:
+    """(n,) hash of the labels from the root."""
+    path = mix(label + 1)
+    for rows in nodes.levels[1:]:
+        path[rows] = mix(path[nodes.parent[rows]] * 31 + label[rows])
+    return path
+
+
+def _common_texts(
+    one: NodeTable, path: Ints, kept: Bools, other: NodeTable, path_: Ints, kept_: Bools
+) -> tuple[Ints, Ints]:
+    """(n,) and (m,) hash of each run of text with its path, 0 if the other page has none such."""
+    text = np.where(kept & (one.tag == TEXT), mix(path * 31 + one.spread(one.text)), 0)
+    text_ = np.where(kept_ & (other.tag == TEXT), mix(path_ * 31 + other.spread(other.text)), 0)
+    return text * np.isin(text, text_), text_ * np.isin(text_, text)
+
+
+def _kinds(nodes: NodeTable, label: Ints, text: Ints, kept: Bools) -> Ints:
+    """(n,) hash of each row's subtree; siblings may stand in any order."""
+    kind = mix(label + 1) ^ text
+    below = np.zeros(len(nodes), np.int64)
+    for rows in reversed(nodes.levels[1:]):
+        rows = rows[kept[rows]]
+        kind[rows] = mix(kind[rows] + below[rows])
+        np.add.at(below, nodes.parent[rows], mix(kind[rows] * 31))
+    return kind
+
+
+def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools) -> Side:
+    rows = np.flatnonzero(kept[1:]) + 1
+    parent = nodes.parent[rows]
+    order = np.lexsort((rows, kind[rows], parent))
+    count = np.bincount(parent, minlength=len(nodes))
+    return Side(
+        tag=nodes.tag,
+        label=label,
+        kind=kind,
+        text=text,
+        nodes=nodes.total(kept.astype(np.int64)),
+        texts=nodes.total((text != 0).astype(np.int64)),
+        start=np.cumsum(count) - count,
+        count=count,
+        children=rows[order],
+    )
+
 
 #: How many pairs of children, and children of such pairs, are looked at for one mapping after identical subtrees were
 #: paired. Where that does not suffice, children are paired in document order by equal label.
@@ -24,58 +126,43 @@ PAIRS: Final = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Mapping:
-    """An equal top-down mapping of two pages.
+    """An equal top-down mapping of two pages."""
 
-    Attributes
-    ----------
-    pairs : (k, 2) rows of the first page in document order, each with the row of the second that it is mapped to
-    exact : whether no equal top-down mapping that begins with the roots has more pairs. If it is false, some nodes had
-        too many different children to compare them all (``PAIRS``)
-    """
-
-    pairs: Ints
+    pairs: Ints  # (k, 2) rows of the first page in document order, each with the row of the second that it is mapped to
+    #: whether no equal top-down mapping that begins with the roots has more pairs. If it is false, some nodes had too
+    #: many different children to compare them all (``PAIRS``)
     exact: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Extract:
-    """The template of a key page.
+    """The template of a key page."""
 
-    Attributes
-    ----------
-    rows : (n,) which of its rows are template
-    same : (n,) which of them are elements, or runs of text that say the same on all pages
-    exact : whether all mappings were the largest
-    """
-
-    rows: Bools
-    same: Bools
-    exact: bool
+    rows: Bools  # (n,) which of its rows are template
+    same: Bools  # (n,) which of them are elements, or runs of text that say the same on all pages
+    exact: bool  # whether all mappings were the largest
 
 
-def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> Mapping:
+def etdm(one: NodeTable, other: NodeTable, label_of: Label = same_signature, among: Bools | None = None) -> Mapping:
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
-    Of mappings of one size, those with more equal texts are preferred (for a tolerant equality: those with a larger sum
-    of the equality), then those that map the k-th of several siblings to the k-th.
+    Of mappings of one size, those with more equal texts are preferred, then those that map the k-th of several siblings
+    to the k-th.
 
     ``among``: (n,) rows of the first page that may be mapped, the template so far; None for all.
     """
     among = np.ones(len(one), np.bool_) if among is None else among
-    compare, root = equality.compare(one, other), np.zeros(1, np.int64)
-    if not among[0] or not compare(root, root)[0]:
+    if not among[0] or label_of(one)[0] != label_of(other)[0]:
         return Mapping(np.zeros((0, 2), np.int64), True)
-    if equality.tolerant is not None:
-        return _search(*sides(one, other, equality, among, with_text=False), compare)
-    found = _search(*sides(one, other, equality, among, with_text=True))
+    found = _search(*sides(one, other, label_of, among, with_text=True))
     if found.exact:
         return found
     # Without regard to texts, more subtrees are identical.
-    without = _search(*sides(one, other, equality, among, with_text=False))
+    without = _search(*sides(one, other, label_of, among, with_text=False))
     return without if without.exact or len(without.pairs) > len(found.pairs) else found
 
 
-def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = weighted) -> Extract:
+def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = same_signature) -> Extract:
     """Return the template of a key page with respect to other pages: Definition 3.3 by Algorithm 2.
 
     Pages whose root differs are skipped, as in the paper.
@@ -84,7 +171,7 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
     exact = True
     texts = key_page.spread(key_page.text)
     for page in pages:
-        mapping = etdm(key_page, page, equality, rows)
+        mapping = etdm(key_page, page, label_of, rows)
         if len(mapping.pairs):
             own, other = mapping.pairs.T
             rows, equal = np.zeros(len(key_page), np.bool_), np.zeros(len(key_page), np.bool_)
@@ -95,9 +182,9 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
     return Extract(rows, same & rows, exact)
 
 
-def _search(left: Side, right: Side, tolerant: Compare | None = None) -> Mapping:
-    levels, exact = _descend(left, right, tolerant)
-    rows, images = _collect(left, right, levels, _choose(left, right, levels, tolerant is not None))
+def _search(left: Side, right: Side) -> Mapping:
+    levels, exact = _descend(left, right)
+    rows, images = _collect(left, right, levels, _choose(left, right, levels))
     exact |= len(rows) == min(int(left.nodes[0]), int(right.nodes[0]))
     return Mapping(np.column_stack([rows, images]), exact)
 
@@ -136,13 +223,13 @@ class _Level:
     below: Ints  # (edges,) index of the pair on the next level
 
 
-def _descend(left: Side, right: Side, tolerant: Compare | None) -> tuple[list[_Level], bool]:
+def _descend(left: Side, right: Side) -> tuple[list[_Level], bool]:
     """Return which pairs of classes meet, level by level, and whether these are all that matter."""
     levels: list[_Level] = []
     one = other = np.zeros(1, np.int64)
     budget, exact = PAIRS, True
     while len(one):
-        level, cost, complete = _level(left, right, one, other, tolerant, budget)
+        level, cost, complete = _level(left, right, one, other, budget)
         levels.append(level)
         budget -= cost
         exact &= complete
@@ -151,21 +238,14 @@ def _descend(left: Side, right: Side, tolerant: Compare | None) -> tuple[list[_L
     return levels, exact
 
 
-def _level(
-    left: Side, right: Side, one: Ints, other: Ints, tolerant: Compare | None, budget: int
-) -> tuple[_Level, int, bool]:
+def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tuple[_Level, int, bool]:
     """Return the level of some pairs of subtrees, its cost, and whether all pairs of children that matter are in it."""
     a, b = _Children.of(left, one), _Children.of(right, other)
-    i, j, group, cost, complete = _edges(a, left, b, right, tolerant is not None, len(one), budget)
-    if tolerant is None:
-        score = _same_texts(left, right, a.rows[i], b.rows[j])
-    else:
-        score = tolerant(a.rows[i], b.rows[j])
-        equal = score > 0
-        i, j, group, score = i[equal], j[equal], group[equal], score[equal]
+    i, j, group, cost, complete = _edges(a, left, b, right, len(one), budget)
     below = np.full(len(i), -1)
     classes = left.kind[a.rows[i]] * (int(right.kind.max()) + 1) + right.kind[b.rows[j]]
     _, below[group >= 0] = np.unique(classes[group >= 0], return_inverse=True)
+    same = left.text[a.rows[i]]
     level = _Level(
         count=len(one),
         parent=a.parent[i],
@@ -174,23 +254,21 @@ def _level(
         place=a.place[i],
         place_=b.place[j],
         group=group,
-        score=score,
+        score=(same != 0) * (same == right.text[b.rows[j]]).astype(np.float64),
         below=below,
     )
     return level, cost, complete
 
 
 def _edges(
-    a: _Children, left: Side, b: _Children, right: Side, tolerant: bool, count: int, budget: int
+    a: _Children, left: Side, b: _Children, right: Side, count: int, budget: int
 ) -> tuple[Ints, Ints, Ints, int, bool]:
     """Return both ends and the group of the pairs of children, their cost, and whether all that matter are there."""
     free, free_ = np.ones(len(a.rows), np.bool_), np.ones(len(b.rows), np.bool_)
     none = np.zeros(0, np.int64)
-    identical = fixed = (none, none)
-    keys, keys_ = a.parent, b.parent
-    if not tolerant:
-        identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
-        keys, keys_ = _keys(a, left.label, b, right.label)
+    fixed = (none, none)
+    identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
+    keys, keys_ = _keys(a, left.label, b, right.label)
     cost = _costs(a, left, b, right, keys, keys_, free, free_, count)
     order = np.argsort(cost, kind="stable")
     small = np.zeros(count, np.bool_)
@@ -252,12 +330,7 @@ def _costs(
     return total
 
 
-def _same_texts(left: Side, right: Side, rows: Ints, images: Ints) -> Floats:
-    same: Floats = ((left.text[rows] != 0) & (left.text[rows] == right.text[images])).astype(np.float64)
-    return same
-
-
-def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> list[Bools]:
+def _choose(left: Side, right: Side, levels: list[_Level]) -> list[Bools]:
     """For each level, (edges,) the edges of the best mapping of each pair of subtrees, from the leaves up."""
     # All scores together are less than one node.
     unit = 0.5 / (min(len(left.label), len(right.label)) + 1)
@@ -273,7 +346,7 @@ def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> li
             (level.parent * len(left.label) + level.left)[~identical],
             (level.parent * len(right.label) + level.right)[~identical],
             weight[~identical],
-            unit * (1e-6 if tolerant else 1),
+            unit,
         )
         value = np.bincount(level.parent[taken], weight[taken], level.count).astype(np.float64)
         chosen.append(taken)
@@ -300,7 +373,6 @@ def _collect(left: Side, right: Side, levels: list[_Level], chosen: list[Bools])
 
 
 def _twins(left: Side, right: Side, rows: Ints, images: Ints) -> tuple[Ints, Ints]:
-    """Pair the children of identical subtrees."""
     count = left.count[rows]
     return left.children[runs(left.start[rows], count)], right.children[runs(right.start[images], count)]
 
@@ -316,3 +388,102 @@ def _mapped(
     one = left.children[np.repeat(left.start[rows], end - begin) + level.place[edge]]
     other = right.children[np.repeat(right.start[images], end - begin) + level.place_[edge]]
     return one, other, level.below[edge]
+
+
+def in_order(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
+    """Pair the k-th occurrence of each key in one column with the k-th in the other: indices into both.
+
+    >>> [column.tolist() for column in in_order(np.array([7, 5, 5, 5]), np.array([5, 8, 5]))]
+    [[1, 2], [0, 2]]
+    """
+    order, order_ = keys.argsort(kind="stable"), keys_.argsort(kind="stable")
+    ranked, ranked_ = keys[order], keys_[order_]
+    image = ranked_.searchsorted(ranked) + np.arange(len(keys)) - ranked.searchsorted(ranked)
+    paired = image < ranked_.searchsorted(ranked, "right")
+    return order[paired], order_[image[paired]]
+
+
+def product(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
+    """Pair all occurrences of each key in one column with all in the other: indices into both.
+
+    >>> [column.tolist() for column in product(np.array([5, 7, 5]), np.array([5, 8, 5]))]
+    [[0, 0, 2, 2], [0, 2, 0, 2]]
+    """
+    order = np.argsort(keys_, kind="stable")
+    ranked = keys_[order]
+    first = np.searchsorted(ranked, keys)
+    count = np.searchsorted(ranked, keys, "right") - first
+    return np.repeat(np.arange(len(keys)), count), order[runs(first, count)]
+
+
+def runs(start: Ints, count: Ints) -> Ints:
+    """Concatenate ``start[i], start[i] + 1, ...``, each run with ``count[i]`` numbers.
+
+    >>> runs(np.array([7, 3, 0]), np.array([2, 0, 3])).tolist()
+    [7, 8, 0, 1, 2]
+    """
+    ends = count.cumsum()
+    joined: Ints = (start - ends + count).repeat(count) + np.arange(count.sum())
+    return joined
+
+
+def assign(group: Ints, left: Ints, right: Ints, weight: Floats, least: float) -> Bools:
+    """(k,) the edges of an assignment of largest weight in each group; ties prefer the k-th with the k-th.
+
+    ``group``: (k,) number of the graph that an edge belongs to. ``left``, ``right``: (k,) the ends of the edges; no
+    node belongs to two groups. ``weight``: (k,) weights above 0. ``least``: the smallest difference of two sums of
+    weights that matters.
+    """
+    if not len(group):
+        return np.zeros(0, np.bool_)
+    order = np.lexsort((right, left, group))
+    start = np.flatnonzero(np.diff(group[order], prepend=-1))
+    i, few = _ranks(group[order], left[order], start)
+    j, few_ = _ranks(group[order], right[order], start)
+    size = np.diff(start, append=len(order))
+    ordered = weight[order] - _ORDER * least * np.abs(i - j) / np.repeat(few * few_, size)
+    chosen = np.zeros(len(order), np.bool_)
+    single = np.minimum(few, few_) == 1
+    chosen[_largest(ordered, start)[single]] = True
+    most, least_of = np.maximum.reduceat(weight[order], start), np.minimum.reduceat(weight[order], start)
+    even = ~single & (size == few * few_) & (most == least_of)
+    chosen |= np.repeat(even, size) & (i == j)
+    others = (column[~single & ~even].tolist() for column in (start, size, few, few_))
+    for begin, count, a, b in zip(*others, strict=True):
+        edges = slice(begin, begin + count)
+        chosen[edges] = _solve(i[edges], j[edges], ordered[edges], (a, b))
+    result = np.zeros(len(order), np.bool_)
+    result[order] = chosen
+    return result
+
+
+def _ranks(group: Ints, node: Ints, start: Ints) -> tuple[Ints, Ints]:
+    """Return (k,) rank of each edge's node among the nodes of its group, and (groups,) number of nodes."""
+    nodes, back = np.unique(node, return_inverse=True)
+    group_of = np.empty(len(nodes), np.int64)
+    group_of[back] = group
+    by_group = np.argsort(group_of, kind="stable")
+    ranked = group_of[by_group]
+    rank = np.empty(len(nodes), np.int64)
+    rank[by_group] = np.arange(len(nodes)) - np.searchsorted(ranked, ranked)
+    present = group[start]
+    return rank[back], np.searchsorted(ranked, present, "right") - np.searchsorted(ranked, present)
+
+
+def _largest(weight: Floats, start: Ints) -> Ints:
+    """(groups,) index of the first edge of largest weight."""
+    top = np.repeat(np.maximum.reduceat(weight, start), np.diff(start, append=len(weight)))
+    hits = np.flatnonzero(weight == top)
+    return hits[np.searchsorted(hits, start)]
+
+
+def _solve(i: Ints, j: Ints, weight: Floats, shape: tuple[int, int]) -> Bools:
+    from scipy.optimize import linear_sum_assignment
+
+    matrix = np.zeros(shape)
+    matrix[i, j] = weight
+    rows, columns = linear_sum_assignment(matrix, maximize=True)
+    taken = np.full(shape[0], -1)
+    taken[rows] = columns
+    chosen: Bools = taken[i] == j
+    return chosen

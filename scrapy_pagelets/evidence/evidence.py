@@ -30,11 +30,9 @@ from scrapy_pagelets.core.counter import pages_alike as pages_alike
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_tagged
 from scrapy_pagelets.page.page import Page
 
-#: Pictures of a page that count, and characters of an address: others are inline data.
-_MOST: Final = 1000
-_LONGEST: Final = 2000
-#: Distinguishes addresses of pictures from those of links.
-_SALT: Final = 0x50696374757265
+_MOST: Final = 1000  # pictures of a page that count
+_LONGEST: Final = 2000  # characters of an address: others are inline data
+_SALT: Final = 0x50696374757265  # distinguishes addresses of pictures from those of links
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -59,55 +57,36 @@ def pictures_of(page: Page) -> Pictures:
 
 Column = NDArray[Any]
 Sums = NDArray[np.float32]
-#: A table with more keys than this drops those on the fewest pages.
-CAPACITY: Final = 60_000
-#: Rows at the beginning and at the end of a giant page that are counted.
-_GIANT: Final = CAPACITY // 8
-#: The tables of `Counts`, by name.
-Tables = Mapping[str, LossyCounter]
-#: Pages that a family needs, see `Counts.family`.
-_SEPARATE: Final = 3
+CAPACITY: Final = 60_000  # a table with more keys than this drops those on the fewest pages
+_GIANT: Final = CAPACITY // 8  # rows at the beginning and at the end of a giant page that are counted
+Tables = Mapping[str, LossyCounter]  # the tables of `Counts`, by name
+_SEPARATE: Final = 3  # pages that a family needs, see `Counts.family`
 #: A page is of its site's family if this share of the other pages is of its class, or has three of its texts at their
 #: places, or five anywhere: pages of all sites have a text such as "Home".
 _COMMON: Final = 0.4
-#: First column of the table of paths with log odds, see `_of_rows`.
-_ODDS: Final = 7
-#: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
-CLASSIFIERS: Final = 2
+_ODDS: Final = 7  # first column of the table of paths with log odds, see `_of_rows`
+CLASSIFIERS: Final = 2  # number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`
 _NONE: Final = np.zeros(0, np.int64)
-#: Maximum number of page classes of a site.
-CLASSES: Final = 8
+CLASSES: Final = 8  # maximum number of page classes of a site
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Keys:
-    """The fragments of a page as columns of 64-bit hashes.
+    """The fragments of a page as columns of 64-bit hashes."""
 
-    Attributes
-    ----------
-    text : (m,) run of text with its digits as they are, wherever it appears
-    placed : (m,) run of text with its path; here and in ``exact`` all digits are alike
-    value : (m,) number from -1 to 1 by ``text``, to compute how much it varies at a place
-    path : (n,) path of the node
-    shape : (n,) path without ranks among siblings
-    exact : (n,) all text below the node
-    links : (n,) set of link targets below the node; 0 for fewer than two. Links to the page itself are included, so a
-        menu has the same hash on all its pages
-    target : (links,) link target, 0 for the page itself
-    """
-
-    text: Ints
-    placed: Ints
-    value: Floats
-    path: Ints
-    shape: Ints
-    exact: Ints
+    text: Ints  # (m,) run of text with its digits as they are, wherever it appears
+    placed: Ints  # (m,) run of text with its path; here and in ``exact`` all digits are alike
+    value: Floats  # (m,) number from -1 to 1 by ``text``, to compute how much it varies at a place
+    path: Ints  # (n,) path of the node
+    shape: Ints  # (n,) path without ranks among siblings
+    exact: Ints  # (n,) all text below the node
+    #: (n,) set of link targets below the node; 0 for fewer than two. Links to the page itself are included, so a menu
+    #: has the same hash on all its pages
     links: Ints
-    target: Ints
+    target: Ints  # (links,) link target, 0 for the page itself
 
 
-#: See `counter.keys_of`; the hashes stay with the page.
-keys_of = once(counter.keys_of)
+keys_of = once(counter.keys_of)  # the hashes stay with the page
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -130,10 +109,7 @@ class Fragments:
     def of(cls, nodes: NodeTable, keys: Keys, odds: Floats, pictures: Ints = _NONE) -> Self:
         """Collect the fragments of a page.
 
-        Parameters
-        ----------
-        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-        pictures : hashes of its pictures
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers. ``pictures``: hashes of its pictures.
         """
         seen, links = countable_parts(nodes)
         return cls(
@@ -179,13 +155,7 @@ class SiteEvidence:
 
 
 class Counts:
-    """Counts of fragments by distinct page, and sums of the classifiers' log odds by path.
-
-    Attributes
-    ----------
-    pages : number of pages counted
-    tables : sums by hash of a fragment, for each kind of fragments
-    """
+    """Counts of fragments by distinct page, and sums of the classifiers' log odds by path."""
 
     #: Number of columns of each table; `target` has pictures as well. The first column counts pages, and `text` and
     #: `path` also have one for each class.
@@ -203,7 +173,8 @@ class Counts:
     )
 
     def __init__(self) -> None:
-        self.pages = 0
+        self.pages = 0  # number of pages counted
+        #: sums by hash of a fragment, for each kind of fragments
         self.tables = {name: LossyCounter(width) for name, width in self._WIDTHS.items()}
 
     @property
@@ -212,22 +183,11 @@ class Counts:
         return sum(map(len, self.tables.values()))
 
     def add(self, fragments: Fragments, number: int) -> None:
-        """Count a page.
-
-        ``number``: number of the page's class.
-        """
+        """Count a page of the class with a number."""
         self.pages += 1
         count_page(self.tables, fragments, number)
         if len(fragments.pictures):
             self.tables["target"].add(fragments.pictures, np.ones(1))
-
-    def showing(self, pictures: Pictures, known: bool) -> Ints:
-        """(k,) number of other pages that show each of the pictures of a page at such a place.
-
-        ``known``: whether the page itself has been counted.
-        """
-        counted: Ints = self.tables["target"].pages(pictures.keys).astype(np.int64)
-        return np.maximum(counted - known, 0)
 
     def arrays(self) -> dict[str, Column]:
         """All tables as columns, for `from_arrays`."""
@@ -245,15 +205,6 @@ class Counts:
             table.add(arrays[f"{name}_keys"], arrays[f"{name}_sums"])
         return counts
 
-    def alike(self, nodes: NodeTable, keys: Keys, known: bool) -> Ints:
-        """(m,) number of other pages that have the text of each leaf at the same path.
-
-        Of a text with digits, it is estimated from how often two pages differ there.
-
-        ``known``: whether the page itself has been counted.
-        """
-        return pages_alike(self.tables, nodes, keys, known)
-
     def evidence(
         self,
         nodes: NodeTable,
@@ -267,13 +218,9 @@ class Counts:
     ) -> SiteEvidence:
         """The evidence of the other pages about a page.
 
-        Parameters
-        ----------
-        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-        number : number of the page's class
-        of_class : number of pages of the class
-        known : whether the page itself has been counted
-        mixed : whether the class may have pages of other looks
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers. ``number``: number of the page's class.
+        ``of_class``: number of pages of the class. ``known``: whether the page itself has been counted. ``mixed``:
+        whether the class may have pages of other looks.
         """
         family = self.family(nodes, keys, of_class, known, mixed=mixed)
         separate = family < self.pages

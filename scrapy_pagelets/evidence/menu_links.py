@@ -34,13 +34,11 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import nearest
 from scrapy_pagelets.page.urls import normalise
 
-#: The links of a region are a menu if more than this share of its words is link text.
-_DENSE: Final = 0.5
+_DENSE: Final = 0.5  # the links of a region are a menu if more than this share of its words is link text
 _SUFFIX: Final = lazily(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 #: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
-#: A run of letters: a word of a URL, whose last part may be a verb.
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = re.compile(r"[^\W\d_]+")  # a run of letters: a word of a URL, whose last part may be a verb
 #: A string that a script passes to a function or assigns: ``fetch("/x")``, ``open("POST", "/x")``, ``location = "/x"``.
 _PASSED: Final = lazily(r"""(?:[(=]|open\s*\([^,()]*,)\s*["'`]([^"'`\s\\]+)["'`]""")
 #: The URLs of forms and of elements on which scripts act, and the code of scripts.
@@ -52,11 +50,9 @@ _CODE: Final = etree.XPath("//@*[starts-with(name(), 'on')] | //script/text()", 
 _SUFFIXES: Final = ("logout", "logoff", "signout", "signoff")
 _FILE: Final = re.compile(r"\.(?:s|x)?html?$", re.IGNORECASE)
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-#: How often a URL is percent-decoded at most: some are encoded more than once.
-_DECODINGS: Final = 3
-#: Words and characters of a label. A longer text is a sentence, not the name of an action.
-_LABEL_WORDS: Final = 5
-_LABEL_CHARACTERS: Final = 200
+_DECODINGS: Final = 3  # how often a URL is percent-decoded at most: some are encoded more than once
+_LABEL_WORDS: Final = 5  # words of a label: a longer text is a sentence, not the name of an action
+_LABEL_CHARACTERS: Final = 200  # characters of a label
 _METHODS: Final = ("data-method", "data-turbo-method")
 _CONFIRMING: Final = ("data-confirm", "data-turbo-confirm", "download")
 _SCRIPTED: Final = lazily(r"confirm\s*\(|submit\s*\(|delete|post", re.IGNORECASE)
@@ -80,10 +76,8 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     the first such link, and in document order. Section 4.1 of the paper specifies no order; Section 6 names link
     density as future work.
 
-    Parameters
-    ----------
-    shapes : shapes of the pages of the site that were seen, see `shape`
-    listed : keys of the pages that the site's sitemaps list
+    ``shapes``: shapes of the pages of the site that were seen, see `shape`. ``listed``: keys of the pages that the
+    site's sitemaps list.
     """
     links = page.nodes.links
     own = [i for i in page.links if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
@@ -127,10 +121,7 @@ def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
 def lonely_words(targets: Mapping[int, str], url: str) -> set[int]:
     """Keys of the targets that are the only one in their folder whose last part is a single word, as a command may be.
 
-    Parameters
-    ----------
-    targets : URLs of the links of a page by key
-    url : the URL of the page, which counts as well
+    ``targets``: URLs of the links of a page by key. ``url``: the URL of the page, which counts as well.
 
     >>> lonely_words({1: "http://h/about", 2: "http://h/team", 3: "http://h/door/open", 4: "http://h/a/open-day"}, "")
     {3}
@@ -141,7 +132,6 @@ def lonely_words(targets: Mapping[int, str], url: str) -> set[int]:
 
 
 def _is_word(url: str) -> bool:
-    """True if the last part of a URL without a query is a single word."""
     return bool(_WORD.fullmatch(unquote(urlsplit(url).path.rpartition("/")[2]))) and "?" not in url
 
 
@@ -157,7 +147,6 @@ def _acting(page: Page, words: Collection[str]) -> set[int]:
 
 
 def _has_side_effects(nodes: NodeTable, link: int) -> bool:
-    """Return True if the attributes or the text of a link show that it has side effects."""
     row = int(nodes.links.row[link])
     element = nodes.elements[row]
     labels = (
@@ -197,7 +186,6 @@ def _in_dense_region(nodes: NodeTable) -> Bools:
 
 
 def _folded(text: str) -> str:
-    """Fold a text to lower case without accents."""
     if text.isascii():
         return text.lower()
     decomposed = normalised("NFKD", text.casefold())

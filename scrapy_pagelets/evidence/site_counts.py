@@ -15,30 +15,18 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.caches import RecentKeys, once
 from scrapy_pagelets.core import counter
-from scrapy_pagelets.evidence.class_template import (
-    ClassTemplate,
-    KeptPage,
-    from_arrays,
-    packed_texts,
-    split_bytes,
-    texts,
-    to_arrays,
-)
+from scrapy_pagelets.evidence import class_template as templates
+from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
 from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of, pictures_of
 from scrapy_pagelets.evidence.menu_links import link_targets
 from scrapy_pagelets.metadata.dates import keys_told
 from scrapy_pagelets.page.page import Page
 
-#: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
-_SAME_CLASS: Final = 0.4
-#: Pages whose URL and text are remembered, so that none is counted twice.
-_MAX_SEEN: Final = 100_000
-#: Pages whose links are remembered, for subdigraphs.
-_MAX_LINKS: Final = 500
-#: Pages of each class that are kept, for subdigraphs.
-_KEPT: Final = 8
-#: Bytes of a kept page that count as one entry in memory.
-_ENTRY: Final = 60
+_SAME_CLASS: Final = 0.4  # two pages belong to one class if the Jaccard coefficient of their outlines is at least this
+_MAX_SEEN: Final = 100_000  # pages whose URL and text are remembered, so that none is counted twice
+_MAX_LINKS: Final = 500  # pages whose links are remembered, for subdigraphs
+_KEPT: Final = 8  # pages of each class that are kept, for subdigraphs
+_ENTRY: Final = 60  # bytes of a kept page that count as one entry in memory
 Entry = TypeVar("Entry")
 
 
@@ -61,26 +49,15 @@ class PageClass:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Observation:
-    """Everything that a site learns from one page.
+    """Everything that a site learns from one page."""
 
-    Attributes
-    ----------
-    key : hash of its URL
-    body : hash of its text
-    outline : see the function ``outline``
-    links : keys of the pages that it links to
-    fragments : its contribution to the counts; None for a copy of a page that was counted
-    told : keys of what other pages may tell alike, see `dates.keys_told`
-    source : the page, if it is kept for subdigraphs
-    """
-
-    key: int
-    body: int
-    outline: frozenset[int]
-    links: frozenset[int]
-    fragments: Fragments | None
-    told: list[int]
-    source: KeptPage | None = None
+    key: int  # hash of its URL
+    body: int  # hash of its text
+    outline: frozenset[int]  # see the function ``outline``
+    links: frozenset[int]  # keys of the pages that it links to
+    fragments: Fragments | None  # its contribution to the counts; None for a copy of a page that was counted
+    told: list[int]  # keys of what other pages may tell alike, see `dates.keys_told`
+    source: KeptPage | None = None  # the page, if it is kept for subdigraphs
 
     @classmethod
     def of(cls, page: Page, odds: Floats | None) -> Self:
@@ -99,17 +76,11 @@ class Observation:
 
 
 class Unsaved(Generic[Entry]):
-    """Base of classes that learn, and that record their observations until a store has written them. Thread-safe.
-
-    Attributes
-    ----------
-    lock : is held while something is learnt or read
-    entries : since the last call of `hand_over`; None if they are not recorded
-    """
+    """Base of classes that learn, and that record their observations until a store has written them. Thread-safe."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.entries: list[Entry] | None = None
+        self.lock = threading.Lock()  # is held while something is learnt or read
+        self.entries: list[Entry] | None = None  # since the last call of `hand_over`; None if they are not recorded
 
     @property
     def recorded(self) -> int:
@@ -144,25 +115,17 @@ class SiteCounts:
 
     Each page counts once. Pages with the same text under several URLs count once as well: duplicate pages are removed
     before fragments are counted (Bar-Yossef & Rajagopalan 2002, Section 3.2, Figure 4).
-
-    Attributes
-    ----------
-    counts : counts of the fragments of all pages
-    classes : the page classes seen so far
-    seen : the number of the class of each page, by its key
-    bodies : hashes of the texts of the pages
-    links : for each of the last pages, by its key, the keys of the pages that it links to
-    kept : the first pages of each class, by their keys
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.counts = Counts()
-        self.classes: list[PageClass] = []
-        self.seen = RecentKeys(_MAX_SEEN)
-        self.bodies = RecentKeys(_MAX_SEEN)
+        self.counts = Counts()  # counts of the fragments of all pages
+        self.classes: list[PageClass] = []  # the page classes seen so far
+        self.seen = RecentKeys(_MAX_SEEN)  # the number of the class of each page, by its key
+        self.bodies = RecentKeys(_MAX_SEEN)  # hashes of the texts of the pages
+        #: for each of the last pages, by its key, the keys of the pages that it links to
         self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
-        self.kept: dict[int, KeptPage] = {}
+        self.kept: dict[int, KeptPage] = {}  # the first pages of each class, by their keys
 
     @property
     def size(self) -> int:
@@ -246,10 +209,10 @@ class SiteCounts:
             "bodies": self.bodies.items()[0],
             "links": np.fromiter(self.links, np.int64, len(self.links)),
             **_packed("targets", self.links.values()),
-            **to_arrays(one.template for one in self.classes),
+            **templates.to_arrays(one.template for one in self.classes),
             "kept": np.fromiter(self.kept, np.int64, len(self.kept)),
-            **packed_texts("kept_url", [source.url.encode() for source in self.kept.values()]),
-            **packed_texts("kept_markup", [source.markup for source in self.kept.values()]),
+            **templates.packed_texts("kept_url", [source.url.encode() for source in self.kept.values()]),
+            **templates.packed_texts("kept_markup", [source.markup for source in self.kept.values()]),
         }
 
     @classmethod
@@ -259,12 +222,12 @@ class SiteCounts:
         learnt.counts = Counts.from_arrays(arrays)
         for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
             learnt._new(page_outline).pages = pages
-        for page_class, template in zip(learnt.classes, from_arrays(arrays), strict=True):
+        for page_class, template in zip(learnt.classes, templates.from_arrays(arrays), strict=True):
             page_class.template = template
         learnt.seen.extend(arrays["seen"], arrays["seen_template"])
         learnt.bodies.extend(arrays["bodies"], np.zeros(len(arrays["bodies"]), np.int8))
         learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
-        kept = map(KeptPage, texts(arrays, "kept_url"), split_bytes(arrays, "kept_markup"))
+        kept = map(KeptPage, templates.texts(arrays, "kept_url"), templates.split_bytes(arrays, "kept_markup"))
         learnt.kept.update(zip(arrays["kept"].tolist(), kept, strict=True))
         return learnt
 
@@ -286,8 +249,7 @@ def body_of(page: Page) -> int:
     return xxh3_64_intdigest("\0".join(page.nodes.strings).encode("utf-8", "replace")) >> 1
 
 
-#: See `counter.outline`; each page is asked for it many times.
-outline = once(counter.outline)
+outline = once(counter.outline)  # each page is asked for it many times
 
 
 def same_class(one: frozenset[int], other: frozenset[int]) -> bool:

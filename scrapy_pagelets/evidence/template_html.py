@@ -70,10 +70,7 @@ def template_html(template: ClassTemplate, name: str) -> str:
 def document(about: str, html: str) -> str:
     """Complete a template: with a comment, and with references for characters that terminals do not print.
 
-    Parameters
-    ----------
-    about : text of the comment
-    html : the element ``html``
+    ``about``: text of the comment. ``html``: the element ``html``.
     """
     comment = re.sub("-(?=-)", "- ", visible(about))
     whole = readable(f"<!DOCTYPE html>\n<!-- {comment} -->\n{html.strip()}\n")

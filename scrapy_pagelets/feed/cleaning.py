@@ -21,14 +21,9 @@ _PAIRS: Final = "Site.of takes pairs (html, url) of pages of one site, such as [
 
 @dataclass(frozen=True, eq=False)
 class CleanPage:
-    """A page without its template. Its string is its Markdown.
+    """A page without its template. Its string is its Markdown."""
 
-    Attributes
-    ----------
-    record : the record of the page, of which the other attributes are the ones that are asked for most
-    """
-
-    record: PageRecord
+    record: PageRecord  # of which the other attributes are the ones that are asked for most
 
     def __str__(self) -> str:
         return self.markdown

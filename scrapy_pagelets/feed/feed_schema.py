@@ -47,13 +47,6 @@ class FeedField:
         """Return whether the field is wanted: a list of names has to name it, any other value must not be 0 or empty.
 
         ``settings``: with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``.
-
-        Examples
-        --------
-        >>> from types import SimpleNamespace
-        >>> settings = SimpleNamespace(formats=("text",))
-        >>> [field.is_on(settings) for field in FEED if field.name in ("text", "markdown")]
-        [True, False]
         """
         if not self.setting:
             return True
@@ -264,7 +257,6 @@ FEED: Final = (
     *_set_by(STRIP, (_HASH,)),
     *_set_by(RECRAWL, _CHANGE),
 )
-
 #: The fields that the lean feed does without.
 HEAVY: Final = ("pagelets", "template", "similarity", "sketch", "content_hash", "changed", "changed_share")
 

@@ -23,24 +23,15 @@ from scrapy_pagelets.papers.methods import labels_of
 
 @dataclass(frozen=True, eq=False)
 class Pagelet:
-    """A region of a page with one topic or function.
+    """A region of a page with one topic or function."""
 
-    Attributes
-    ----------
-    page : the page that it belongs to
-    id : its number on the page, in document order
-    index : (k,) its runs of text, as ascending indices of the page's leaves; empty if it has pictures only
-    templateness : mean over its words, 0 to 1
-    role : one of `page.roles.ROLES`
-    rows : the fewest nodes that contain its text and pictures and no others, for a rendered page in the page as
-        received; None if pictures were ignored
-    """
-
-    page: Page
-    id: int
-    index: Ints
-    templateness: float
-    role: str
+    page: Page  # the page that it belongs to
+    id: int  # its number on the page, in document order
+    index: Ints  # (k,) its runs of text, as ascending indices of the page's leaves; empty if it has pictures only
+    templateness: float  # mean over its words, 0 to 1
+    role: str  # one of `page.roles.ROLES`
+    #: the fewest nodes that contain its text and pictures and no others, for a rendered page in the page as received;
+    #: None if pictures were ignored
     rows: Sequence[int] | None = None
 
     @property
@@ -181,12 +172,7 @@ def segment(
 
 
 def pagelets_of(
-    page: Page,
-    labels: Ints,
-    templateness: Floats | None = None,
-    roles: Ints | None = None,
-    *,
-    whole: bool = False,
+    page: Page, labels: Ints, templateness: Floats | None = None, roles: Ints | None = None, *, whole: bool = False
 ) -> list[Pagelet]:
     """Make the pagelets of a page from the labels of its rows, like `segment`.
 

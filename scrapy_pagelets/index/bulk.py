@@ -31,11 +31,7 @@ _ANALYSIS: Final = {
         "pagelets": {"type": "pattern", "pattern": rf"[{_ALONE}]|[\p{{L}}\p{{M}}\p{{N}}&&[^{_ALONE}]]+", "group": 0}
     },
     "analyzer": {
-        "pagelets": {
-            "type": "custom",
-            "tokenizer": "pagelets",
-            "filter": ["cjk_width", "lowercase", "asciifolding"],
-        }
+        "pagelets": {"type": "custom", "tokenizer": "pagelets", "filter": ["cjk_width", "lowercase", "asciifolding"]}
     },
 }
 _TEXT: Final = {"type": "text", "analyzer": "pagelets"}

@@ -40,8 +40,6 @@ _PLAIN: Final = re.compile(f"(?:[{_LETTERS}]{{1,{_LONGEST}}}+(?![{_LETTERS}])|[{
 def terms(text: str) -> list[str]:
     """Return the terms of a text in order: words in compatibility form, without case and accents.
 
-    Examples
-    --------
     >>> terms("Café n°\u00a05, foo_bar, 東京")
     ['cafe', 'n', '5', 'foo', 'bar', '東', '京']
     """
@@ -272,15 +270,8 @@ def now() -> str:
 def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
     r"""Make a page from a line of the feed.
 
-    Raise ValueError if the line is not a page of the feed; the message says why.
-
     ``line``: has at least ``url`` and ``pagelets``. ``crawled``: when the page was seen, see `now`; None to take it
-    from the line.
-
-    >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "NUL: \0", "words": 1}
-    >>> page = page_of({"url": "http://example.com/", "title": "A title", "pagelets": [pagelet]}, now())
-    >>> [(p.number, p.role, p.text) for p in page.pagelets], page.site, page.words
-    ([(-1, 'title', 'A title'), (3, 'content', 'NUL: \ufffd')], 'example.com', 1)
+    from the line. Raise ValueError if the line is not a page of the feed; the message says why.
     """
     try:
         url, title = storable(line["url"]), storable(line.get("title") or "")

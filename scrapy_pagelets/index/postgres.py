@@ -80,9 +80,8 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 class PostgresIndex(interface.Index):
     """An index in a database, created if it does not exist. Safe for several threads, and for several crawls at once.
 
-    Raises IndexUnusable for an index of another version, or if the server refuses the connection.
-
-    ``target``: ``postgresql://user:password@host:port/database``, with any parameters that libpq supports.
+    ``target``: ``postgresql://user:password@host:port/database``, with any parameters that libpq supports. Raises
+    IndexUnusable for an index of another version, or if the server refuses the connection.
     """
 
     def __init__(self, target: str) -> None:

@@ -84,17 +84,8 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 class SQLiteIndex(interface.Index):
     """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
 
-    Raises IndexUnusable for an index of another version, or a file that is not an index.
-
-    ``create``: False to raise an error instead of creating a file.
-
-    >>> from scrapy_pagelets.index.interface import now, page_of
-    >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "A bright cold day", "words": 4}
-    >>> index = SQLiteIndex(":memory:")
-    >>> index.upsert([page_of({"url": "http://example.com/", "pagelets": [pagelet]}, now())])
-    >>> [(hit.url, hit.pagelets[0].number) for hit in index.search("cold days")]
-    [('http://example.com/', 3)]
-    >>> index.close()
+    ``create``: False to raise an error instead of creating a file. Raises IndexUnusable for an index of another
+    version, or a file that is not an index.
     """
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:

@@ -8,144 +8,76 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from fcntl import LOCK_EX, LOCK_NB, flock
-from itertools import count
 from pathlib import Path
-from typing import BinaryIO, Final
+from queue import Empty, Full, Queue
+from typing import Final
 
 from xxhash import xxh3_64_hexdigest
 
-from scrapy_pagelets.base.transactions import append_whole
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, PageRefused, line_of, page_of
 
 #: Limits of a batch, which is held in memory; a single page may exceed them.
-BATCH_CHARACTERS: Final = 4_000_000
+_CHARACTERS: Final = 4_000_000
 BATCH_PAGES: Final = 64
-
-
-@dataclass
-class _File:
-    """A file that this process has locked, open at its end; ``taken`` are the lines of the last batch."""
-
-    path: Path
-    handle: BinaryIO
-    waiting: int = 0  # lines that were not sent
-    begin: int = 0  # offset of the first of them
-    end: int = 0  # offset behind the taken ones
-    taken: int = 0
-    unreadable: int = 0  # of the taken ones
-    damaged: bool = False  # whether earlier lines could not be read
 
 
 class PendingPages:
     """A queue of pages that could not be written to an index, the oldest first; thread-safe.
 
-    The pages are in files of a folder; each file belongs to the process that has locked it. Files that earlier runs
-    have left there for the same index are taken over. Raises OSError if the folder or its files cannot be read or
-    written; all methods raise it.
+    Each batch is a file of its own. Those that earlier runs have left in the folder for the same index are taken over.
+    If two crawls use the folder at once, both may send a batch, which changes nothing. Raises OSError if the folder or
+    a file cannot be read or written; all methods raise it.
     """
 
     def __init__(self, folder: Path, target: str) -> None:
-        self._folder, self._name = folder, f"pagelets-index-{xxh3_64_hexdigest(target.encode())}"
+        name = f"pagelets-index-{xxh3_64_hexdigest(target.encode())}"
+        self.path = folder / f"{name}-*.jsonl"  # of the files
         self._lock = threading.Lock()
-        self._files = [file for path in sorted(folder.glob(f"{self._name}-*.jsonl")) if (file := _claimed(path))]
+        #: The files and their numbers of lines.
+        self._files = deque((path, len(_lines(path))) for path in sorted(folder.glob(self.path.name)))
+        self._damaged = 0
         #: Number of lines that are not pages; their file is kept as ``*.damaged``.
         self.unreadable = 0
 
-    @property
-    def path(self) -> Path:
-        """The file with the pages that have waited longest, or the folder."""
-        return self._files[0].path if self._files else self._folder
-
     def __len__(self) -> int:
-        return sum(file.waiting for file in self._files)
-
-    def append(self, pages: Iterable[IndexedPage]) -> None:
-        """Append pages, all or none."""
-        lines = [json.dumps(line_of(page), ensure_ascii=False).encode() + b"\n" for page in pages]
         with self._lock:
-            if not self._files:
-                self._files.append(self._new())
-            file = self._files[-1]
-            append_whole(file.handle.fileno(), b"".join(lines))
-            file.waiting += len(lines)
+            return sum(lines for _, lines in self._files)
 
-    def _new(self) -> _File:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        names = (self._folder / f"{self._name}-{os.getpid()}-{number}.jsonl" for number in count())
-        return next(file for path in names if not path.exists() and (file := _claimed(path)))
+    def append(self, pages: Sequence[IndexedPage]) -> None:
+        """Append pages, all or none."""
+        lines = "".join(json.dumps(line_of(page), ensure_ascii=False) + "\n" for page in pages)
+        with self._lock:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            path = self.path.with_name(self.path.name.replace("*", f"{time.time_ns()}-{os.getpid()}"))
+            with whole_file(path) as new:
+                new.write_text(lines, encoding="utf-8")
+            self._files.append((path, len(pages)))
 
     def take(self) -> list[IndexedPage]:
-        """Return a batch of the oldest pages; they stay here until `sent` is called."""
-        with self._lock:
-            if not self._files:
-                return []
-            file = self._files[0]
-            lines = _lines(file)
-            file.taken, file.end = len(lines), file.begin + sum(map(len, lines))
+        """Return the oldest batch; it stays here until `sent` is called."""
+        lines = _lines(self._files[0][0]) if self._files else []
         pages = [page for line in lines if (page := _page_of(line)) is not None]
-        file.unreadable = len(lines) - len(pages)
+        self._damaged = len(lines) - len(pages)
         return pages
 
     def sent(self) -> None:
-        """Remove the batch that was taken last."""
+        """Remove the batch that was taken last; keep its file under another name if it has unreadable lines."""
         with self._lock:
-            file = self._files[0]
-            file.begin, file.waiting = file.end, file.waiting - file.taken
-            file.damaged, self.unreadable = file.damaged or bool(file.unreadable), self.unreadable + file.unreadable
-            if not file.waiting:
-                _remove(self._files.pop(0))
-
-    def close(self) -> None:
-        """Close the files; pages that wait in them are left to the next run."""
-        with self._lock:
-            for file in self._files:
-                file.handle.close() if file.waiting else _remove(file)
-            self._files = []
+            path, _ = self._files.popleft()
+        self.unreadable += self._damaged
+        with suppress(FileNotFoundError):
+            path.rename(path.with_suffix(".damaged")) if self._damaged else path.unlink()
 
 
-def _lines(file: _File) -> list[bytes]:
-    """The first waiting lines, one batch."""
-    batch: list[bytes] = []
-    size = 0
-    with open(file.path, "rb") as lines:
-        lines.seek(file.begin)
-        while len(batch) < min(BATCH_PAGES, file.waiting) and size < BATCH_CHARACTERS:
-            batch.append(lines.readline())
-            size += len(batch[-1])
-    return batch
-
-
-def _claimed(path: Path) -> _File | None:
-    """Lock a file, creating it if it does not exist; None if another process has locked it."""
-    handle = open(path, "ab", buffering=0)  # noqa: SIM115
+def _lines(path: Path) -> list[bytes]:
+    """The lines of a file; none if another crawl has just sent and removed it."""
     try:
-        flock(handle, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        handle.close()
-        return None
-    if not os.fstat(handle.fileno()).st_nlink:  # another process has just sent and removed it
-        handle.close()
-        return None
-    waiting = whole = 0
-    with open(path, "rb") as lines:
-        for line in lines:
-            if line.endswith(b"\n"):
-                waiting, whole = waiting + 1, whole + len(line)
-    handle.truncate(whole)  # removes an unfinished line of a killed run
-    return _File(path, handle, waiting)
-
-
-def _remove(file: _File) -> None:
-    """Remove a file; rename it if it has unreadable lines."""
-    if file.damaged:
-        file.path.rename(file.path.with_suffix(".damaged"))
-    else:
-        file.path.unlink(missing_ok=True)
-    file.handle.close()
+        return path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
 
 
 def _page_of(line: bytes) -> IndexedPage | None:
@@ -156,9 +88,8 @@ def _page_of(line: bytes) -> IndexedPage | None:
 
 
 logger = logging.getLogger(__name__)
-#: Maximal number of pages and characters that wait in memory.
-_PAGES: Final = 4 * BATCH_PAGES
-_CHARACTERS: Final = 4 * BATCH_CHARACTERS
+#: Maximal number of pages that wait in memory.
+_PAGES: Final = 2 * BATCH_PAGES
 #: Seconds that a page waits for room in memory before it is written to disk.
 _PATIENCE: Final = 5.0
 #: Seconds between two attempts to reach an index: the first pause, the longest, and the longest while closing.
@@ -192,9 +123,9 @@ class Writer:
         self._open_index, self._index, self._pending = open_index, index, pending
         self._tell, self._count = tell, count
         self.lost = 0  # number of pages that are neither in the index nor on disk
-        self._queue: deque[IndexedPage] = deque()
-        self._characters = 0
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        #: None wakes the thread up.
+        self._queue: Queue[IndexedPage | None] = Queue(_PAGES)
         self._stuck = False
         self._end: float | None = None
         self._pause, self._next = _PAUSE, 0.0
@@ -206,26 +137,17 @@ class Writer:
 
     def put(self, page: IndexedPage) -> None:
         """Queue a page; if there is no room in memory for some seconds, write it to disk instead."""
-        with self._changed:
-            if self._changed.wait_for(self._has_room, 0 if self._stuck else _PATIENCE):
-                self._queue.append(page)
-                self._characters += _characters(page)
-                self._changed.notify_all()
-                return
+        try:
+            self._queue.put(page, not self._stuck, _PATIENCE)
+        except Full:
             self._stuck = True
-        self._write_to_disk([page])
-        with self._changed:
-            self._changed.notify_all()
-
-    def _has_room(self) -> bool:
-        return not self._queue or (len(self._queue) < _PAGES and self._characters < _CHARACTERS)
+            self._write_to_disk([page])
 
     def close(self, patience: float) -> int:
         """Write the remaining pages for at most ``patience`` seconds; return the number of pages left on disk."""
-        with self._changed:
-            self._end = time.monotonic() + patience
-            self._next, self._pause = 0.0, _PAUSE
-            self._changed.notify_all()
+        self._next, self._pause = 0.0, _PAUSE
+        self._end = time.monotonic() + patience
+        self._queue.put(None)
         self._thread.join()
         left = len(self._pending)
         if unreadable := self._pending.unreadable:
@@ -250,29 +172,24 @@ class Writer:
                 self._send()
 
     def _is_done(self) -> bool:
-        with self._changed:
-            if self._end is None or self._queue:
-                return False
-            return not len(self._pending) or time.monotonic() >= self._end
+        if self._end is None or not self._queue.empty():
+            return False
+        return not len(self._pending) or time.monotonic() >= self._end
 
     def _batch(self) -> list[IndexedPage]:
         """Wait for pages in memory and return a batch of them; empty when it is time to send pages from disk."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._is_due(), self._until_due())
-            batch: list[IndexedPage] = []
-            size = 0
-            while self._queue and len(batch) < BATCH_PAGES and size < BATCH_CHARACTERS:
-                batch.append(self._queue.popleft())
-                size += _characters(batch[-1])
-            self._characters -= size
-            self._stuck = False
-            self._changed.notify_all()
-            return batch
-
-    def _is_due(self) -> bool:
-        return (bool(len(self._pending)) and time.monotonic() >= self._next) or (
-            self._end is not None and (not len(self._pending) or time.monotonic() >= self._end)
-        )
+        batch: list[IndexedPage] = []
+        size = 0
+        with suppress(Empty):
+            page = self._queue.get(timeout=self._until_due())
+            while page is not None:
+                batch.append(page)
+                size += sum(len(pagelet.text) for pagelet in page.pagelets)
+                if len(batch) == BATCH_PAGES or size >= _CHARACTERS:
+                    break
+                page = self._queue.get_nowait()
+        self._stuck = False
+        return batch
 
     def _until_due(self) -> float | None:
         """Seconds until pages are sent from disk again; None if none are there."""
@@ -345,14 +262,9 @@ class Writer:
         try:
             self._pending.append(pages)
         except OSError as error:
-            with self._changed:
+            with self._lock:
                 self.lost += len(pages)
             self._count("index/lost", len(pages))
             self._tell("index/not_kept", "pages can be written neither to the index nor to disk: %s", error)
         else:
             self._count("index/spooled", len(pages))
-
-
-def _characters(page: IndexedPage) -> int:
-    """Return the approximate number of characters of a page."""
-    return sum(len(pagelet.text) for pagelet in page.pagelets) + len(page.url)

@@ -46,14 +46,9 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, l
     the weights of Bharat and Henzinger, which give each host one vote; if links within a site count, they give each
     page one. Raise ValueError if there is no such version.
 
-    Parameters
-    ----------
-    version : one of `VERSIONS`
-    within : count links within a site, see `votes`
-    local : FT leaves out what `local_templates` finds on the base set, as in the paper, not the templates of the feed
+    ``version``: one of `VERSIONS`. ``within``: count links within a site, see `votes`. ``local``: FT leaves out what
+    `local_templates` finds on the base set, as in the paper, not the templates of the feed.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.links.link_tables import Query, read
     >>> links = [{"url": f"http://{host}.com/", "anchor": host} for host in ("fender", "gibson")]
     >>> shops = {"id": 0, "role": "content", "text": "guitar shops", "links": links}
@@ -143,14 +138,10 @@ def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS)
     for iterations below 1. Return (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros if there is
     no edge. With one matrix they are its principal singular vectors, if these are unique.
 
-    Parameters
-    ----------
-    weights : (k, n) weights of the edges from hubs to authorities, 0 or more; sparse or dense
-    hub_weights : (k, n) weights of the same edges for scoring hubs; ``weights`` by default
-    iterations : the maximum; iteration stops earlier once no score changes by 1e-9 or more
+    ``weights``: (k, n) weights of the edges from hubs to authorities, 0 or more; sparse or dense. ``hub_weights``: (k,
+    n) weights of the same edges for scoring hubs; ``weights`` by default. ``iterations``: the maximum; iteration stops
+    earlier once no score changes by 1e-9 or more.
 
-    Examples
-    --------
     >>> hubs, authorities = hits(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]))
     >>> hubs.round(3).tolist(), authorities.round(3).tolist()
     ([0.851, 0.526], [0.526, 0.851, 0.0])

@@ -57,14 +57,13 @@ class Tables:
     @cached_property
     def hosts(self) -> Ints:
         """(n,) number of the host of each page."""
-        return _numbered([host_of(url) for url in self.urls])
+        return np.unique([host_of(url) for url in self.urls], return_inverse=True)[1]
 
     @cached_property
     def sites(self) -> Ints:
         """(n,) number of the site of each page: its registrable domain."""
-        names = dict.fromkeys(map(host_of, self.urls))
-        sites = {host: site_of(f"http://{host}/") for host in names}
-        return _numbered([sites[host_of(url)] for url in self.urls])
+        sites = {host: site_of(f"http://{host}/") for host in map(host_of, self.urls)}
+        return np.unique([sites[host_of(url)] for url in self.urls], return_inverse=True)[1]
 
     @property
     def single_site(self) -> bool:
@@ -83,17 +82,8 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
     Without that setting the feed, and so the tables, have content pagelets only. Raise TableError if a line is not a
     page of a feed.
 
-    Parameters
-    ----------
-    lines : lines of the feed, with ``url``, ``title`` and ``pagelets``
-    query : the query that the columns ``terms``, ``matches`` and ``near`` count; without one they are zero
-
-    Examples
-    --------
-    >>> menu = {"id": 0, "role": "navigation", "text": "Home", "links": [{"url": "http://h/", "anchor": "Home"}]}
-    >>> tables = read([{"url": "http://h/a", "title": "A", "pagelets": [menu]}])
-    >>> tables.urls, tables.crawled.tolist(), tables.template.tolist(), tables.source.tolist(), tables.target.tolist()
-    (['http://h/a', 'http://h/'], [True, False], [True], [0], [1])
+    ``lines``: lines of the feed, with ``url``, ``title`` and ``pagelets``. ``query``: the query that the columns
+    ``terms``, ``matches`` and ``near`` count; without one they are zero.
     """
     reader = _Reader(query)
     for number, line in enumerate(lines, 1):
@@ -116,8 +106,8 @@ class _Reader:
         self.last = array("q")
         self.terms = array("q")
         self.labels: list[str] = []
-        self.pagelets = {name: array("q") for name in ("page", "number", "template", "matches", "shingle", "line")}
-        self.links = {name: array("q") for name in ("source", "target", "near")}
+        #: Rows of page, number, template, matches, shingle and line; of source, target and near.
+        self.pagelets, self.links = array("q"), array("q")
         self.lines = 0
 
     def add(self, line: Mapping[str, Any]) -> None:
@@ -143,41 +133,40 @@ class _Reader:
     def _pagelet(self, page: int, pagelet: Mapping[str, Any]) -> frozenset[str]:
         """Add a pagelet and its links; returns the query terms in it if it is content."""
         links = [link for link in pagelet["links"] if resolve("", link["url"])[0]]
-        urls = [link["url"] for link in links]
         template, text = pagelet["role"] != CONTENT, pagelet["text"]
         occurrences = self.query.find(text, [link["anchor"] for link in links]) if self.query else None
-        own = len(self.labels)
-        matches = occurrences.matches if occurrences else 0
-        row = page, pagelet["id"], template, matches, _shingle(text), self.lines
-        for column, value in zip(self.pagelets.values(), row, strict=True):
-            column.append(value)
+        matches, near = (occurrences.matches, occurrences.near) if occurrences else (0, [0] * len(links))
+        for link, count in zip(links, near, strict=True):
+            target = self._page(resolve("", link["url"])[1], link["url"].partition("#")[0])
+            self.links.extend((len(self.labels), target, count))
+        self.pagelets.extend((page, pagelet["id"], template, matches, _shingle(text), self.lines))
         self.labels.append(" ".join(text[: 2 * _LABEL].split())[:_LABEL] if links else "")
-        self.links["source"].extend([own] * len(links))
-        self.links["target"].extend(self._page(resolve("", url)[1], url.partition("#")[0]) for url in urls)
-        self.links["near"].extend(occurrences.near if occurrences else [0] * len(links))
         return occurrences.terms if occurrences and not template else frozenset()
 
     def tables(self) -> Tables:
         """The tables, with the rows of the last line of each page."""
-        pagelets = {name: np.array(column, np.int64) for name, column in self.pagelets.items()}
-        links = {name: np.array(column, np.int64) for name, column in self.links.items()}
+        pagelets, links = (
+            np.array(self.pagelets, np.int64).reshape(-1, 6),
+            np.array(self.links, np.int64).reshape(-1, 3),
+        )
         last = np.array(self.last, np.int64)
-        newest = last[pagelets["page"]] == pagelets.pop("line")
-        kept = newest[links["source"]]
-        links = {name: column[kept] for name, column in links.items()}
-        links["source"] = (np.cumsum(newest) - 1)[links["source"]]
+        newest = last[pagelets[:, 0]] == pagelets[:, 5]
+        page, number, template, matches, shingle, _ = pagelets[newest].T
+        source, target, near = links[newest[links[:, 0]]].T
         return Tables(
             urls=self.urls,
             titles=self.titles,
             crawled=last > 0,
             terms=np.array(self.terms, np.int64),
-            page=pagelets["page"][newest],
-            number=pagelets["number"][newest],
-            template=pagelets["template"][newest] > 0,
-            matches=pagelets["matches"][newest],
-            shingle=pagelets["shingle"][newest],
+            page=page,
+            number=number,
+            template=template > 0,
+            matches=matches,
+            shingle=shingle,
             labels=[label for label, new in zip(self.labels, newest.tolist(), strict=True) if new],
-            **links,
+            source=(np.cumsum(newest) - 1)[source],
+            target=target,
+            near=near,
         )
 
 
@@ -192,8 +181,3 @@ def _normalised(url: str) -> str:
 def _shingle(text: str) -> int:
     words = word_hashes(text)
     return (xxh3_64_intdigest(words.tobytes()) >> 1) | 1 if len(words) else 0
-
-
-def _numbered(names: list[str]) -> Ints:
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)

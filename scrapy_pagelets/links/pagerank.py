@@ -24,8 +24,6 @@ def pagerank(tables: Tables, *, templates: bool = False) -> Floats:
 
     ``templates``: count links of templates.
 
-    Examples
-    --------
     >>> from scrapy_pagelets.links.link_tables import read
     >>> text = {"id": 0, "role": "content", "text": "B", "links": [{"url": "http://h/b", "anchor": "B"}]}
     >>> pages = [{"url": "http://h/a", "pagelets": [text]}, {"url": "http://h/b", "pagelets": []}]

@@ -26,12 +26,8 @@ class QueryMatches(NamedTuple):
 class Query:
     """The words of a query. Quotes, operators, order and repetition of words are ignored.
 
-    Raises QueryError if it has no word.
+    ``text``: the query as the user typed it. Raises QueryError if it has no word.
 
-    ``text``: the query as the user typed it.
-
-    Examples
-    --------
     >>> sorted(Query('"Classical guitar" OR guitar*').terms)
     ['classical', 'guitar', 'or']
     """
@@ -48,11 +44,6 @@ class Query:
         located in order. An empty anchor, or one that is not in the text, is placed at the end of the previous one.
 
         ``anchors``: texts of the links, in document order.
-
-        Examples
-        --------
-        >>> Query("guitar").find(f"Guitar makers, guitar shops {'and so on ' * 9} Home", ["guitar shops", "Home"])
-        QueryMatches(terms=frozenset({'guitar'}), matches=2, near=[2, 0])
         """
         flat = _folded(text)
         may_match = len(self.terms) > _FEW or any(term in flat for term in self.terms)

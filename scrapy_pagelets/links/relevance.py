@@ -6,11 +6,10 @@ Rajagopalan 2002, Section 4, case 2.
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -22,13 +21,11 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.base.transactions import whole_file
-from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.feed.cleaning import clean
+from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.feed.pagelet import Pagelet
 from scrapy_pagelets.links.clever import hits
-from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT
-from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.page.urls import key as key_of
 
 #: Weights of the parts of a link's relevance: its pagelet, its anchor, and what it inherits from the pages before it.
@@ -74,11 +71,6 @@ class Topic:
 
     The relevance of a text is the cosine of its tf-idf vector and the topic. Document frequencies are counted on the
     pages of the crawl as they arrive. Thread-safe. Raises ValueError if the texts have no words other than stop words.
-
-    >>> topic = Topic(["volcanoes in Iceland"])
-    >>> near, far = topic.relevance(topic.vectors(["Volcanoes and glaciers", "The price of fish"]))
-    >>> bool(near > 0.3), float(far)
-    (True, 0.0)
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -148,13 +140,6 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     search, Hersovici et al. 1998, with pagelets instead of windows of words). A link that occurs in template pagelets
     only has the relevance of its anchor alone, because a template is no evidence for the page that it is on (Bar-Yossef
     & Rajagopalan 2002, Section 4, case 2).
-
-    >>> from scrapy_pagelets import segment
-    >>> page = Page.parse(b"<p>Eruptions: <a href=hekla>Hekla</a><p>Cod: <a href=cod>more</a>", "http://h/")
-    >>> scores = score(segment(page), Topic(["hekla"]))
-    >>> hekla, cod = scores.links.values()
-    >>> hekla.relevance > cod.relevance, cod.template
-    (True, False)
     """
     from scipy.sparse import csr_array
 
@@ -189,7 +174,7 @@ def examples(path: Path) -> list[str]:
     Raise ValueError if the file has no usable text; the message says why.
     """
     try:
-        texts = list(_of_feed(path)) if path.suffix == ".jsonl" else [_of_page(path)]
+        texts = _of_feed(path) if path.suffix == ".jsonl" else [_of_page(path)]
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from None
     if not any(map(words, texts)):
@@ -197,39 +182,21 @@ def examples(path: Path) -> list[str]:
     return texts
 
 
-def _of_feed(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(islice(filter(str.strip, file), _MAX_EXAMPLES), 1):
-            try:
-                text = json.loads(line)["text"]
-            except (ValueError, TypeError, KeyError):
-                raise ValueError(f"{path} is not a feed: its line {number} has no text") from None
-            if isinstance(text, str):
-                yield text
+def _of_feed(path: Path) -> list[str]:
+    return [line["text"] for line in islice(Feed(str(path), ("text",), one_of=("text",)), _MAX_EXAMPLES)]
 
 
 def _of_page(path: Path) -> str:
     body = path.read_bytes()
     if body.strip() and (b"\0" in body or not _TAG.search(body)):
         raise ValueError(f"{path} is not HTML: give an HTML page, or a feed that ends in .jsonl")
-    page = Page.parse(body, f"file://{path.absolute()}")
-    site = Site("")
-    site.learn(page)
-    return plain(page.nodes, decided(page, site).content)
+    return clean(body, path.absolute().as_uri()).text
 
 
 class Distiller:
     """The pagelets of a site with links, and the relevance of the pages that were visited. Thread-safe.
 
     ``most``: number of pagelets that are remembered; the oldest are forgotten first.
-
-    >>> distiller = Distiller()
-    >>> distiller.add(0, 0.0, [[1, 2, 3], [4, 5]])
-    >>> distiller.add(1, 0.6, [])
-    >>> distiller.add(2, 0.3, [])
-    >>> distiller.add(4, 0.0, [])
-    >>> distiller.expected()
-    {3: 0.3}
     """
 
     def __init__(self, most: int = _MOST) -> None:
@@ -241,11 +208,8 @@ class Distiller:
     def add(self, page: int, relevance: float, lists: Iterable[Sequence[int]]) -> None:
         """Add a page that was visited.
 
-        Parameters
-        ----------
-        page : key of the page
-        relevance : relevance of its content, 0 to 1
-        lists : for each pagelet that is no template, the keys of the pages that it links to
+        ``page``: key of the page. ``relevance``: relevance of its content, 0 to 1. ``lists``: for each pagelet that is
+        no template, the keys of the pages that it links to.
         """
         with self._lock:
             self.added += 1

@@ -31,21 +31,9 @@ class Votes:
 def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, within: bool | None = None) -> Votes:
     """Select the links that count. Links of a page to itself and nepotistic links never do.
 
-    Parameters
-    ----------
-    pagelets : hubs are pagelets (Bar-Yossef & Rajagopalan 2002, Section 4), else pages
-    templates : count links of templates
-    within : count links within a site. By default they count only if the feed has a single site; otherwise they are
-        nepotistic (Kleinberg 1999)
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.links.link_tables import read
-    >>> link = {"url": "http://h/b", "anchor": "B"}
-    >>> text = {"id": 0, "role": "content", "text": "B and B", "links": [link, link]}
-    >>> tables = read([{"url": "http://h/a", "pagelets": [text]}])
-    >>> len(votes(tables).hub), len(votes(tables, within=False).hub)
-    (1, 0)
+    ``pagelets``: hubs are pagelets (Bar-Yossef & Rajagopalan 2002, Section 4), else pages. ``templates``: count links
+    of templates. ``within``: count links within a site. By default they count only if the feed has a single site;
+    otherwise they are nepotistic (Kleinberg 1999).
     """
     page, target = tables.page[tables.source], tables.target
     counts = page != target
@@ -112,19 +100,7 @@ def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Int
     number 1. Citations from templates are ignored (number 2). Return (n,) numbers of citing pages; 0 for the page
     itself.
 
-    Parameters
-    ----------
-    page : number of the page
-    within : count links within a site, see `votes`
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.links.link_tables import read
-    >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson")]
-    >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson", "links": links}
-    >>> tables = read([{"url": f"http://{host}/", "pagelets": [makers]} for host in "hi"])
-    >>> cocitations(tables, tables.find("http://gibson.com")).tolist()
-    [0, 2, 0, 0]
+    ``page``: number of the page. ``within``: count links within a site, see `votes`.
     """
     edges = citing(votes(tables, within=within), page)
     pairs = np.unique(np.stack([edges.page, edges.target]), axis=1)
@@ -147,20 +123,8 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``). Return (n,) scores of crawled and other
     pages; 0 for the page itself.
 
-    Parameters
-    ----------
-    page : number of the page
-    within : count links within a site, see `votes`
-    most : ignore pagelets that link to more pages
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.links.link_tables import read
-    >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson", "ibanez")]
-    >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson, Ibanez", "links": links}
-    >>> tables = read([{"url": "http://h/a", "pagelets": [makers]}, {"url": "http://i/", "pagelets": []}])
-    >>> related(tables, tables.find("http://gibson.com")).tolist()
-    [0.0, 0.5, 0.0, 0.5, 0.0]
+    ``page``: number of the page. ``within``: count links within a site, see `votes`. ``most``: ignore pagelets that
+    link to more pages.
     """
     edges = votes(tables, within=within)
     count = np.bincount(edges.hub, minlength=len(tables.page))

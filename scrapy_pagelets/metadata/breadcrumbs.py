@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
-from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.metadata.headline import Headline
@@ -22,12 +21,10 @@ _ITEMS: Final = [TAG["li"], TAG["a"]]
 _LISTS: Final = [TAG["ul"], TAG["ol"]]
 #: Parts of a page that have a trail, whatever their class says.
 _PAGE: Final = [TAG[name] for name in "html body main article".split()]
-#: Marks between two names. Some sites write them into the name.
-_MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶►❯⟩∕::,"
+_MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶►❯⟩∕::,"  # Marks between two names. Some sites write them into the name.
 #: The marks that lead from one name to the next; others stand between the links of menus, too.
 _ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶►❯⟩]|/(?!\w))\s*")
-#: Characters of icon fonts.
-_ICONS: Final = re.compile("[\ue000-\uf8ff]")
+_ICONS: Final = re.compile("[\ue000-\uf8ff]")  # characters of icon fonts
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
 #: Names of links that stand in a trail, or alone in its element, and are none of it.
 _NO_CRUMB: Final = re.compile(
@@ -41,13 +38,10 @@ _NO_CRUMB: Final = re.compile(
 _MOST_NAMES: Final = 15
 _MOST_WORDS: Final = 80
 _MOST_LEAVES: Final = 60
-#: Names of a trail that nothing calls so, and leaves before the heading in which it is looked for.
-_FEWEST: Final = 3
-_BEFORE: Final = 60
-#: Elements with such a name that are looked at.
-_MOST: Final = 50
-#: Characters of a name.
-_LONGEST: Final = 300
+_FEWEST: Final = 3  # names of a trail that nothing calls so
+_BEFORE: Final = 60  # leaves before the heading in which it is looked for
+_MOST: Final = 50  # elements with such a name that are looked at
+_LONGEST: Final = 300  # characters of a name
 
 
 def declared_names(objects: Sequence[Object]) -> list[str]:
@@ -71,7 +65,7 @@ def _name(item: Object) -> str:
     return next((each.strip()[:_LONGEST] for each in candidates if isinstance(each, str) and each.strip()), "")
 
 
-def shown(page: Page, marked: Iterable[etree._Element], headline: Headline | None) -> tuple[list[str], Bools]:
+def shown(page: Page, headline: Headline | None) -> tuple[list[str], Bools]:
     """Return the names of the breadcrumbs that the page shows, [] without any, and the leaves of sure ones, (m,).
 
     An element is a trail if its class, id, label or type says so, and if it has links, few words and no heading. The
@@ -79,15 +73,12 @@ def shown(page: Page, marked: Iterable[etree._Element], headline: Headline | Non
     (``BreadcrumbList``) is sure. So is a class if the page has its own heading elsewhere: on some sites the last name
     is the only heading of the page.
 
-    Parameters
-    ----------
-    marked : the elements with microdata
-    headline : the page's own heading
+    ``headline``: the page's own heading.
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
     best: list[str] = []
-    sure, end = _labelled(page, marked), 0
+    sure, end = _labelled(page), 0
     for row in sorted(sure.union(rows_with(nodes, CRUMBS)))[:_MOST]:
         first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
         if row < end or not _is_trail(page, row):
@@ -167,12 +158,12 @@ def _pointed(text: str) -> str:
     return text[arrow.end() if arrow else 0 : _LONGEST].strip()
 
 
-def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
+def _labelled(page: Page) -> set[int]:
     """Rows of the elements whose label or type is that of breadcrumbs."""
     nodes = page.nodes
     named = (row for row, label in nodes.labels.items() if CRUMBS_NAMED.search(label))
     rows = {row for row in named if nodes.signs[nodes.look[row]] & MENU}
-    typed = {each for each in marked if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
+    typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
     if typed:
         inner = set(nodes.leaves.tolist())
         rows |= {row for row, each in enumerate(nodes.elements) if each in typed and row not in inner}

@@ -34,8 +34,7 @@ _DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
-#: Leaves between the heading of a list and that of its first entry, and words of a name in lower case.
-_FEW: Final = 3
+_FEW: Final = 3  # leaves between the heading of a list and that of its first entry, and words of a name in lower case
 #: Words of a name.
 _MOST_WORDS: Final = 6
 _BY: Final = (
@@ -56,8 +55,7 @@ _SAYS: Final = re.compile(
     rf"{_CHANGED.pattern}|publi|post|creat|written|released|veröffentlich|erstellt|erschienen|опублик|発行|公開|投稿|发布|发表",
     re.IGNORECASE,
 )
-#: What says that a date is of a change: its class, or words.
-_BY_CLASS, _BY_WORDS = 1, 2
+_BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, or words
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
     "at am pm a p m on the um uhr à le el il de "
@@ -92,10 +90,6 @@ _NO_NAME: Final = frozenset(
 )
 #: What announces a name in the next run of text, behind a date.
 _BY_LAST: Final = re.compile(rf"(?<=\W)(?:{_BY})\s*[:：]?\s*$", re.IGNORECASE)
-#: The first lines of a mail, as archives of mailing lists show them, and what stands behind the name in one.
-_HEAD: Final = frozenset(("from", "date"))
-_LINES_OF_HEAD: Final = 12
-_ADDRESS: Final = re.compile(r"\s*[<(\[].*|\S+(?:@| at )\S+.*")
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised|edited))"
@@ -115,12 +109,9 @@ _LINES: Final = re.compile(
 )
 #: What the address of a blog's post tells: its day.
 _OF_ADDRESS: Final = re.compile(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
-#: Marks around a name or between two entries.
-_MARKS: Final = " \t\n\xa0|·•,-–—/"
-#: Characters of a day and a month.
-_BADGE: Final = 20
-#: Characters of a text that is looked at.
-_LONGEST: Final = 150
+_MARKS: Final = " \t\n\xa0|·•,-–—/"  # marks around a name or between two entries
+_BADGE: Final = 20  # characters of a day and a month
+_LONGEST: Final = 150  # characters of a text that is looked at
 
 
 class Byline:
@@ -142,34 +133,20 @@ class Byline:
         if self._heading is None:
             return None
         _, _, dated = self._dates
-        if self._tail or self._mail:
-            return signed_name(self._tail) if self._tail else _name(_ADDRESS.sub("", self._mail["from"]).strip('" '))
+        if self._tail:
+            return signed_name(self._tail)
         return _author(self._page, [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop])
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        of_mail = dates.find(self._mail["date"]) if self._mail else None
-        return of_mail[0] if of_mail else self._dates[0] or _date_of_address(self._page, self._near)
+        return self._dates[0] or _date_of_address(self._page, self._near)
 
     @cached_property
     def modified(self) -> str | None:
         """The first date of a change, or that of the last change, in ISO 8601."""
         changes = set() if self._dates[1] else set(_changes(self._page, self._habits, self._heading is not None))
         return changes.pop() if len(changes) == 1 else self._dates[1]
-
-    @cached_property
-    def _mail(self) -> dict[str, str]:
-        """The head of a mail below the heading, by the names in lower case; {} without one."""
-        nodes, start = self._page.nodes, self._heading.stop if self._heading else len(self._page.nodes.strings)
-        near = nodes.strings[start : start + _AFTER]
-        if "From" not in " ".join(near) or not any(text.lstrip().startswith("From") for text in near):
-            return {}
-        leaves = range(start, start + len(near))
-        text = "".join("\n" * bool(nodes.gap[leaf] >= LINE) + nodes.strings[leaf][: _LONGEST * 10] for leaf in leaves)
-        lines = (line.partition(":") for line in text.split("\n")[:_LINES_OF_HEAD])
-        head = {name.strip().lower(): value.strip()[:_LONGEST] for name, _, value in lines}
-        return head if head.keys() >= _HEAD else {}
 
     @cached_property
     def _near(self) -> list[int]:
@@ -210,7 +187,6 @@ def _near(page: Page, heading: slice) -> list[int]:
 
 
 def _is_byline(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a leaf in a heading tells the author."""
     return bool(_BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST])) or _is_inside(nodes, leaf, called_author(nodes))
 
 

@@ -14,7 +14,6 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import cached, once
 from scrapy_pagelets.base.characters import lazily
-from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.page.page import Page
 
 #: Names of the months, and their abbreviations, in the languages of many pages.
@@ -46,8 +45,7 @@ januari februari maret april mei juni juli agustus september oktober november de
 _MONTHS: Final = {name: number for line in _NAMES.splitlines() for number, name in enumerate(line.split(), 1)}
 _MONTH: Final = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º)?"
-#: The years of dates in texts, see `has_year`.
-_YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
+_YEAR: Final = r"(?P<year>(?:19|20)\d\d)"  # the years of dates in texts, see `has_year`
 _A_YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
 #: Dates in words or figures, anywhere in a text. None of them backtracks over more than a few characters.
 _FORMS: Final = tuple(
@@ -73,12 +71,10 @@ MOMENT: Final = re.compile(
     r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 )
 _UTC: Final = lazily(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
-#: Longer texts are no dates.
-_LONGEST: Final = 100
-#: Characters in which dates are looked for, and dates of each form in them; dates that may prove an order.
-_LONGEST_TEXT: Final = 10_000
-_MOST: Final = 20
-_MOST_PROOFS: Final = 200
+_LONGEST: Final = 100  # longer texts are no dates
+_LONGEST_TEXT: Final = 10_000  # characters in which dates are looked for
+_MOST: Final = 20  # dates of each form in them
+_MOST_PROOFS: Final = 200  # dates that may prove an order
 #: Earlier years, and the epoch of Unix, are what software writes that knows no date.
 _FIRST_YEAR: Final = 1800
 _EPOCH: Final = date(1970, 1, 1)
@@ -119,10 +115,8 @@ def find(text: str, day_first: bool | None = None) -> tuple[str, int, int] | Non
 def find_all(text: str, day_first: bool | None = None) -> list[tuple[str, int, int]]:
     """Find the dates in a text, with a day, a month and a year of four digits: as ISO 8601, with start and end.
 
-    Parameters
-    ----------
-    day_first : the order of a day and a month in figures, such as ``03/04/2024``; None if nobody knows, then they are
-        no date
+    ``day_first``: the order of a day and a month in figures, such as ``03/04/2024``; None if nobody knows, then they
+    are no date.
 
     >>> find_all("Posted 4 March 2025, updated 7 June 2025")
     [('2025-03-04', 7, 19), ('2025-06-07', 29, 40)]
@@ -179,14 +173,11 @@ def _is_plausible(day: date) -> bool:
 
 #: Names of ``<meta>`` elements with a picture in the order of precedence, in lower case.
 PICTURES: Final = "og:image og:image:url og:image:secure_url twitter:image twitter:image:src thumbnail image".split()
-#: ``<meta>`` elements and pictures that are looked at.
-_METAS: Final = 1000
-_MOST_PICTURES: Final = 20
-#: Pages that may have one picture, as parts of one article, and the share of the pages of a site.
-_FEW: Final = 5
-_SHARE: Final = 0.05
-#: How many times more pages must prove one order of day and month than the other.
-_SURE: Final = 10
+_METAS: Final = 1000  # ``<meta>`` elements that are looked at
+_MOST_PICTURES: Final = 20  # pictures that are
+_FEW: Final = 5  # pages that may have one picture, as parts of one article
+_SHARE: Final = 0.05  # the same as a share of the pages of a site
+_SURE: Final = 10  # how many times more pages must prove one order of day and month than the other
 #: Countries whose English has the day first. Many pages elsewhere declare ``en-US``, so that this one proves nothing.
 _DAY_FIRST: Final = re.compile(r"\s*en[-_](?:GB|UK|IE|AU|NZ|IN|ZA)\b", re.IGNORECASE)
 
@@ -200,15 +191,10 @@ _ORDERS: Final = {True: _key("day/month"), False: _key("month/day")}
 
 @dataclass(frozen=True)
 class Habits:
-    """What the pages of a site tell alike; without arguments, nothing is known.
+    """What the pages of a site tell alike; without arguments, nothing is known."""
 
-    Attributes
-    ----------
-    pages : number of pages known
-    told : on how many of them something is told, by its key, see `keys_told`
-    """
-
-    pages: int = 0
+    pages: int = 0  # number of pages known
+    #: on how many of them something is told, by its key, see `keys_told`
     told: Mapping[int, int] = field(default_factory=dict)
 
     def is_default(self, picture: str) -> bool:
@@ -251,4 +237,4 @@ def keys_asked(page: Page) -> list[int]:
 
 @once
 def _proven(page: Page) -> set[bool]:
-    return dates.proven_orders("\n".join(page.nodes.strings))
+    return proven_orders("\n".join(page.nodes.strings))

@@ -20,23 +20,18 @@ from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
-#: The longest heading, in words; and the most candidates that are compared.
-_LONGEST: Final = 60
-_MOST: Final = 200
-#: Characters of a title that are compared.
-_TITLE: Final = 1000
+_LONGEST: Final = 60  # words of the longest heading
+_MOST: Final = 200  # candidates that are compared
+_TITLE: Final = 1000  # characters of a title that are compared
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _FIRST_LEVEL: Final = TAG["h1"]
-#: Words of a title from which on a heading that is longer than the title may say it.
-_SHORT: Final = 3
+_SHORT: Final = 3  # words of a title from which on a heading that is longer than the title may say it
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
 #: be another one there: how many have the same one is an estimate, and none at all with fewer pages than these.
 _OFTEN: Final = 0.2
 _OFTEN_WITH_DIGITS, _FEWEST = 0.8, 4
-#: Weight of a heading that more of the other pages have than have another one that a title names.
-_SECTION: Final = 0.4
-#: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
-_DECLARED: Final = 0.8
+_SECTION: Final = 0.4  # weight of a heading that more of the other pages have than have another one that a title names
+_DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 #: What parts the name of a page from that of its site in a title.
@@ -50,12 +45,10 @@ _UNMARKED: Final = [TAG[name] for name in ("p", "div", "td", "b", "strong", "fon
 _NUMBER: Final = re.compile(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
 #: What begins a byline in a heading: "by Ana Bo".
 _BY: Final = re.compile(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
-#: Weight of a heading that is in no heading element.
-_NO_ELEMENT: Final = 0.8
+_NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3
-#: The words of a title, and its weight.
-_Title = tuple[list[str], float]
+_Title = tuple[list[str], float]  # the words of a title, and its weight
 
 
 @dataclass(frozen=True)
@@ -66,8 +59,8 @@ class Headline:
     text: str  # its text, white space folded
     #: rows of headings above it in the page that name its section: the title has their words, too
     sections: tuple[int, ...] = ()
-    #: rows of headings above it that name the site, as they stand at the same place of many other pages or add the
-    #: name of the site to the own heading; and of those of the first level that say the same again
+    #: rows of headings above it that name the site, as they stand at the same place of many other pages; and of those
+    #: of the first level that say the same again
     banners: tuple[int, ...] = ()
 
 
@@ -77,16 +70,14 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
     many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
-    of sites and of sections are often longer than what follows them; and a heading with the words of another one and
-    the name of the site is that of the site. If no title names a heading, it is the only one of the first level;
-    without that, a heading with the text of a link by which the page leads to itself, as the entry of a menu; the first
-    heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the title begins with.
+    of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
+    the first level; without that, a heading with the text of a link by which the page leads to itself, as the entry of
+    a menu; the first heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the
+    title begins with.
 
-    Parameters
-    ----------
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if missing
-    pages : number of other pages of the site that are known
-    named : rows that a rule of the user names; the first with text is the heading
+    ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
+    missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;
+    the first with text is the heading.
     """
     for row in named:
         if text := heading_text(page.nodes, row):
@@ -103,9 +94,6 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     if (best := _named(found, names, told)) is not None:
         if len(first_levels) == 1:
             best = _rather(page, next(iter(first_levels.values())), best)
-        if (own := _entry(page, best, found, alike, pages)) is not None:
-            banners += {one.row for one in found if one.text == best.text}
-            best = own
         sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
         above, names_above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
         return Headline(best.row, best.text, above, (*names_above, *_copies(page.nodes, best, found)))
@@ -113,22 +101,6 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
         [(_, only)] = first_levels.items()
         return Headline(only.row, only.text, banners=tuple(_copies(page.nodes, only, found)))
     return _linked(page, alike, pages) or _about(page, alike, pages) or _unmarked(page, alike, pages)
-
-
-def names_above(page: Page, alike: Ints, pages: int) -> list[int]:
-    """Rows of the headings that name the site on a page without a heading of its own, as lists of topics have none.
-
-    They are of the first level, lead to another page, and stand at the same place of many other pages. Parameters are
-    those of `headline_of`.
-    """
-    rows = [row for row in rows_with(page.nodes, HEADING)[:_MOST] if page.nodes.tag.item(row) == _FIRST_LEVEL]
-    return [
-        row
-        for row in rows
-        if (text := heading_text(page.nodes, row))
-        and _leads_elsewhere(page, row)
-        and _is_often(text, _others(page.nodes, row, alike), pages)
-    ]
 
 
 def _leads_elsewhere(page: Page, row: int) -> bool:
@@ -139,7 +111,6 @@ def _leads_elsewhere(page: Page, row: int) -> bool:
 
 
 def _copies(nodes: NodeTable, own: _Candidate, found: Iterable[_Candidate]) -> Iterator[int]:
-    """Yield the rows of other first-level headings with the same text."""
     equal = (one for one in found if one.is_first_level and one.text.casefold() == own.text.casefold())
     yield from (one.row for one in equal if nodes.first_leaf[one.row] != nodes.first_leaf[own.row])
 
@@ -193,20 +164,6 @@ def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     return None
 
 
-def _entry(
-    page: Page, best: _Candidate, found: Sequence[_Candidate], alike: Ints | None, pages: int
-) -> _Candidate | None:
-    """The heading below ``best`` whose words it has, and besides them only the name of the site; None without one."""
-    own, end = _words(best.text), page.nodes.end.item(best.row)
-    below = [(_words(one.text), one) for one in found if one.likeness and one.row >= end]
-    shorter = [(words, one) for words, one in below if len(words) < len(own)]
-    shorter = [(words, one) for words, one in shorter if one.is_first_level or one.weight == _NO_ELEMENT]
-    if alike is None or not any(_place(words, own) is not None for words, _ in shorter):
-        return None
-    names = _names_of_site(page, alike, pages, len(own))
-    return next((one for words, one in shorter if not _without_all(own, [words, *names])), None)
-
-
 def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[str]]:
     """What the page says in few words at the same place as many others, such as the name of the site; longest first."""
     nodes = page.nodes
@@ -214,14 +171,6 @@ def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[
     texts = {nodes.strings[leaf] for leaf in often[:_MOST].tolist()}
     texts |= {meta.content[:_TITLE] for meta in page.metas[:_MOST] if meta.property == "og:site_name"}
     return sorted(filter(None, map(_words, texts)), key=len, reverse=True)
-
-
-def _without_all(words: list[str], names: Iterable[list[str]]) -> list[str]:
-    """The words that are left without all places of some names."""
-    for name in names:
-        while words and (at := _place(name, words)) is not None:
-            words = words[:at] + words[at + len(name) :]
-    return words
 
 
 def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
@@ -262,8 +211,6 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 
 class _Candidate(NamedTuple):
-    """A heading of a page."""
-
     row: int
     text: str
     weight: float  # how likely an element of its kind is the own heading

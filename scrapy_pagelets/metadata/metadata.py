@@ -11,8 +11,6 @@ from itertools import islice
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from lxml import etree
-
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily, quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
@@ -21,20 +19,11 @@ from scrapy_pagelets.metadata.dates import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
 from scrapy_pagelets.metadata.product_markup import product_of
+from scrapy_pagelets.page import structured_data as data
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.looks import COMMENT, COMMENTS, ENTRY, RELATED
 from scrapy_pagelets.page.nodes import rows_named, rows_with
 from scrapy_pagelets.page.page import Meta, Page
-from scrapy_pagelets.page.structured_data import (
-    Object,
-    by_id,
-    is_page,
-    is_work,
-    properties_of,
-    types_of,
-    value_of,
-    values_of,
-)
 
 
 def _class(names: str) -> re.Pattern[str]:
@@ -45,9 +34,8 @@ _PUBLISHED_CLASS: Final = _class("published|dt-published")
 _UPDATED_CLASS: Final = _class("updated|dt-updated")
 _AUTHOR_CLASS: Final = _class("(?:(?:entry|post)-)?author|p-author")
 _NAME_CLASS: Final = _class("fn|p-name")
-#: Runs of text of a mark, and marks that are looked at.
-_LEAVES: Final = 5
-_MARKS: Final = 20
+_LEAVES: Final = 5  # runs of text of a mark
+_MARKS: Final = 20  # marks that are looked at
 
 
 class Entry:
@@ -94,7 +82,6 @@ class Entry:
         return [row for row in found if not any(start <= row < stop for start, stop in others[:_MARKS])][:_MARKS]
 
     def _date(self, names: re.Pattern[str]) -> str | None:
-        """The first date of its marks of some names."""
         for row in self._rows(names):
             leaves = self._page.nodes.leaves_of(row)
             near = range(leaves.start, min(leaves.stop, leaves.start + _LEAVES))
@@ -129,12 +116,10 @@ _MODIFIED: Final = (
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
 _PRICE: Final = "product:price:amount og:price:amount".split()
 _MOST_OFFERS: Final = 20
-#: ``<meta>`` elements that are looked at, and characters of a value; longer ones are cut off.
-_MOST: Final = 1000
-_LONGEST: Final = 5000
-#: Names of authors.
-_MOST_AUTHORS: Final = 10
-_LONGEST_NAME: Final = 200
+_MOST: Final = 1000  # ``<meta>`` elements that are looked at
+_LONGEST: Final = 5000  # characters of a value; longer ones are cut off
+_MOST_AUTHORS: Final = 10  # names of authors
+_LONGEST_NAME: Final = 200  # characters of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,28 +144,16 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     What one of them says of the page's article or product precedes what is said of the page as such. Broken or hostile
     values count as not told.
 
-    Parameters
-    ----------
-    headline : the page's own heading; None if it has none, and with it no byline
-    habits : what the pages of its site tell alike
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.metadata.headline import headline_of
-    >>> page = Page.parse(b"<title>Tea</title><meta name=author content='A. Bo'><h1>Tea</h1>2 May 2024", "http://h/")
-    >>> found = metadata_of(page, headline_of(page)).fields
-    >>> found["author"], found["published"], found["modified"]
-    ('A. Bo', '2024-05-02', None)
+    ``headline``: the page's own heading; None if it has none, and with it no byline. ``habits``: what the pages of its
+    site tell alike.
     """
-    objects = page.objects
-    marked = page.microdata
     canonical = page.declared_canonical_url or ""
-    told = _Told(page, objects, marked, canonical, habits)
+    told = _Told(page, canonical, habits)
     thread = thread_of(page, habits)
     beside = Byline(page, None, habits) if thread.is_thread else Byline(page, headline, habits)
     first = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1) or Post()
     entry = Entry(page, headline, habits)
-    names, trail = _trail(page, objects, marked, headline)
+    names, trail = _trail(page, headline)
     product, facts = product_of(page, headline, told.metas)
     costs = [str(product["price"])] if product and product["price"] else []
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
@@ -204,21 +177,13 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
 class _Told:
     """The values of a page's properties, best first."""
 
-    def __init__(
-        self,
-        page: Page,
-        objects: Sequence[Object],
-        marked: Sequence[etree._Element],
-        canonical: str,
-        habits: Habits,
-    ) -> None:
-        self._page = page
-        self._habits = habits
-        self._objects, self._ids = objects, by_id(objects)
-        self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
-        self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
+    def __init__(self, page: Page, canonical: str, habits: Habits) -> None:
+        self._page, self._habits, objects = page, habits, page.objects
+        self._ids = data.by_id(objects)
+        self._work = _one([each for each in objects if any(map(data.is_work, data.types_of(each)))], page, canonical)
+        self._about = _one([each for each in objects if any(map(data.is_page, data.types_of(each)))], page, canonical)
         self.metas = _metas(page.metas)
-        self._properties = properties_of(marked)
+        self._properties = data.properties_of(page.microdata)
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
         """The first date, of a property or of metas."""
@@ -230,8 +195,8 @@ class _Told:
     @property
     def posted(self) -> str | None:
         """The date of the first job that it declares."""
-        jobs = (each for each in self._objects if "JobPosting" in types_of(each))
-        values = (value for each in jobs for value in values_of(each.get("datePosted")) if isinstance(value, str))
+        jobs = (each for each in self._page.objects if "JobPosting" in data.types_of(each))
+        values = (value for each in jobs for value in data.values_of(each.get("datePosted")) if isinstance(value, str))
         return next(filter(None, map(dates.iso, values)), None)
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
@@ -244,14 +209,16 @@ class _Told:
     def names(self) -> Iterator[str]:
         """The name of the work and those of its authors."""
         yield from (self.author or "").split(", ")
-        yield from (_cleaned(value) for value in values_of((self._work or {}).get("name")) if isinstance(value, str))
+        yield from (
+            _cleaned(value) for value in data.values_of((self._work or {}).get("name")) if isinstance(value, str)
+        )
 
     def prices(self) -> Iterator[str]:
         """What the work costs, by each of its offers."""
         yield from self._meta_values(_PRICE)
-        for offer in values_of((self._work or {}).get("offers"))[:_MOST_OFFERS]:
+        for offer in data.values_of((self._work or {}).get("offers"))[:_MOST_OFFERS]:
             for name in ("price", "lowPrice", "highPrice") if isinstance(offer, dict) else ():
-                yield from (str(value)[:_LONGEST_NAME] for value in values_of(offer.get(name)))
+                yield from (str(value)[:_LONGEST_NAME] for value in data.values_of(offer.get(name)))
 
     def image(self) -> str | None:
         """The first address of a picture."""
@@ -277,10 +244,10 @@ class _Told:
 
     def _values(self, name: str, metas: Sequence[str]) -> list[Any]:
         """Values of the work, of metas, of microdata, and of the page as such."""
-        found = values_of(self._work.get(name)) if self._work else []
+        found = data.values_of(self._work.get(name)) if self._work else []
         found += self._meta_values(metas)
         found += self._of_microdata(name)
-        return found + values_of(self._about.get(name)) if self._about else found
+        return found + data.values_of(self._about.get(name)) if self._about else found
 
     def _meta_values(self, names: Sequence[str]) -> list[str]:
         return [self.metas[name] for name in names if name in self.metas]
@@ -291,10 +258,10 @@ class _Told:
         return [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
 
     def _of_microdata(self, name: str) -> list[str]:
-        return [value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
+        return [data.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
 
     def _names(self, values: Iterable[Any]) -> Iterator[str]:
-        for value in (each for outer in values for each in values_of(outer)[:_MOST_AUTHORS]):
+        for value in (each for outer in values for each in data.values_of(outer)[:_MOST_AUTHORS]):
             if isinstance(value, dict):
                 value = self._part(value, "name")
             name = _unsigned(_cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
@@ -306,12 +273,12 @@ class _Told:
             value = self._part(value, "url") or self._part(value, "contentUrl")
         return value if isinstance(value, str) else None
 
-    def _part(self, value: Object, name: str) -> Any:
+    def _part(self, value: data.Object, name: str) -> Any:
         """The first value of a property of an object, or of the one that it refers to; None without one."""
         reference = value.get("@id")
         if not value.get(name) and isinstance(reference, str):
             value = self._ids.get(reference, {})
-        return next(iter(values_of(value.get(name))), None)
+        return next(iter(data.values_of(value.get(name))), None)
 
 
 def _unsigned(name: str) -> str:
@@ -320,7 +287,7 @@ def _unsigned(name: str) -> str:
     return (signed_name(name) or name) if is_word else name
 
 
-def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | None:
+def _one(candidates: Sequence[data.Object], page: Page, canonical: str) -> data.Object | None:
     """The object that describes the page: the only one, or the one with the page's address; None in a list."""
     if len(candidates) < 2:
         return candidates[0] if candidates else None
@@ -328,10 +295,10 @@ def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | N
     return next((each for each in candidates[:50] if own & set(_keys(each, page))), None)
 
 
-def _keys(value: Object, page: Page) -> Iterator[int]:
+def _keys(value: data.Object, page: Page) -> Iterator[int]:
     """Hashes of the addresses by which an object names its page."""
     for name in ("url", "mainEntityOfPage", "@id"):
-        for each in values_of(value.get(name))[:5]:
+        for each in data.values_of(value.get(name))[:5]:
             address = each.get("@id") or each.get("url") if isinstance(each, dict) else each
             if isinstance(address, str):
                 yield from _key(page, address)
@@ -372,12 +339,10 @@ def _web_address(page: Page, address: str) -> str | None:
         return None
 
 
-def _trail(
-    page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], headline: Headline | None
-) -> tuple[list[str], Bools]:
+def _trail(page: Page, headline: Headline | None) -> tuple[list[str], Bools]:
     """The breadcrumbs of JSON-LD, or those shown if they are more than one and JSON-LD tells less; and their leaves."""
-    declared = breadcrumbs.declared_names(objects)
-    shown, leaves = breadcrumbs.shown(page, marked, headline)
+    declared = breadcrumbs.declared_names(page.objects)
+    shown, leaves = breadcrumbs.shown(page, headline)
     best = declared if len(declared) >= 2 or len(declared) >= len(shown) else shown
     if not best:
         best, unnamed = breadcrumbs.unnamed(page, headline)

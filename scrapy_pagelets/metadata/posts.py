@@ -44,13 +44,9 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
 
     Of things that other pages have as well, as threads and topics, elements must name two.
 
-    Parameters
-    ----------
-    near : (n,) the rows of the page that stand with its content; all if None. Any page may show the latest topics of a
-        forum beside its text
+    ``near``: (n,) the rows of the page that stand with its content; all if None. Any page may show the latest topics of
+    a forum beside its text.
 
-    Examples
-    --------
     >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
     True
     >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
@@ -82,8 +78,7 @@ def is_discussion(page: Page) -> bool:
 
 #: Types of schema.org of posts and comments.
 _TYPES: Final = frozenset("Comment UserComments Review Answer Question DiscussionForumPosting".split())
-#: Properties of posts in microdata.
-_PROPERTIES: Final = ("author", "datePublished", "dateCreated")
+_PROPERTIES: Final = ("author", "datePublished", "dateCreated")  # properties of posts in microdata
 #: Names of what is no post of a thread, but said of something else, or in reply.
 _IN_REPLY: Final = re.compile(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
@@ -117,21 +112,16 @@ _TIME: Final = lazily(
 )
 #: Labels of the date of a post, which then may stand beside what is told of its author.
 _OF_POST: Final = re.compile(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
-#: Posts of a page, and levels of replies.
-_MOST: Final = 2000
-_DEEPEST: Final = 20
-#: Runs of text at the beginning and at the end of a post that may tell of it, and the words of a longer one.
-_FIRST, _LAST = 30, 6
-_LONG: Final = 15
+_MOST: Final = 2000  # posts of a page
+_DEEPEST: Final = 20  # levels of replies
+_FIRST, _LAST = 30, 6  # runs of text at the beginning and at the end of a post that may tell of it
+_LONG: Final = 15  # words of a longer run of text
 #: Elements around the text of a comment that may have its head, too, and the runs of text of that.
 _HEADED, _HEAD = 3, 12
-#: Elements from a name in microdata to that of the author whose it is.
-_ABOVE: Final = 3
-#: Runs of text between an author and a date in one line, and words of a label.
-_LINE: Final = 6
-_LABEL: Final = 3
-#: Dates that must be in order.
-_ENOUGH: Final = 3
+_ABOVE: Final = 3  # elements from a name in microdata to that of the author whose it is
+_LINE: Final = 6  # runs of text between an author and a date in one line
+_LABEL: Final = 3  # words of a label
+_ENOUGH: Final = 3  # dates that must be in order
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +169,6 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     such as when the authors joined, and are left out.
 
     ``habits``: what the pages of the site tell alike.
-
-    Examples
-    --------
-    >>> post = "<div class=post id=p{0}><b class=username>Ana</b> <i>{0} May 2024</i><p>All about tea.</div>"
-    >>> page = Page.parse((post.format(1) + post.format(2)).encode(), "http://example.com/forum/tea")
-    >>> [(post.author, post.published) for post in thread_of(page, Habits()).posts]
-    [('Ana', '2024-05-01'), ('Ana', '2024-05-02')]
     """
     rows = _rows(page)
     looks = [page.nodes.looks[page.nodes.look.item(row)] for row in rows]
@@ -345,7 +328,8 @@ class _Reader:
         said_by, author = self._author(short)
         if author and said_at >= 0:  # rather the name in the line of the date than that in the profile
             beside = range(said_at - _LINE, said_at + _LINE + 1)
-            said_by = next((leaf for leaf in short if leaf in beside and self._says(leaf, author)), said_by)
+            strings, own = self._page.nodes.strings, (leaf for leaf in short if not self._in_profile[leaf])
+            said_by = next((leaf for leaf in own if leaf in beside and author in strings[leaf]), said_by)
         told = replace(post, author=author, published=published, said_by=said_by, said_at=said_at)
         told = replace(told, line=tuple(self._line(told)))
         return replace(told, profile=self._profile(told))
@@ -396,9 +380,6 @@ class _Reader:
         label = nodes.strings[leaf - 1] if leaf and nodes.words.item(leaf - 1) <= _LABEL else ""
         in_profile = self._in_profile[leaf] and not _OF_POST.match(label)
         return bool(in_profile or _NO_POST.search(label))
-
-    def _says(self, leaf: int, author: str) -> bool:
-        return not self._in_profile[leaf] and author in self._page.nodes.strings[leaf]
 
     def _line(self, post: Post) -> Iterator[int]:
         first, last = sorted((post.said_by, post.said_at))

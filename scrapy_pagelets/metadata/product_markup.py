@@ -12,14 +12,7 @@ from lxml import etree
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.product_page import ShownProduct
-from scrapy_pagelets.metadata.product_values import (
-    amount_of,
-    availability_of,
-    currency_of,
-    gtin_of,
-    number_of,
-    text_of,
-)
+from scrapy_pagelets.metadata.product_values import amount_of, availability_of, currency_of, gtin_of, number_of, text_of
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.nodes import values_at
 from scrapy_pagelets.page.page import Page
@@ -27,8 +20,7 @@ from scrapy_pagelets.page.structured_data import Object, by_id, types_of, value_
 
 #: The fields of a product, in their order.
 FIELDS: Final = ("name", "price", "highest_price", "currency", "availability", "sku", "gtin", "brand")
-#: Those of which a product has one at least.
-_TELLING: Final = ("price", "sku", "gtin", "brand")
+_TELLING: Final = ("price", "sku", "gtin", "brand")  # those of which a product has one at least
 #: The numbers of a product: that of the shop, one of an application or the address, and that of its maker.
 _NUMBER_FIELDS: Final = ("sku", "id", "mpn")
 #: Types of pages that only show products of a list, or speak of them.
@@ -45,20 +37,11 @@ def product_of(
     control to buy.
 
     ``metas``: the content of ``<meta>`` elements by their names in lower case.
-
-    Examples
-    --------
-    >>> text = b"<h1>Tea</h1><div class=price>3,50 &euro;</div><button>Add to cart</button>SKU: T-17"
-    >>> page = Page.parse(text, "http://h/")
-    >>> from scrapy_pagelets.metadata.headline import headline_of
-    >>> product, facts = product_of(page, headline_of(page), {})
-    >>> {name: value for name, value in product.items() if value}
-    {'name': 'Tea', 'price': 3.5, 'currency': 'EUR', 'availability': 'InStock', 'sku': 'T-17'}
-    >>> facts
-    ('T-17',)
     """
     heading = headline.text if headline else page.title
-    (json_ld, others), (microdata, further) = by_json_ld(page, heading), by_microdata(page, heading)
+    declared_products = [each for each in page.objects if _is_product(each)]
+    json_ld, others = _of_objects(declared_products, page, heading, by_id(page.objects))
+    microdata, further = by_microdata(page, heading)
     of_metas = by_metas(metas)
     shown = ShownProduct(page, headline, json_ld.get("name") or microdata.get("name"))
     declared = [json_ld, microdata, of_metas if "price" in of_metas else {}]
@@ -68,7 +51,8 @@ def product_of(
         if others or further or not is_believed:
             return None, ()
     named = {"name": headline.text} if headline else {}
-    told = [json_ld, microdata, named, of_metas, by_rdfa(page, heading)[0], shown.facts(), {"name": heading}]
+    rdfa, _ = _of_items(_RDFA(page.root), ("property", "typeof", "typeof"), page, heading)
+    told = [json_ld, microdata, named, of_metas, rdfa, shown.facts(), {"name": heading}]
     if not any(field in each for each in told for field in _TELLING):
         return None, ()
     facts = [each.get(field) for each in told for field in (*_NUMBER_FIELDS, "gtin", "brand")]
@@ -124,8 +108,7 @@ _MOST_VALUES: Final = 5
 _MOST_MARKED: Final = 3000
 _DEEPEST: Final = 100
 PRODUCT_TYPES: Final = ("product", "product.item")
-#: What a page with a product has in its microdata.
-_MARKS: Final = ("itemtype", "itemprop")
+_MARKS: Final = ("itemtype", "itemprop")  # what a page with a product has in its microdata
 _SOLD_HERE: Final = re.compile(r"/(?:.*product|.*offer|vehicle|car|motorcycle)|^price$", re.IGNORECASE)
 _RDFA: Final = etree.XPath("descendant::*[@typeof or @property and not(self::meta[@content][parent::head])]")
 #: ``<meta>`` elements of Open Graph and of Facebook's catalogues, in the order of precedence.
@@ -145,22 +128,11 @@ _METAS: Final[Mapping[str, tuple[Callable[[Any], Any], Sequence[str]]]] = {
 }
 
 
-def by_json_ld(page: Page, heading: str) -> tuple[Facts, bool]:
-    """Return what JSON-LD says of the product of a page, and whether it declares others instead, as on a list."""
-    ids = by_id(page.objects)
-    return _of_objects([each for each in page.objects if _is_product(each)], page, heading, ids)
-
-
 def by_microdata(page: Page, heading: str) -> tuple[Facts, bool]:
-    """Return what microdata says of it, likewise."""
+    """Return what microdata says of the product of a page, and whether it has others instead, as on a list."""
     if not any(map(_SOLD_HERE.search, (name for pair in values_at(page.microdata, _MARKS) for name in pair))):
         return {}, False
     return _of_items(page.microdata, ("itemprop", "itemscope", "itemtype"), page, heading)
-
-
-def by_rdfa(page: Page, heading: str) -> tuple[Facts, bool]:
-    """Return what RDFa says of it, likewise. The whole tree is searched for that."""
-    return _of_items(_RDFA(page.root), ("property", "typeof", "typeof"), page, heading)
 
 
 def by_metas(metas: Mapping[str, str]) -> Facts:
@@ -233,10 +205,7 @@ def _facts(product: Object, page: Page, ids: Mapping[str, Object]) -> Facts:
 
 
 class _Properties:
-    """Properties of objects that may stand elsewhere in the graph.
-
-    ``ids``: the objects that others refer to.
-    """
+    """Properties of objects that may stand elsewhere in the graph: ``ids`` are those that others refer to."""
 
     def __init__(self, ids: Mapping[str, Object]) -> None:
         self._ids = ids

@@ -13,51 +13,23 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.characters import lazily
+from scrapy_pagelets.metadata import product_values as values
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.product_values import (
-    BRAND,
-    BRAND_LABELS,
-    CART,
-    FORMER,
-    GTIN_LABELS,
-    IN_STOCK,
-    MAKERS_NUMBER_LABELS,
-    NUMBER,
-    NUMBER_LABELS,
-    OTHER,
-    OUT_OF_STOCK,
-    PRICE,
-    REGULAR,
-    RELATED,
-    amounts_in,
-    currency_of,
-    gtin_of,
-    has_currency,
-    is_buying,
-    kinds_of,
-    number_of,
-    stock_of,
-    text_of,
-)
-from scrapy_pagelets.page.nodes import TAG, TEXT, rows_tagged
+from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.page import Page
 
 #: Leaves behind and before the heading that are looked at, for prices, for what stands right beside it, and for labels.
 _AFTER, _BEFORE = 150, 30
 _BESIDE: Final = 6
 _LABELS: Final = 400
-#: Leaves of one price, and characters of it; elements of one path from which on they are those of a list.
-_MOST_LEAVES: Final = 12
-_LONGEST: Final = 80
-_LISTED: Final = 3
-#: Leaves behind a price within which those of a list have others of their kind.
-_KIN: Final = 60
-#: Rows with the name of a price, and leaves without one, that are read.
-_MOST_READ: Final = 40
+_MOST_LEAVES: Final = 12  # leaves of one price
+_LONGEST: Final = 80  # characters of one price
+_LISTED: Final = 3  # elements of one path from which on they are those of a list
+_KIN: Final = 60  # leaves behind a price within which those of a list have others of their kind
+_MOST_READ: Final = 40  # rows with the name of a price, and leaves without one, that are read
 _BUTTONS: Final = [TAG[name] for name in ("button", "input", "a")]
-#: Characters and words of a brand.
-_LONGEST_BRAND: Final = 40
-_BRAND_WORDS: Final = 5
+_LONGEST_BRAND: Final = 40  # characters of a brand
+_BRAND_WORDS: Final = 5  # words of a brand
 _PRICE_ALONE: Final = lazily(r"\D{0,16}\d[\d.,'’\s]*\D{0,8}")
 _RANGE: Final = lazily(r"\D{0,6}?(?:[-–—~〜]|\b(?:to|bis|до|a|à|até|do|tot)\b)\D{0,6}", re.IGNORECASE)
 _OF_UNIT: Final = lazily(r"\D{0,4}(?:/|\b(?:per|pro|je|par|por|al|за)\b)\s*\w", re.IGNORECASE)
@@ -71,8 +43,8 @@ _IN_ADDRESS: Final = lazily(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )
 _MOST_IN_ADDRESS: Final = 3
-#: Elements around a price that may be a card, and whether one has a heading that is a link.
-_CARD: Final = 2
+_CARD: Final = 2  # elements around a price that may be a card
+#: Whether an element has a heading that is a link.
 _LEADING: Final = etree.XPath("boolean((h2|h3|h4|h5|*/h2|*/h3|*/h4|*/h5)//a[@href and not(starts-with(@href,'#'))])")
 _HAS_NUMBER: Final = etree.XPath(
     "boolean(descendant::*[@value=$it or @data-product-id=$it or @data-productid=$it or @data-id=$it or @data-sku=$it"
@@ -99,7 +71,7 @@ class ShownProduct:
         nodes = page.nodes
         named = nodes.strings.index(name) if headline is None and name in nodes.strings else -1
         self._heading = nodes.leaves_of(headline.row) if headline else slice(max(named, 0), named + 1)
-        self._kinds = [kinds_of(look) for look in nodes.looks]
+        self._kinds = [values.kinds_of(look) for look in nodes.looks]
 
     @property
     def is_offered(self) -> bool:
@@ -117,7 +89,7 @@ class ShownProduct:
             return False
         near = (nodes.first_leaf >= self._heading.start) & (nodes.first_leaf < nodes.first_leaf[row] + _KIN)
         kin = near & (nodes.signature == nodes.signature[row]) & (nodes.tag != TEXT)
-        return bool(np.count_nonzero(kin & (self._around & RELATED == 0)) < _LISTED)
+        return bool(np.count_nonzero(kin & (self._around & values.RELATED == 0)) < _LISTED)
 
     def _element(self, price: _Price) -> int:
         """The row of the element of a price that no name tells, near behind the heading; -1 without one."""
@@ -128,7 +100,7 @@ class ShownProduct:
     @property
     def names_a_price(self) -> bool:
         """Whether the names of some element speak of a price: a quick look."""
-        return any(map(PRICE.__and__, self._kinds))
+        return any(map(values.PRICE.__and__, self._kinds))
 
     def facts(self) -> dict[str, Any]:
         """What it shows, by the names of the feed."""
@@ -136,12 +108,12 @@ class ShownProduct:
         told = {
             "price": price and price.lowest,
             "highest_price": price and price.highest,
-            "currency": currency_of(price and price.text, self._page.language, self._page.url),
+            "currency": values.currency_of(price and price.text, self._page.language, self._page.url),
             "availability": self._availability(),
             "sku": self._number(),
             "id": self._in_address(),
-            "mpn": _first(_word_with_digit, self._labelled(MAKERS_NUMBER_LABELS)),
-            "gtin": next(filter(None, map(gtin_of, self._labelled(GTIN_LABELS))), None),
+            "mpn": _first(_word_with_digit, self._labelled(values.MAKERS_NUMBER_LABELS)),
+            "gtin": next(filter(None, map(values.gtin_of, self._labelled(values.GTIN_LABELS))), None),
             "brand": self._brand(),
         }
         return {field: value for field, value in told.items() if value is not None}
@@ -150,7 +122,7 @@ class ShownProduct:
     def _is_sold(self) -> bool:
         """Whether there is a control to buy."""
         texts = {text for text in self._page.nodes.strings if 2 <= len(text) < 30}
-        return any(kind & CART for kind in self._kinds) or any(map(is_buying, texts))
+        return any(kind & values.CART for kind in self._kinds) or any(map(values.is_buying, texts))
 
     @cached_property
     def _of_rows(self) -> Ints:
@@ -167,7 +139,7 @@ class ShownProduct:
         """The rows with a name, but those of other products: behind the heading, then before it."""
         nodes = self._page.nodes
         first = nodes.first_leaf
-        chosen = (self._of_rows & kind > 0) & (self._around & RELATED == 0) & (nodes.tag != TEXT)
+        chosen = (self._of_rows & kind > 0) & (self._around & values.RELATED == 0) & (nodes.tag != TEXT)
         later = chosen & (first >= self._heading.stop) & (first < self._heading.stop + after)
         earlier = chosen & (first >= self._heading.start - before) & (nodes.last_leaf <= self._heading.start)
         yield from later.nonzero()[0].tolist()
@@ -175,9 +147,9 @@ class ShownProduct:
 
     @cached_property
     def _price(self) -> _Price | None:
-        """The price that names of elements tell, else one that stands alone, or those of the options to choose from."""
+        """The price that names of elements tell, else one that stands alone."""
         named = next(filter(None, (self._read(leaves, row) for leaves, row in self._named())), None)
-        return named or next(filter(None, map(self._read, self._unnamed())), None) or self._of_options()
+        return named or next(filter(None, map(self._read, self._unnamed())), None)
 
     def _read(self, leaves: list[int], row: int = -1) -> _Price | None:
         text = self._text(leaves)
@@ -185,13 +157,13 @@ class ShownProduct:
         if amounts is None:
             return None
         gap = leaves[0] - self._heading.stop if leaves[0] >= self._heading.stop else self._heading.start - leaves[-1]
-        beside = row >= 0 and self._heading.stop > 0 and gap <= _BESIDE and has_currency(text)
+        beside = row >= 0 and self._heading.stop > 0 and gap <= _BESIDE and values.has_currency(text)
         return _Price(*amounts, text, row, beside)
 
     def _named(self) -> Iterator[tuple[list[int], int]]:
         """The leaves of each price that the names of an element tell, and its row."""
         nodes = self._page.nodes
-        for row in [*self._rows(PRICE, _BEFORE, _AFTER)][:_MOST_READ]:
+        for row in [*self._rows(values.PRICE, _BEFORE, _AFTER)][:_MOST_READ]:
             few = nodes.last_leaf.item(row) - nodes.first_leaf.item(row) <= 2 * _MOST_LEAVES
             if few and not nodes.anchor.item(row) and not self._is_listed(row) and not self._is_on_card(row):
                 leaves = self._current_leaves(row)
@@ -203,8 +175,8 @@ class ShownProduct:
         nodes = self._page.nodes
         leaves = range(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
         kinds = {leaf: self._around.item(nodes.leaves.item(leaf)) for leaf in leaves}
-        usable = [leaf for leaf in leaves if not kinds[leaf] & (FORMER | OTHER)]
-        now = [leaf for leaf in usable if not kinds[leaf] & REGULAR]
+        usable = [leaf for leaf in leaves if not kinds[leaf] & (values.FORMER | values.OTHER)]
+        now = [leaf for leaf in usable if not kinds[leaf] & values.REGULAR]
         return now if any(map(str.isdigit, self._text(now))) else usable
 
     def _unnamed(self) -> Iterator[list[int]]:
@@ -214,23 +186,13 @@ class ShownProduct:
             text, row = nodes.strings[leaf], nodes.leaves.item(leaf)
             if len(text) < 30 and _PRICE_ALONE.fullmatch(text) and read < _MOST_READ:
                 read += 1
-                spoilt = self._around.item(row) & (FORMER | OTHER | RELATED) or nodes.anchor.item(row)
+                spoilt = self._around.item(row) & (values.FORMER | values.OTHER | values.RELATED) or nodes.anchor.item(
+                    row
+                )
                 spoilt = spoilt or nodes.tag[nodes.parent[row]] == TAG["option"]
                 spoilt = spoilt or "line-through" in nodes.elements[nodes.parent[row]].get("style", "")
-                if not spoilt and not self._is_listed(row) and has_currency(text):
+                if not spoilt and not self._is_listed(row) and values.has_currency(text):
                     yield [leaf]
-
-    def _of_options(self) -> _Price | None:
-        """The prices in the first list of options that has any."""
-        nodes = self._page.nodes
-        lists = map(nodes.leaves_of, rows_tagged(nodes, TAG["select"])[:_MOST_READ])
-        for leaves in (each for each in lists if self._heading.stop <= each.start < self._heading.stop + _AFTER):
-            texts = [
-                text for text in nodes.strings[leaves][:_MOST_READ] if len(text) <= _LONGEST and has_currency(text)
-            ]
-            if amounts := [price[0] for price in map(current, texts) if price]:
-                return _Price(min(amounts), max(amounts) if max(amounts) > min(amounts) else None, texts[0])
-        return None
 
     def _is_listed(self, row: int) -> bool:
         """Whether as many elements stand alike as in a list."""
@@ -273,32 +235,32 @@ class ShownProduct:
         nodes = self._page.nodes
         near = [leaf for leaf in self._window(_AFTER, _BEFORE) if len(nodes.strings[leaf]) <= _LONGEST]
         seen = [leaf for leaf in near if not nodes.hidden[nodes.leaves[leaf]] and not self._is_of_others(leaf)]
-        labelled = (stock_of(nodes.strings[leaf]) for leaf in seen if ":" in nodes.strings[leaf])
+        labelled = (values.stock_of(nodes.strings[leaf]) for leaf in seen if ":" in nodes.strings[leaf])
         if told := next(filter(None, labelled), None):  # some shops keep the control when all is sold
             return told
-        if any(is_buying(nodes.strings[leaf]) and not self._is_listed(nodes.leaves.item(leaf)) for leaf in seen):
+        if any(values.is_buying(nodes.strings[leaf]) and not self._is_listed(nodes.leaves.item(leaf)) for leaf in seen):
             return "InStock"
-        if told := next(filter(None, (stock_of(nodes.strings[leaf]) for leaf in seen)), None):
+        if told := next(filter(None, (values.stock_of(nodes.strings[leaf]) for leaf in seen)), None):
             return told
-        named = {self._of_rows.item(row) & (IN_STOCK | OUT_OF_STOCK) for row in self._stock_rows()}
+        named = {self._of_rows.item(row) & (values.IN_STOCK | values.OUT_OF_STOCK) for row in self._stock_rows()}
         if len(named) == 1:
-            return "InStock" if named == {IN_STOCK} else "OutOfStock"
+            return "InStock" if named == {values.IN_STOCK} else "OutOfStock"
         if not self._is_sold or self._price is None:
             return None
-        buttons = np.flatnonzero((self._of_rows & CART > 0) & np.isin(nodes.tag, _BUTTONS)).tolist()
+        buttons = np.flatnonzero((self._of_rows & values.CART > 0) & np.isin(nodes.tag, _BUTTONS)).tolist()
         states = ["disabled" in nodes.elements[row].attrib for row in buttons[:_MOST_READ]]
         return None if states and states[0] else "InStock"
 
     def _is_of_others(self, leaf: int) -> bool:
-        return bool(self._around[self._page.nodes.leaves[leaf]] & RELATED)
+        return bool(self._around[self._page.nodes.leaves[leaf]] & values.RELATED)
 
     def _stock_rows(self) -> Iterator[int]:
         """The rows with a name of availability: near the heading, or around it."""
         nodes = self._page.nodes
-        yield from self._rows(IN_STOCK | OUT_OF_STOCK, _BEFORE, _AFTER)
+        yield from self._rows(values.IN_STOCK | values.OUT_OF_STOCK, _BEFORE, _AFTER)
         if self._heading.stop:
             around = (nodes.first_leaf <= self._heading.start) & (nodes.last_leaf >= self._heading.stop)
-            yield from np.flatnonzero(around & (self._of_rows & (IN_STOCK | OUT_OF_STOCK) > 0)).tolist()
+            yield from np.flatnonzero(around & (self._of_rows & (values.IN_STOCK | values.OUT_OF_STOCK) > 0)).tolist()
 
     def _labelled(self, labels: re.Pattern[str]) -> Iterator[str]:
         """What stands behind some labels, in the same leaf or in the next one."""
@@ -311,9 +273,9 @@ class ShownProduct:
 
     def _number(self) -> str | None:
         """The number of the article: behind a label, or in an element with its name."""
-        named = (self._joined(row) for row in self._rows(NUMBER, _BEFORE, _AFTER))
-        behind = (match["value"] if (match := NUMBER_LABELS.match(text)) else text for text in named)
-        return _first(_word_with_digit, self._labelled(NUMBER_LABELS), behind)
+        named = (self._joined(row) for row in self._rows(values.NUMBER, _BEFORE, _AFTER))
+        behind = (match["value"] if (match := values.NUMBER_LABELS.match(text)) else text for text in named)
+        return _first(_word_with_digit, self._labelled(values.NUMBER_LABELS), behind)
 
     def _in_address(self) -> str | None:
         """A number in the address of the page that the page has as a number of its own."""
@@ -324,8 +286,8 @@ class ShownProduct:
         return next((it for it in some if _HAS_NUMBER(self._page.root, it=it) or re.search(rf"\b{it}\b", shown)), None)
 
     def _brand(self) -> str | None:
-        named = (self._joined(row) for row in self._rows(BRAND, _BESIDE, _AFTER // 3))
-        return _first(_brand, self._labelled(BRAND_LABELS), named)
+        named = (self._joined(row) for row in self._rows(values.BRAND, _BESIDE, _AFTER // 3))
+        return _first(_brand, self._labelled(values.BRAND_LABELS), named)
 
     def _joined(self, row: int) -> str:
         leaves = self._page.nodes.leaves_of(row)
@@ -338,12 +300,12 @@ def _first(read: Callable[[str], str | None], *values: Iterable[str]) -> str | N
 
 def _word_with_digit(text: str) -> str | None:
     match = _NUMBER.match(text.lstrip("#№ "))
-    return number_of(match[0].rstrip("./-")) if match else None
+    return values.number_of(match[0].rstrip("./-")) if match else None
 
 
 def _brand(text: str) -> str | None:
-    match = BRAND_LABELS.fullmatch(text)
-    name = text_of(match["value"] if match else text.rpartition(": ")[2]) or ""
+    match = values.BRAND_LABELS.fullmatch(text)
+    name = values.text_of(match["value"] if match else text.rpartition(": ")[2]) or ""
     good = len(name) <= _LONGEST_BRAND and len(name.split()) <= _BRAND_WORDS and any(map(str.isalpha, name))
     return name if good else None
 
@@ -356,7 +318,7 @@ def current(text: str) -> tuple[float, float | None] | None:
     """
     found: list[float] = []
     end, last = 0, 0.0
-    for amount, start, stop in amounts_in(text):
+    for amount, start, stop in values.amounts_in(text):
         between = text[end:start]
         if found and found[-1] == last and amount > last and _RANGE.fullmatch(between):
             return last, amount

@@ -18,15 +18,11 @@ from scrapy_pagelets.page.looks import Look
 if TYPE_CHECKING:
     from price_parser import Price
 
-
-#: Characters of a value that are read: prices, and names.
-_LONGEST_PRICE: Final = 100
-_LONGEST: Final = 500
-#: Characters of the number of an article.
-_LONGEST_NUMBER: Final = 60
-#: No article costs as much, or has more decimals that mean something.
-_MOST: Final = 10**12
-_DECIMALS: Final = 4
+_LONGEST_PRICE: Final = 100  # characters of a price that are read
+_LONGEST: Final = 500  # characters of a name
+_LONGEST_NUMBER: Final = 60  # characters of the number of an article
+_MOST: Final = 10**12  # no article costs as much
+_DECIMALS: Final = 4  # none has more decimals that mean something
 _PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
 _AMOUNT: Final = lazily(r"(?<![\w.,])\d{1,3}(?:[.,'’\s]\d{3})+(?:[.,]\d{1,2})?(?!\d)|(?<!\d)\d+(?:[.,]\d{1,2})?(?!\d)")
 #: The name of availability in schema.org, by how it is written without anything but letters.
@@ -58,8 +54,7 @@ _ABBREVIATED: Final = lazily(
     r"zł|Kč|kr|руб|р|грн|лв|Ft|lei|TL|Rs|Rp|円|元|원|تومان|ريال|جنيه|درهم|د\.إ|ر\.س)(?![^\W\d])"
 )
 _CODE: Final = re.compile(r"[A-Za-z]{3}")
-#: Digits of a GTIN: GTIN-8, UPC, EAN or ISBN-13, GTIN-14.
-_GTIN_LENGTHS: Final = (8, 12, 13, 14)
+_GTIN_LENGTHS: Final = (8, 12, 13, 14)  # digits of a GTIN: GTIN-8, UPC, EAN or ISBN-13, GTIN-14
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 _NO_VALUE: Final = frozenset("null none undefined n/a na nan - false true unknown not default".split())
 #: What a shop's software should have replaced ("$brand", "{{ product.brand }}").

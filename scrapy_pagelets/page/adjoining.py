@@ -31,27 +31,22 @@ _STYLE: Final = lazily(
     re.IGNORECASE,
 )
 _ICON: Final = lazily(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi)(?:$|[\s_-])", re.IGNORECASE)
-#: Classes of elements whose children are lines.
-_LINES: Final = re.compile(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)
+_LINES: Final = re.compile(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)  # classes of elements whose children are lines
 #: Characters of scripts that put no spaces between words.
 _UNSPACED: Final = lazily(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
 )
-#: Punctuation before a space.
-_MARKS: Final = ":;!?,)"
+_MARKS: Final = ":;!?,)"  # punctuation before a space
 _NUMBER: Final = re.compile(r"\d[\d.,]*")
-#: Letters of a word behind a number that is no unit.
-_LONG: Final = 3
+_LONG: Final = 3  # letters of a word behind a number that is no unit
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split())
 #: Elements in which each character counts, or whose texts belong to what is before them.
 _EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
-#: Elements of one thing: a date, or who or what is quoted.
-_APART: Final = ("time", "cite")
+_APART: Final = ("time", "cite")  # elements of one thing: a date, or who or what is quoted
 _CLOCK: Final = re.compile(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
 _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
-#: Rows between two texts.
-_FAR: Final = 30
+_FAR: Final = 30  # rows between two texts
 _BLOCK: Final = lazily(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)
 _BY_CLASS: Final = re.compile(r"\.([\w-]+)$")
 _LONGEST_SHEET: Final = 200_000
@@ -173,7 +168,6 @@ def _has_class(looks: Iterable[Look], classes: frozenset[str]) -> bool:
 
 
 def _shown_as_blocks(nodes: NodeTable) -> frozenset[str]:
-    """The classes that the style sheets in a page show as blocks."""
     numbers = [number for number, look in enumerate(nodes.looks) if look[0] == "style"]
     rows = np.flatnonzero(np.isin(nodes.look, numbers)).tolist() if numbers else []
     sheet = "".join(element.text or "" for element in elements_at(nodes, rows))[:_LONGEST_SHEET]

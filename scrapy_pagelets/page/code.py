@@ -33,8 +33,7 @@ from scrapy_pagelets.page.nodes import (
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
 _OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
-#: The first elements of code in it that may.
-_INSIDE: Final = 4
+_INSIDE: Final = 4  # the first elements of code in it that may
 _CELL, _LIST = TAG["td"], TAG["ul"]
 _DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
@@ -46,8 +45,7 @@ _BESIDE: Final = frozenset(
     "mw-geshi syntaxhighlighter syntaxhl highlight sourcecode prettyprint codehilite hljs src code rouge "
     "literal-block".split()
 )
-#: Where Confluence writes what others have in classes.
-_PARAMETERS: Final = "data-syntaxhighlighter-params"
+_PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes what others have in classes
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
@@ -101,9 +99,7 @@ def _is_beside_text(nodes: NodeTable, row: int) -> bool:
 def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
     """The node table without the blank that parts code from numbers of its lines, see `code_of`.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves; only with the numbers that are not kept goes their blank
+    ``keep``: (m,) a mask of the leaves; only with the numbers that are not kept goes their blank.
     """
     numbers = np.flatnonzero(line_numbers(nodes) & ~keep).tolist() if nodes.spaces else []
     white = {leaf + 1: nodes.spaces[leaf + 1] for leaf in numbers if leaf + 1 in nodes.spaces}
@@ -153,16 +149,14 @@ def _label(element: etree._Element) -> str:
     return ""
 
 
-#: Class of what Doxygen shows beside the pointer.
-TOOLTIP: Final = "ttc"
+TOOLTIP: Final = "ttc"  # class of what Doxygen shows beside the pointer
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
 #: Elements that are a line, and those between which white space is no text.
 _ROWS: Final = ("li", "tr")
 _GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
 #: White space with a line break, which outside of ``pre`` says no more than a space.
 _FORMATTING: Final = re.compile(r"[ \t]*\n[ \t\n]*")
-#: Stands for the number of a line; no parsed text has it.
-_NUMBER: Final = "\0"
+_NUMBER: Final = "\0"  # stands for the number of a line; no parsed text has it
 
 
 @cached
@@ -189,12 +183,8 @@ def is_gutter(element: etree._Element) -> bool:
 def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
     r"""The text of a block of code, as written: white space is kept, line numbers are left out.
 
-    Parameters
-    ----------
-    verbatim : whether line breaks in the text are lines, as in ``pre``
+    ``verbatim``: whether line breaks in the text are lines, as in ``pre``.
 
-    Examples
-    --------
     >>> code_of(etree.fromstring("<pre><ol><li>a = 1</li><li>  b</li></ol></pre>"))
     'a = 1\n  b'
     """
@@ -224,23 +214,15 @@ def _is_labelled(node: etree._Element, block: etree._Element) -> bool:
 
 
 class _Lines:
-    """The lines of a block of code that is being read.
-
-    Attributes
-    ----------
-    pieces, last : the text so far, and its last character
-    made : whether an element has ended the line: a line break behind it does not count again
-    filled : whether the innermost row has text
-    numbers : what these were before each open element that may have the numbers of lines
-    letters : whether each of them has letters, which numbers have not
-    """
-
     def __init__(self, *, verbatim: bool) -> None:
         self.verbatim = verbatim
-        self.pieces: list[str] = []
-        self.last, self.made, self.filled = "\n", False, False
+        self.pieces: list[str] = []  # the text so far
+        self.last = "\n"  # its last character
+        self.made = False  # whether an element has ended the line: a line break behind it does not count again
+        self.filled = False  # whether the innermost row has text
+        #: what these were before each open element that may have the numbers of lines
         self.numbers: list[tuple[int, str, bool]] = []
-        self.letters = [False]
+        self.letters = [False]  # whether each of them has letters, which numbers have not
 
     def begin(self, node: etree._Element) -> None:
         """Begin an element."""
@@ -404,7 +386,6 @@ class CodeBlocks:
         return code and lines == numbered
 
     def _counts(self, row: int, column: Bools) -> bool:
-        """Whether an element has others of a column in it."""
         return bool(column[row + 1 : self.nodes.end[row]].any())
 
     @cached_property

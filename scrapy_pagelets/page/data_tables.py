@@ -21,11 +21,9 @@ from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, 
 _IN_LAYOUT: Final = [TAG[name] for name in "table pre".split()]
 _SELDOM: Final = [TAG[n] for n in "ul ol menu dl h1 h2 h3 h4 h5 h6 blockquote figure form article section hr".split()]
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
-#: Share of the cells with such blocks from which on a table only lays out the page, without and with header cells.
-_LAYOUT: Final = 0.25
-_LAYOUT_WITH_HEAD: Final = 0.6
-#: Roles of tables without data.
-_NO_DATA: Final = ("presentation", "none")
+_LAYOUT: Final = 0.25  # share of the cells with such blocks from which on a table only lays out the page
+_LAYOUT_WITH_HEAD: Final = 0.6  # the same of a table with header cells
+_NO_DATA: Final = ("presentation", "none")  # roles of tables without data
 _CELLS: Final = (TAG["td"], TAG["th"])
 _HEAD: Final = TAG["th"]
 _BOLD: Final = (TAG["b"], TAG["strong"])
@@ -33,9 +31,8 @@ give(
     "data_tables", TAGS=TAGS, IN_LAYOUT=_IN_LAYOUT, SELDOM=_SELDOM, CELLS=_CELLS, HEAD=_HEAD,
     LAYOUT=_LAYOUT, LAYOUT_WITH_HEAD=_LAYOUT_WITH_HEAD, NO_DATA=_NO_DATA,
 )  # fmt: skip
-#: Spans count up to this column and this number of lines, so that hostile ones cost little.
-_MOST_COLUMNS: Final = 100
-_MOST_LINES: Final = 65534
+_MOST_COLUMNS: Final = 100  # spans count up to this column, so that hostile ones cost little
+_MOST_LINES: Final = 65534  # and up to this number of lines
 
 
 class _Cell(NamedTuple):
@@ -50,10 +47,7 @@ class _Cell(NamedTuple):
 def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
     """Whether an element with some cells holds data, as `is_data`.
 
-    Parameters
-    ----------
-    table : row of the element
-    cells : rows of its cells, ascending
+    ``table``: row of the element. ``cells``: rows of its cells, ascending.
     """
     within = slice(table + 1, int(nodes.end[table]))
     if np.isin(nodes.tag[within], _IN_LAYOUT).any():
@@ -71,13 +65,7 @@ def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
 
 @once
 def in_lines(nodes: NodeTable) -> NodeTable:
-    """The node table with each row of a data table in one line of text, whatever paragraphs and breaks its cells have.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<table><tr><td><p>a<td><p>b<p>c<tr><td><p>d<td><p>e</table>"
-    >>> in_lines(Page.parse(html, "http://a/").nodes).gap[1:].tolist() == [CELL, SPACE, LINE, CELL]
-    True
-    """
+    """The node table with each row of a data table in a line of text, whatever paragraphs and breaks its cells have."""
     tables = _innermost(nodes)
     if not tables:
         return nodes
@@ -101,19 +89,13 @@ def in_lines(nodes: NodeTable) -> NodeTable:
 
 
 def _innermost(nodes: NodeTable) -> list[int]:
-    """The rows of tables without others inside."""
     tables = rows_tagged(nodes, TAG["table"])
     following = [*tables[1:], len(nodes)]
     return [one for one, other in zip(tables, following, strict=False) if other >= nodes.end[one]]
 
 
 def has_heading(nodes: NodeTable, cell: int) -> bool:
-    """Whether a cell holds a heading.
-
-    Parameters
-    ----------
-    cell : row of the element
-    """
+    """Whether a cell, given by its row, holds a heading."""
     return bool(np.isin(nodes.tag[cell : nodes.end[cell]], _HEADINGS).any())
 
 
@@ -122,9 +104,7 @@ def grid(nodes: NodeTable, cells: Ints) -> list[list[int]]:
 
     The first line is the head; it is empty if the table has none. A cell that spans others is written once.
 
-    Parameters
-    ----------
-    cells : rows of the cells, ascending
+    ``cells``: rows of the cells, ascending.
     """
     placed = _placed(nodes, cells)
     columns = {column: i for i, column in enumerate(sorted({cell.column for cell in placed}))}
@@ -135,12 +115,7 @@ def grid(nodes: NodeTable, cells: Ints) -> list[list[int]]:
 
 
 def cells_of(nodes: NodeTable, table: int) -> Ints:
-    """Rows of the cells of a table, and of the tables in it.
-
-    Parameters
-    ----------
-    table : row of the element
-    """
+    """Rows of the cells of a table, given by its row, and of the tables in it."""
     within = slice(table + 1, int(nodes.end[table]))
     tags = nodes.tag[within]
     found = (tags == _CELLS[0]) | (tags == _CELLS[1])
@@ -194,7 +169,6 @@ def _has_head(nodes: NodeTable, cells: Sequence[_Cell]) -> bool:
 
 
 def _is_bold(nodes: NodeTable, row: int) -> bool:
-    """Whether all text of a cell is in one bold element."""
     inside = nodes.tag[row + 1 : nodes.end[row]]
     bold = ((inside == _BOLD[0]) | (inside == _BOLD[1])).nonzero()[0]
     if not len(bold):

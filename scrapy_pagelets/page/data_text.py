@@ -27,20 +27,12 @@ _ROOTS: Final = etree.XPath(
 _EMPTY: Final = etree.XPath("boolean(body/*[self::div or self::main or self::section][not(node())])")
 _NOSCRIPT: Final = etree.XPath("descendant::noscript")
 _LINKS: Final = etree.XPath("boolean(descendant::a[@href])")
-#: Fewer words than this may tell that a page is being loaded.
-_LOADING: Final = 10
-#: Elements with such a name, and runs of text in one of them, that are looked at.
-_MOST_ELEMENTS: Final = 100
+_LOADING: Final = 10  # fewer words than this may tell that a page is being loaded
+_MOST_ELEMENTS: Final = 100  # elements with such a name, and runs of text in one of them, that are looked at
 
 
 def is_shell(page: Page) -> bool:
-    """Return True for a page with hardly any text that has scripts, and a place for what they add or a request to run.
-
-    >>> is_shell(Page.parse(b"<div id=app></div><script src=app.js></script>", "http://a/"))
-    True
-    >>> is_shell(Page.parse(b"<h1>Closed</h1><p>We open in May.<script src=count.js></script>", "http://a/"))
-    False
-    """
+    """Return True for a page with scripts and hardly any text, and a place for their text or a request for scripts."""
     page = page.source or page
     if not is_bare(page.nodes) or not any(map(_acts, page.declared["script"])):
         return False
@@ -64,12 +56,10 @@ def _text(element: etree._Element) -> str:
     return " ".join(map(str, islice(element.itertext("*"), _MOST_ELEMENTS)))
 
 
-#: Characters of data that are read, characters of text that are taken from it, and values that are looked at.
-_LONGEST: Final = 4_000_000
-_MOST_TEXT: Final = 500_000
-_MOST: Final = 200_000
-#: Words of a text; words that data must have beyond those of the page.
-_PROSE: Final = 20
+_LONGEST: Final = 4_000_000  # characters of data that are read
+_MOST_TEXT: Final = 500_000  # characters of text that are taken from it
+_MOST: Final = 200_000  # values that are looked at
+_PROSE: Final = 20  # words of a text; words that data must have beyond those of the page
 #: Characters of attributes, and of strings in data, that may be data themselves, as in Discourse and Inertia.
 _LONG: Final = 300
 _LIMITS: Final = Limits()
@@ -90,11 +80,6 @@ def with_data(page: Page) -> Page:
 
     The text is the ``articleBody`` of JSON-LD; or, if the page is a shell, what most words of its JSON have as their
     place, in scripts (``__NEXT_DATA__``, ``window.__STATE__ = {...}``) or attributes (``data-page``).
-
-    >>> data = '{"@type": "Article", "articleBody": "Tea needs time, and water that has boiled. %s"}' % ("word " * 20)
-    >>> page = Page.parse(f"<div></div><script type=application/ld+json>{data}</script>".encode(), "http://a/")
-    >>> with_data(page).nodes.strings[0][:42]
-    'Tea needs time, and water that has boiled.'
     """
     if not page.declared["script"] or not is_bare(page.nodes):
         return page
@@ -225,7 +210,6 @@ def _text_element(tag: str, text: str) -> etree._Element:
 
 
 def _parsed(text: str) -> list[etree._Element]:
-    """The elements of HTML in a string."""
     try:
         _LIMITS.check(text)
     except TooLarge:

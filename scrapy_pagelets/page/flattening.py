@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from codecs import decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html import unescape
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from lxml import etree
@@ -32,11 +32,6 @@ _PART: Final = re.compile(r"'([^'\\]*)'")
 _LONGEST: Final = 10_000
 _ADDRESS: Final = re.compile(r"[^\s@<>]{1,64}@[^\s@<>]{1,255}")
 _TAGS: Final = ("a", "span", "joomla-hidden-mail")
-
-
-def hides_address(hrefs: Iterable[str]) -> bool:
-    """Whether one of the links of a page leads to an encoded address."""
-    return _CLOUDFLARE in "\n".join(hrefs)
 
 
 def decode_addresses(root: etree._Element) -> None:
@@ -125,7 +120,7 @@ def bracket_readings(root: etree._Element) -> None:
     other, share their brackets.
     """
     for readings in _readings(root):
-        texts = [text for reading in readings for text in _texts(reading)]
+        texts: list[Any] = [text for reading in readings for text in cast(list[Any], _TEXTS(reading))]
         if not texts or texts[0].lstrip()[0] in _BRACKETS:
             continue
         before, behind = ("（", "）") if _WIDE.search(texts[0]) else (" (", ")")
@@ -156,12 +151,6 @@ def _has_brackets(reading: etree._Element) -> bool:
     return any(one is not None and one.tag == "rp" and (one.text or "").strip() for one in around)
 
 
-def _texts(reading: etree._Element) -> list[Any]:
-    found = _TEXTS(reading)
-    assert isinstance(found, list)
-    return found
-
-
 def _with_brackets(texts: list[Any], before: str, behind: str) -> list[str]:
     texts = [before + texts[0].lstrip(), *texts[1:]]
     return [*texts[:-1], texts[-1].rstrip() + behind]
@@ -183,31 +172,24 @@ _HIDING_STYLE: Final = re.compile(
 )
 #: What an inline style has in it that says how an element is laid out.
 LAYING_OUT: Final = ("display", "white-space", "font-family")
-#: Elements by which a page tells of itself.
-DECLARING: Final = ("base", "link", "meta", "script", "title")
-#: White space other than one space.
-_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
+DECLARING: Final = ("base", "link", "meta", "script", "title")  # elements by which a page tells of itself
+_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")  # white space other than one space
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST_VALUE: Final = 10_000
 #: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
 #: look is searched for what it says.
 ROOM_OF_LOOKS: Final = 2_000_000
-#: Characters from which a run of text is folded and counted without a list of its words.
-_HUGE: Final = 100_000
-#: Number and signature of a look, and gap and traits of its tag.
-_Kind = tuple[int, int, int, int]
+_HUGE: Final = 100_000  # characters from which a run of text is folded and counted without a list of its words
+_Kind = tuple[int, int, int, int]  # number and signature of a look, and gap and traits of its tag
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 
 
 def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTable:
     """Make the node table of a tree.
 
-    Parameters
-    ----------
-    root : root element. Comments and processing instructions are skipped, the text after them is not
-    base : URL against which links are resolved
-    noscript : include the content of ``noscript``
+    ``root``: root element. Comments and processing instructions are skipped, the text after them is not. ``base``: URL
+    against which links are resolved. ``noscript``: include the content of ``noscript``.
     """
     columns, (row, href, rel) = flatten(root, noscript)
     if _decode(root, int(np.bitwise_or.reduce(columns["signs"])), href):
@@ -224,7 +206,7 @@ def _decode(root: etree._Element, signs: int, hrefs: list[str]) -> bool:
     """Write the texts of a tree as readers see them; False if no text can differ."""
     if signs & READING:
         bracket_readings(root)
-    if encoded := bool(signs & ENCODED) or hides_address(hrefs):
+    if encoded := bool(signs & ENCODED) or _CLOUDFLARE in "\n".join(hrefs):
         decode_addresses(root)
     return bool(signs & READING) or encoded
 

@@ -35,10 +35,8 @@ _SCRIPT: Final = re.compile(r"mathjax|katex", re.IGNORECASE)
 _TOLD: Final = lazily(r"""\[\s*["']\$["']\s*,\s*["']\$["']\s*\]|left["']?\s*:\s*["']\$["']""")
 #: Elements of MathML that change the meaning of what they set beside each other.
 _SCRIPTS: Final = frozenset("mfrac msup msub msubsup msqrt mroot mover munder munderover mtable".split())
-#: The number of all tags that have none of their own, as those of MathML.
-_OTHER: Final = 0
-#: Characters of a script in which its settings are looked for.
-_MOST: Final = 20_000
+_OTHER: Final = 0  # the number of all tags that have none of their own, as those of MathML
+_MOST: Final = 20_000  # characters of a script in which its settings are looked for
 
 
 def is_formula(element: etree._Element) -> bool:
@@ -123,12 +121,7 @@ def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]
 
 
 def with_one_form(nodes: NodeTable, keep: Bools) -> NodeTable:
-    """The node table with one form of each formula that is kept: TeX, or else what is seen.
-
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
-    """
+    """The node table with one form of each formula among the leaves to keep, (m,): TeX, or else what is seen."""
     rows = nodes.outermost(rows_with(nodes, FORMULA))
     if not rows:
         return nodes

@@ -14,8 +14,7 @@ from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.page.looks import AS_CELL, AS_LINE, AS_SPACE, BLOCKS, CODE_LINE, TABS, Look
 from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, SPACE, TAG, TEXT, NodeTable, attributes_at, tags_of
 
-#: Roles of the cells that head a column or a line.
-HEADS: Final = ("columnheader", "rowheader")
+HEADS: Final = ("columnheader", "rowheader")  # roles of the cells that head a column or a line
 _STYLED: Final = re.compile(rf"(?<![\w-])display\s*:\s*(?:(table-cell)|{BLOCKS})(?![\w-])", re.IGNORECASE)
 _TABLES: Final = ("table", "grid", "treegrid")
 _TABLE_STYLED: Final = re.compile(r"(?<![\w-])display\s*:\s*table(?![\w-])", re.IGNORECASE)
@@ -55,9 +54,7 @@ def is_table(look: Look, style: str) -> bool:
 def gaps_of(columns: Mapping[str, Any]) -> Ints:
     """(m,) the gaps of a node table, also those that roles, classes and styles make; in code, a line is the widest.
 
-    Parameters
-    ----------
-    columns : columns of a node table by name
+    ``columns``: columns of a node table by name.
     """
     gap = columns["gap"]
     wider = list(_widened(columns))
@@ -161,11 +158,8 @@ def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
             if panel >= nodes.end[tab]:
                 found.setdefault(panel, []).append(tab)
     # Several choose from what is in one, unless they are one label for each width of the screen.
-    return {panel: own[0] for panel, own in found.items() if len({_text(nodes, tab) for tab in own}) == 1}
-
-
-def _text(nodes: NodeTable, tab: int) -> str:
-    return " ".join(nodes.strings[nodes.leaves_of(tab)])
+    texts = {panel: {" ".join(nodes.strings[nodes.leaves_of(tab)]) for tab in own} for panel, own in found.items()}
+    return {panel: own[0] for panel, own in found.items() if len(texts[panel]) == 1}
 
 
 def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
@@ -187,6 +181,5 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
 
 
 def _children(nodes: NodeTable, row: int) -> list[int]:
-    """The elements right below a row."""
     below = slice(row, nodes.end[row])
     return [int(row + i) for i in np.flatnonzero((nodes.parent[below] == row) & (nodes.tag[below] != TEXT))]

@@ -16,19 +16,15 @@ from scrapy_pagelets.core.limits import without_nul as without_nul
 
 #: Attributes of one element. The parser compares each with all others; elements of real pages have up to 20.
 MAX_ATTRIBUTES: Final = 1000
-#: The limit on the attributes of a page, as a multiple of the limit on its nodes.
-_ATTRIBUTES_PER_NODE: Final = 10
-#: How many ``>`` are examined for the end of a tag before the page is parsed to count.
-_TRIES: Final = 100
-#: A quotation mark after one of these may open the value of an attribute.
-_OPENING: Final = "= \t\n\r\f"
+_ATTRIBUTES_PER_NODE: Final = 10  # the limit on the attributes of a page, as a multiple of the limit on its nodes
+_TRIES: Final = 100  # how many ``>`` are examined for the end of a tag before the page is parsed to count
+_OPENING: Final = "= \t\n\r\f"  # a quotation mark after one of these may open the value of an attribute
 #: One of these is before each attribute.
 _SEPARATORS: Final = " \t\n\r\f/\"'"
 give("limits", OPENING=_OPENING, SEPARATORS=_SEPARATORS, TRIES=_TRIES)
-#: Megabytes of address space that a crawl and its libraries need, and that the libraries reserve for each processor.
-_BASE_MEGABYTES: Final = 768
-_MEGABYTES_PER_PROCESSOR: Final = 64
-_MAX_PROCESSORS: Final = 64
+_BASE_MEGABYTES: Final = 768  # megabytes of address space that a crawl and its libraries need
+_MEGABYTES_PER_PROCESSOR: Final = 64  # those that the libraries reserve for each processor
+_MAX_PROCESSORS: Final = 64  # processors for which they do
 #: The parser holds all attributes of an element in memory before it reports them, so pages are counted one at a time.
 _counting: Final = Lock()
 
@@ -39,49 +35,28 @@ class TooLarge(PageletsError, ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits on a page.
+    """The limits on a page."""
 
-    Attributes
-    ----------
-    nodes : number of elements, comments and processing instructions; a page may have ten times as many attributes
-    size : bytes of the body
-    """
-
+    #: number of elements, comments and processing instructions; a page may have ten times as many attributes
     nodes: int = 100_000
-    size: int = 32 << 20
+    size: int = 32 << 20  # bytes of the body
 
     def check_size(self, body: bytes) -> None:
-        """Check the number of bytes of a body.
-
-        Raises
-        ------
-        TooLarge : if it exceeds the limit
-        """
+        """Raise `TooLarge` for a body with more bytes than the limit."""
         if len(body) > self.size:
             raise TooLarge(f"it has {len(body)} bytes, more than the {self.size} of PAGELETS_MAX_SIZE")
 
     def check_nodes(self, count: int) -> None:
-        """Check a number of nodes.
-
-        Raises
-        ------
-        TooLarge : if it exceeds the limit
-        """
+        """Raise `TooLarge` for a number of nodes beyond the limit."""
         if count > self.nodes:
             raise TooLarge(f"it has more than the {self.nodes} nodes of PAGELETS_MAX_NODES")
 
     def check(self, text: str) -> None:
-        """Check the number of nodes and attributes of a text, in memory that does not depend on these numbers.
+        """Raise `TooLarge` for a text with too many nodes or attributes, in memory that their number does not change.
 
         Nearly all pages pass by bounds that cost next to nothing: a node begins with ``<``, and an attribute has two
         characters or more. All others are parsed without building a tree, and their nodes and attributes are counted.
 
-        Raises
-        ------
-        TooLarge : if the text exceeds a limit
-
-        Examples
-        --------
         >>> Limits(nodes=3).check("<p>1 < 2, and 2 < 3, and 3 < 4")
         >>> Limits(nodes=3).check("<br>" * 4)
         Traceback (most recent call last):

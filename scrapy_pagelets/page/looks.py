@@ -107,8 +107,7 @@ _LANDMARKS: Final = {
     "figure": ("figure", ""),
     "address": ("address", ""),
 }
-#: The sign of each landmark.
-LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
+LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}  # the sign of each landmark
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
 HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
 #: The name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
@@ -139,8 +138,7 @@ def _names(pattern: str) -> re.Pattern[str]:
 _HEADLINE: Final = _names(
     r"headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title"
 )
-#: Elements that are no heading, whatever their names say.
-_NO_HEADLINE: Final = ("a", "body", "html")
+_NO_HEADLINE: Final = ("a", "body", "html")  # elements that are no heading, whatever their names say
 #: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
 CRUMBS_NAMED: Final = re.compile(
     r"(?:bread-?_?crumb|crumb-?_?trail|topic-?_?path|pankuzu|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE
@@ -180,8 +178,7 @@ _SOURCE: Final = re.compile(r"(?:^|\s)(?:src|viewcode-link|view-source|source-li
 _PAGER: Final = _names(r"pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice")
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
-#: Classes of what forums put below each contribution of an author.
-_SIGNATURE: Final = _names("signatures?")
+_SIGNATURE: Final = _names("signatures?")  # classes of what forums put below each contribution of an author
 #: Classes and ids of addresses that a script decodes: Cloudflare, Joomla, SpamSpan, plug-ins of WordPress.
 _ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
 _ENTRY: Final = re.compile(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
@@ -298,38 +295,28 @@ class Layout:
 
     Lengths are in CSS pixels. The origin is the top left corner of the document. A run of text has the box around its
     lines and the font and colours of its parent.
-
-    Attributes
-    ----------
-    x, y, width, height : (n,) the border box. A node without a box of its own (``display: contents``, a wrapper of
-        floats) has the box around its children; zero if nothing is painted
-    font_size, font_weight : (n,) pixels; 100 to 900
-    color : (n,) colour of the text, RGBA as ``0xRRGGBBAA``
-    background : (n,) the background colour blended over the backgrounds behind it, always opaque
-    picture : (n,) whether the node has a background image or gradient of its own
-    visible : (n,) whether some part of the node or of its descendants can be seen: it is not hidden, transparent,
-        clipped, left of or above the page, or without a box
-    display : (n,) index into ``DISPLAYS``; a run of text is ``inline``
-    position : (n,) index into ``POSITIONS``; a run of text is ``static``
-    floating : (n,) whether the node floats left or right
-    z_index : (n,) 0 for ``auto``
-    page_width, page_height : width of the viewport and height of the document
     """
 
+    #: (n,) the border box. A node without a box of its own (``display: contents``, a wrapper of floats) has the box
+    #: around its children; zero if nothing is painted
     x: Floats32
     y: Floats32
     width: Floats32
     height: Floats32
+    #: (n,) pixels; 100 to 900
     font_size: Floats32
     font_weight: NDArray[np.int16]
-    color: NDArray[np.uint32]
-    background: NDArray[np.uint32]
-    picture: Bools
+    color: NDArray[np.uint32]  # (n,) colour of the text, RGBA as ``0xRRGGBBAA``
+    background: NDArray[np.uint32]  # (n,) the background colour blended over the backgrounds behind it, always opaque
+    picture: Bools  # (n,) whether the node has a background image or gradient of its own
+    #: (n,) whether some part of the node or of its descendants can be seen: it is not hidden, transparent, clipped,
+    #: left of or above the page, or without a box
     visible: Bools
-    display: Codes
-    position: Codes
-    floating: Bools
-    z_index: NDArray[np.int32]
+    display: Codes  # (n,) index into ``DISPLAYS``; a run of text is ``inline``
+    position: Codes  # (n,) index into ``POSITIONS``; a run of text is ``static``
+    floating: Bools  # (n,) whether the node floats left or right
+    z_index: NDArray[np.int32]  # (n,) 0 for ``auto``
+    #: width of the viewport and height of the document
     page_width: int
     page_height: int
 

@@ -62,34 +62,22 @@ GAPS: Final = {
     ),
 }
 _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
-#: Characters of a path from which on it begins anew, and of the number in a step.
-_LONGEST_PATH: Final = 1000
-_INDEX: Final = 6
-#: Rows from which on their leaves are found by counting.
-_MANY: Final = 16
+_LONGEST_PATH: Final = 1000  # characters of a path from which on it begins anew
+_INDEX: Final = 6  # characters of the number in a step
+_MANY: Final = 16  # rows from which on their leaves are found by counting
 
 
 # Tables are never changed, but it takes longer to make frozen ones of them than to parse a small page.
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Links:
-    """The hyperlinks of a page in document order.
+    """The hyperlinks of a page in document order."""
 
-    Attributes
-    ----------
-    row : (links,) row of the element with the link (``a``, ``area``, ``frame``, ``iframe``)
-    href : the attribute as written
-    target : the normalised URL, "" if the link does not lead to a page
-    key : (links,) 64-bit hash of the target, 0 if the link does not lead to a page
-    rel : the ``rel`` attribute, lower case
-    beyond : number of the last links that have no target because of `urls.ROOM`
-    """
-
-    row: Ints
-    href: list[str]
-    target: list[str]
-    key: Ints
-    rel: list[str]
-    beyond: int = 0
+    row: Ints  # (links,) row of the element with the link (``a``, ``area``, ``frame``, ``iframe``)
+    href: list[str]  # the attribute as written
+    target: list[str]  # the normalised URL, "" if the link does not lead to a page
+    key: Ints  # (links,) 64-bit hash of the target, 0 if the link does not lead to a page
+    rel: list[str]  # the ``rel`` attribute, lower case
+    beyond: int = 0  # number of the last links that have no target because of `urls.ROOM`
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -44,8 +44,7 @@ _DETECTED: Final = (
 )
 _WESTERN: Final = "cp1252"
 _ASCII: Final = bytes(range(128))
-#: Bytes of non-ASCII text that are enough for charset detection.
-_SAMPLE: Final = 100_000
+_SAMPLE: Final = 100_000  # bytes of non-ASCII text that are enough for charset detection
 _BETWEEN_TAGS: Final = re.compile(rb"[^<>]+")
 _CP1252_FALLBACK: Final = "scrapy-pagelets-cp1252"
 #: Tags of nodes that all parsers agree on, by which a rendered page is aligned with the page as received.
@@ -60,8 +59,7 @@ _NO_MARKS: Final = Marks()
 _ROOM: Final = 2 * urls.ROOM
 _LONG_BASE: Final = 150
 _ADDRESSED: Final = ("a", "area", "img", "source", "frame", "iframe", "video", "audio", "embed", "input")
-#: Characters of a title.
-_LONGEST_TITLE: Final = 5000
+_LONGEST_TITLE: Final = 5000  # characters of a title
 #: Characters from which a title with markup in it has no end tag: it has the page in it, of which it is the beginning.
 _WITHOUT_END: Final = 300
 _TAG: Final = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
@@ -114,12 +112,7 @@ class Page:
 
     @classmethod
     def parse(
-        cls,
-        body: bytes,
-        url: str,
-        content_type: str | None = None,
-        limits: Limits = _LIMITS,
-        link_header: str = "",
+        cls, body: bytes, url: str, content_type: str | None = None, limits: Limits = _LIMITS, link_header: str = ""
     ) -> Page:
         """Parse the body of a response. Any body gives a page, an empty one in the worst case.
 
@@ -315,10 +308,7 @@ def decode(body: bytes, content_type: str | None = None) -> str:
     but the bytes must confirm it: valid UTF-8 is read as UTF-8 whatever single-byte charset is declared, and invalid
     UTF-8 is not. If nothing is declared, UTF-8 is tried first, then charset detection.
 
-    Parameters
-    ----------
-    body : as received, without content encoding
-    content_type : value of the HTTP header
+    ``body``: as received, without content encoding. ``content_type``: value of the HTTP header.
     """
     name, mark = encoding.read_bom(body)
     if name and mark:
@@ -376,7 +366,6 @@ def _strictly(body: bytes, name: str) -> str | None:
 
 
 def _beyond_ascii(body: bytes) -> int:
-    """Number of non-ASCII bytes."""
     return len(body.translate(None, _ASCII))
 
 
@@ -448,12 +437,7 @@ def _ends_raw(text: str, *, is_raw: bool) -> bool:
 
 
 def base_of(bases: Iterable[etree._Element], url: str) -> str:
-    """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted.
-
-    Parameters
-    ----------
-    bases : the elements ``base`` of the page
-    """
+    """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted."""
     element = next((each for each in bases if "href" in each.attrib), None)
     if element is None:
         return url

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, NamedTuple, overload
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -25,21 +25,14 @@ THRESHOLD: Final = 0.5
 _LINKED: Final = 0.5
 
 
-@overload
-def is_template(templateness: float) -> bool: ...
+def is_template(templateness: Floats) -> Bools:
+    """Return whether each of some values of templateness, 0 to 1, is that of template.
 
-
-@overload
-def is_template(templateness: Floats) -> Bools: ...
-
-
-def is_template(templateness: float | Floats) -> bool | Bools:
-    """Return whether something of this templateness, 0 to 1, is template; for an array, a mask of the same shape.
-
-    >>> is_template(0.5), is_template(0.49)
-    (True, False)
+    >>> is_template(np.array([0.5, 0.49])).tolist()
+    [True, False]
     """
-    return templateness >= THRESHOLD
+    found: Bools = templateness >= THRESHOLD
+    return found
 
 
 give(
@@ -47,10 +40,8 @@ give(
     LINKED=_LINKED,
 )  # fmt: skip
 
-
 KEEP, STRIP, HEADLINE, IGNORE_LINKS = ACTIONS = ("keep", "strip", "headline", "ignore_links")
-#: Templateness of what is kept and of what is stripped.
-_DECIDED: Final = {KEEP: 0.0, STRIP: 1.0}
+_DECIDED: Final = {KEEP: 0.0, STRIP: 1.0}  # templateness of what is kept and of what is stripped
 
 
 class Cause(NamedTuple):
@@ -62,20 +53,13 @@ class Cause(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """What rules name on a page, and what the page asks of robots. Without arguments: nothing.
+    """What rules name on a page, and what the page asks of robots. Without arguments: nothing."""
 
-    Attributes
-    ----------
-    rows : for each cause, also for those that name nothing on this page, the rows of its elements
-    ignored_links : indices of the links inside the elements of ``ignore_links``
-    problems : sentences about selectors that failed on this page
-    robots : what the page asks of robots, see `rules.robots`
-    """
-
+    #: for each cause, also for those that name nothing on this page, the rows of its elements
     rows: Mapping[Cause, list[int]] = field(default_factory=lambda: MappingProxyType({}))
-    ignored_links: frozenset[int] = frozenset()
-    problems: tuple[str, ...] = ()
-    robots: tuple[str, ...] = ()
+    ignored_links: frozenset[int] = frozenset()  # indices of the links inside the elements of ``ignore_links``
+    problems: tuple[str, ...] = ()  # sentences about selectors that failed on this page
+    robots: tuple[str, ...] = ()  # what the page asks of robots, see `rules.robots`
 
     @property
     def headline(self) -> list[int]:
@@ -85,16 +69,10 @@ class Marks:
     def applied(self, nodes: NodeTable, templateness: Floats) -> tuple[Floats, dict[str, int]]:
         """Let the rules decide the leaves that they name: 0 for those to keep, 1 for those to strip.
 
-        The innermost element decides; if it is both to keep and to strip, it is kept.
+        The innermost element decides; if it is both to keep and to strip, it is kept. Return (m,) the templateness with
+        rules, and by the name of the stat, what each rule has done to this page.
 
-        Parameters
-        ----------
-        templateness : (m,) of each leaf, without rules
-
-        Returns
-        -------
-        templateness : (m,) with rules
-        effect : by the name of the stat, what each rule has done to this page
+        ``templateness``: (m,) of each leaf, without rules.
         """
         if not self.rows:
             return templateness, {}
@@ -124,12 +102,7 @@ class Marks:
 
 
 def nearest(nodes: NodeTable, column: Ints) -> Ints:
-    """(n,) the value of each row or, where it is negative, that of the nearest ancestor that has one.
-
-    Parameters
-    ----------
-    column : (n,) values; -1 where there is none
-    """
+    """(n,) the value of each row or, where it is -1, that of the nearest ancestor that has one."""
     return nodes.inherit(column.copy(), lambda own, above: np.where(own < 0, above, own))
 
 

@@ -17,8 +17,7 @@ from lxml import etree
 Object = dict[str, Any]
 #: Characters of all scripts of a page that are read. Those of the pages that we know have 250,000 at most.
 _LONGEST: Final = 500_000
-#: Objects of a page that are looked at, and values of a list.
-_MOST: Final = 1000
+_MOST: Final = 1000  # objects of a page that are looked at, and values of a list
 #: Comments and CDATA marks around the JSON, which parsers of old needed, and white space.
 _WRAPPING: Final = re.compile(r"(?:\s|<!--|//<!\[CDATA\[|<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)*")
 _DECODER: Final = json.JSONDecoder(strict=False)
@@ -32,9 +31,7 @@ def objects_of(elements: Iterable[etree._Element]) -> list[Object]:
     Objects in other properties (reviews, comments, related products) are not among them. Scripts that cannot be parsed,
     and those beyond half a million characters, are left out.
 
-    Parameters
-    ----------
-    elements : the ``script`` elements of the page
+    ``elements``: the ``script`` elements of the page.
     """
     queue = deque(value for text in _scripts(elements) for value in values_of(_parsed(text)))
     found: list[Object] = []
@@ -100,11 +97,9 @@ def by_id(objects: Iterable[Object]) -> dict[str, Object]:
     return found
 
 
-#: Elements with properties that are looked at.
-_MOST_PROPERTIES: Final = 2000
+_MOST_PROPERTIES: Final = 2000  # elements with properties that are looked at
 _DEEPEST: Final = 100
-#: Elements and runs of text inside of a property that are looked at.
-_MOST_INSIDE: Final = 200
+_MOST_INSIDE: Final = 200  # elements and runs of text inside of a property that are looked at
 #: Attributes that hold the value of a property, in the order of precedence; without one, it is the text.
 _VALUES: Final = ("content", "datetime", "src", "href")
 
@@ -115,9 +110,7 @@ def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Ele
     Properties outside of any item belong to the page. On a page with several works, such as a list of postings, none
     does; those that another item contains (comments of a thread, reviews) are not counted.
 
-    Parameters
-    ----------
-    marked : the elements with a property or a type
+    ``marked``: the elements with a property or a type.
     """
     found: dict[etree._Element | None, dict[str, list[etree._Element]]] = {}
     for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST_PROPERTIES):

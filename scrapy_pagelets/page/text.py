@@ -52,9 +52,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     form is written. Marks that stand alone on a line are left out, as are characters that nobody
     sees; letters are in Unicode's form NFC.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
+    ``keep``: (m,) a mask of the leaves.
     """
     nodes, leaves = write_leaves(nodes, keep)
     text = text_of(nodes, leaves, first_of_items(nodes, leaves) - _lines_of_code(nodes))
@@ -67,9 +65,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
 def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     """The node table with the strings that the text of a page has, and (k,) the leaves that it is made of.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
+    ``keep``: (m,) a mask of the leaves.
     """
     nodes = code.without_blanks(data_tables.in_lines(nodes), keep)
     return _with_brackets(formulas.with_one_form(nodes, keep)), written_leaves(nodes, keep)
@@ -99,21 +95,14 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
 
 
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
-    """XPaths of the fewest nodes that cover exactly the leaves to keep: elements, and ``text()[k]`` for single runs.
-
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
-    """
+    """XPaths of the fewest nodes with exactly the leaves to keep, (m,): elements, and ``text()[k]`` for single runs."""
     return paths_of(nodes, np.flatnonzero(keep))
 
 
 def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
     """Rows of the maximal subtrees that have no other leaves, in document order; a single leaf counts as a subtree.
 
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
+    ``leaves``: (k,) indices of the leaves, ascending.
     """
     tops = []
     breaks = np.flatnonzero(np.diff(leaves) > 1) + 1
@@ -134,9 +123,7 @@ def cleaned(page: Page, keep: Bools) -> str:
 
     Images, rules and line breaks are kept if their parent is. Links are absolute. "" if no leaf is kept.
 
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
+    ``keep``: (m,) a mask of the leaves.
     """
     nodes = page.nodes
     alive = _rows_to_keep(nodes, keep)

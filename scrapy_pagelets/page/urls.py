@@ -37,12 +37,10 @@ _PLAIN_LINK: Final = re.compile(
 )
 _ABSOLUTE: Final = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 _CONTROL: Final = "".join(map(chr, range(33)))
-#: Longer URLs are data, and no crawler follows them.
-LONGEST: Final = 2083
+LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
 #: Characters that the addresses of all links of a page may have: a short link below a long base is an address as long.
 ROOM: Final = 5_000_000
-#: What a parameter costs of it, and each character of a host name that is not ASCII.
-COST: Final = 20
+COST: Final = 20  # what a parameter costs of it, and each character of a host name that is not ASCII
 _HOST: Final = re.compile(r"[\s\0-\x20]*(?:https?:)?//([^/?#]*)", re.IGNORECASE)
 #: Characters of a name that the DNS can have (RFC 1035, 2.3.4).
 _LONGEST_HOST: Final = 253
@@ -69,9 +67,7 @@ def normalise(url: str) -> str:
 
     The scheme ``https`` becomes ``http``, because sites link to their own pages with both.
 
-    Raises
-    ------
-    ValueError : if the URL cannot be parsed, as ``http://[half``
+    Raise ValueError if the URL cannot be parsed, as ``http://[half``.
 
     >>> normalise("HTTPS://Example.com:443/a/./index.html?utm_source=x#top")
     'http://example.com/a/'
@@ -345,15 +341,13 @@ def _written(base: str, href: str) -> str:
 
 _join = cached(urljoin)
 
-
 give(
     "urls", joined=_written,
     TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,
     host_of=host_of, is_page=is_page, is_page_of_host=is_page_of_host,
 )  # fmt: skip
 
-#: Addresses that carry an IPv4 address in their last 32 bits (RFC 6052).
-_TRANSLATED: Final = ip_network("64:ff9b::/96")
+_TRANSLATED: Final = ip_network("64:ff9b::/96")  # addresses that carry an IPv4 address in their last 32 bits (RFC 6052)
 
 
 def is_private(host: str) -> bool | None:
@@ -371,7 +365,6 @@ def is_private(host: str) -> bool | None:
 
 
 def _embedded(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 address embeds, None if it embeds none."""
     if address in _TRANSLATED:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -16,10 +16,10 @@ from scrapy_pagelets.base.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from scrapy_pagelets.page.page import Page
-    from scrapy_pagelets.papers.graph_cuts.gcuts import Costed
     from scrapy_pagelets.papers.graph_cuts.segment_weights import Weights
 
 _LINKS, _SIGHT = ("k",), ("pdoc",)
+_COSTS: Final = ("penalty", "segments", "weights")
 
 
 @dataclass(frozen=True)
@@ -27,65 +27,54 @@ class Method:
     """A segmentation method."""
 
     name: str  # of the segmenter
-    #: takes a page and the options, and returns (n,) the number of the pagelet of each run of text, else -1
-    function: Callable[..., Ints]
-    options: tuple[str, ...]  # names of the options
+    #: path of a function, which is imported when it is used: it takes a page and options, and returns what `labels_of`
+    #: returns; of a learnt method, it takes a described page and weights, and returns the cut of the page
+    path: str
+    options: tuple[str, ...] = ()  # names of the options
+    given: Mapping[str, Any] = field(default_factory=dict)  # options that it has unless others are given
     whole: bool = True  # whether a pagelet with content and template stays whole in a feed of all pagelets
     needs_maxflow: bool = False  # whether rendered pages need PyMaxflow
 
+    @cached_property
+    def function(self) -> Any:
+        """The function of the path."""
+        return resolve_name(self.path)
+
     def labels(self, page: Page, templateness: Floats | None, **options: Any) -> Ints:  # noqa: ARG002
         """(n,) Number of the pagelet of each row, see `labels_of`."""
-        return self.function(page, **options)
+        found: Ints = self.function(page, **{**self.given, **options})
+        return found
 
 
 @dataclass(frozen=True)
-class LearntMethod:
-    """A segmentation method whose costs are learnt from pages that people have divided."""
+class LearntMethod(Method):
+    """A segmentation method whose costs are learnt from pages that people have divided.
 
-    #: name, whole, needs_maxflow: as of `Method`
-    name: str
-    #: path of the function from a described page and weights to the cut of the page; it is imported when it is used
-    path: str
+    Options: ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file.
+    """
+
+    options: tuple[str, ...] = _COSTS
     level: Literal["inner", "top"] = "inner"  # of the shipped weights
-    needs_maxflow: bool = False
-    whole: bool = True
-    #: ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file
-    options: tuple[str, ...] = ("penalty", "segments", "weights")
 
-    @property
-    def function(self) -> Costed:
-        """The function of the path."""
-        module, _, name = self.path.rpartition(".")
-        found: Costed = getattr(import_module(module), name)
-        return found
-
-    def labels(
-        self,
-        page: Page,
-        templateness: Floats | None,
-        *,
-        penalty: float | None = None,
-        segments: int | None = None,
-        weights: str = "",
-    ) -> Ints:
+    def labels(self, page: Page, templateness: Floats | None, **options: Any) -> Ints:
         """(n,) Number of the segment of each run of text and of each picture, see `labels_of`."""
         from scrapy_pagelets.papers.graph_cuts.gcuts import Described, by_number
 
+        penalty, rendered = options.get("penalty"), page.layout is not None
         if penalty is not None and not 0 <= penalty < math.inf:
             raise ValueError(f"penalty is {penalty}: give a finite number, 0 or greater")
         labels = np.full(len(page.nodes), -1)
         if not len(page.nodes.leaves):
             return labels
-        described, learnt = Described.of(page, templateness), self._weights(weights, rendered=page.layout is not None)
+        described, learnt = Described.of(page, templateness), self._weights(options.get("weights"), rendered=rendered)
         cut = self.function(described, learnt)
-        if segments is None:
-            leaf_labels = cut(learnt.penalties[self.name] if penalty is None else penalty)
+        if (segments := options.get("segments")) is not None:
+            labels[described.tree.seen] = by_number(cut, segments)
         else:
-            leaf_labels = by_number(cut, segments)
-        labels[described.tree.seen] = leaf_labels
+            labels[described.tree.seen] = cut(learnt.penalties[self.name] if penalty is None else penalty)
         return labels
 
-    def _weights(self, path: str, *, rendered: bool) -> Weights:
+    def _weights(self, path: str | None, *, rendered: bool) -> Weights:
         from scrapy_pagelets.papers.graph_cuts.segment_weights import load
 
         own = load(path) if path else None
@@ -95,19 +84,13 @@ class LearntMethod:
 def labels_of(page: Page, method: str, templateness: Floats | None = None, **options: Any) -> Ints:
     """(n,) Number of the pagelet of each run of text, and of each picture if the method uses pictures; else -1.
 
-    Parameters
-    ----------
-    method : a key of ``METHODS``
-    templateness : (m,) of each leaf, a feature for GCuts; None estimates it from the page alone
-    options : ``k``, number of links of a pagelet; ``pdoc`` of VIPS, 1 to 10; for GCuts and CClus, ``penalty`` (lambda)
-        or ``segments`` (the wanted number), and ``weights``, a file written by `pagelets train --segments`. If
-        it is for rendered pages and the page is not rendered, or the other way round, the shipped weights are used
+    ``method``: a key of ``METHODS``. ``templateness``: (m,) of each leaf, a feature for GCuts; None estimates it from
+    the page alone. Raise ValueError if there is no such method, or if it has no such option; ImportError if the method
+    needs a library that is missing; WeightsError if the file of weights cannot be used.
 
-    Raises
-    ------
-    ValueError : if there is no such method, or if it has no such option
-    ImportError : if the method needs a library that is missing
-    WeightsError : if the file of weights cannot be used
+    Options are ``k``, the number of links of a pagelet; ``pdoc`` of VIPS, 1 to 10; for GCuts and CClus, ``penalty``
+    (lambda) or ``segments`` (the wanted number), and ``weights``, a file written by `pagelets train --segments`. If it
+    is for rendered pages and the page is not rendered, or the other way round, the shipped weights are used.
     """
     if method not in METHODS:
         raise ValueError(f"there is no segmenter {method!r}: choose one of {', '.join(METHODS)}")
@@ -117,41 +100,31 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     return METHODS[method].labels(page, templateness, **options)
 
 
-def _cut_by_links(page: Page, **options: Any) -> Ints:
+def cut_by_links(page: Page, **options: Any) -> Ints:
+    """(n,) Number of the pagelet of each run of text, else -1: the partition by links."""
     from scrapy_pagelets.evidence.partition import partition_of_rows
 
     return partition_of_rows(page.nodes, **options)
 
 
-def _cut_by_sight(page: Page, pdoc: int = 8, *, strict: bool = False) -> Ints:
-    from scrapy_pagelets.papers.vips.vips import vips
-
-    labels = np.full(len(page.nodes), -1)
-    labels[page.nodes.leaves] = vips(page, pdoc, strict=strict).labels(pdoc)
-    return labels
-
-
-def _cut_by_sections(page: Page) -> Ints:
-    from scrapy_pagelets.papers.page_level import cut_by_sections
-
-    return cut_by_sections(page)
-
-
+_PARTITION: Final = "scrapy_pagelets.papers.methods.cut_by_links"
+_VIPS: Final = "scrapy_pagelets.papers.vips.vips.cut_by_sight"
+_GCUTS: Final = "scrapy_pagelets.papers.graph_cuts.gcuts"
 #: All segmenters by name.
 METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
     {
         method.name: method
         for method in (
-            Method("pagelets", _cut_by_links, _LINKS, whole=False),
-            Method("pagelets-strict", partial(_cut_by_links, k=3, strict=True), _LINKS, whole=False),
-            LearntMethod("gcuts-top", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_into_regions", "top"),
-            LearntMethod("gcuts", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_into_blocks"),
-            LearntMethod("gcuts-strict", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_by_energy", needs_maxflow=True),
-            LearntMethod("cclus", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_by_clusters"),
-            Method("sections", _cut_by_sections, ()),
-            Method("vips", _cut_by_sight, _SIGHT),
-            Method("vips-top", partial(_cut_by_sight, pdoc=4), _SIGHT),
-            Method("vips-strict", partial(_cut_by_sight, strict=True), _SIGHT),
+            Method("pagelets", _PARTITION, _LINKS, whole=False),
+            Method("pagelets-strict", _PARTITION, _LINKS, {"k": 3, "strict": True}, whole=False),
+            LearntMethod("gcuts-top", f"{_GCUTS}.cut_into_regions", level="top"),
+            LearntMethod("gcuts", f"{_GCUTS}.cut_into_blocks"),
+            LearntMethod("gcuts-strict", f"{_GCUTS}.cut_by_energy", needs_maxflow=True),
+            LearntMethod("cclus", f"{_GCUTS}.cut_by_clusters"),
+            Method("sections", "scrapy_pagelets.papers.page_level.cut_by_sections"),
+            Method("vips", _VIPS, _SIGHT),
+            Method("vips-top", _VIPS, _SIGHT, {"pdoc": 4}),
+            Method("vips-strict", _VIPS, _SIGHT, {"strict": True}),
         )
     }
 )

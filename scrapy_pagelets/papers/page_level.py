@@ -201,9 +201,8 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
 def sections(parent: Ints, y: Floats) -> Ints:
     """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
 
-    Raises ValueError if the columns differ in length.
-
-    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores.
+    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. Raises ValueError if the columns
+    differ in length.
 
     >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
     array([0, 1, 1, 0])

@@ -21,12 +21,9 @@ from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.requests import Obstacle, requested_url
 from scrapy_pagelets.session.threads import in_thread
 
-#: Maximal number of pages loaded for one template.
-MAX_LOADS: Final = 8
-#: Maximal number of links tried for one template: many are loaded already, or forbidden.
-_MAX_TRIES: Final = 32
-#: Maximal number of redirects followed from one link.
-_MAX_HOPS: Final = 3
+MAX_LOADS: Final = 8  # maximal number of pages loaded for one template
+_MAX_TRIES: Final = 32  # maximal number of links tried for one template: many are loaded already, or forbidden
+_MAX_HOPS: Final = 3  # maximal number of redirects followed from one link
 
 
 class _Reached(NamedTuple):

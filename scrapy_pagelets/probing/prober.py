@@ -33,8 +33,7 @@ from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 #: Request meta of a probe: the token under which its response is stored until the spider requests the page.
 HANDOVER_TOKEN: Final = "_pagelets_handover_token"
-#: Request meta of a probe: its response as the downloader returned it.
-RECEIVED: Final = "_pagelets_received"
+RECEIVED: Final = "_pagelets_received"  # request meta of a probe: its response as the downloader returned it
 #: Headers that identify a session: a response to such a request must not be used for another one.
 _SESSION: Final = (b"Cookie", b"Authorization")
 #: Headers that differ for each request without changing the response. A page that was loaded in full is one also where
@@ -55,7 +54,6 @@ _BOOKKEEPING: Final = (
 _HANDLERS: Final = {"scrapy": None, "scrapy_playwright": "playwright"}
 #: The methods of middlewares nearer the downloader that leave requests as they are.
 _UNCHANGING: Final = (DownloaderStats.process_request, HttpCacheMiddleware.process_request)
-
 
 OFF: Final = Obstacle("off", "HandoverMiddleware, which has to check the requests for them, is off")
 DIFFERS: Final = Obstacle("differs", "they would be requested otherwise than this page, as with cookies of the site")
@@ -140,9 +138,8 @@ def known_fingerprint(crawler: Crawler, request: Request) -> str | None:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that a search waits for one page, and seconds that it may take altogether.
-PATIENCE: Final = 5.0
-LIMIT: Final = 15.0
+PATIENCE: Final = 5.0  # seconds that a search waits for one page
+LIMIT: Final = 15.0  # seconds that it may take altogether
 #: Headers for content negotiation. Others may identify the client; probes get those only from middlewares.
 _NEGOTIATION: Final = ("Accept", "Accept-Encoding", "Accept-Language", "User-Agent")
 #: Permanent errors, which are handed over to the spider. Pages with other errors are requested again.
@@ -230,11 +227,8 @@ class Prober:
     def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request | None:
         """Return a request that loads a page for a key page; None if it has no fingerprint.
 
-        Parameters
-        ----------
-        url : a URL that Scrapy accepts, see `requested_url`
-        key : the request of the key page
-        redirected : the URLs that have redirected to this one
+        ``url``: a URL that Scrapy accepts, see `requested_url`. ``key``: the request of the key page. ``redirected``:
+        the URLs that have redirected to this one.
         """
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
         timeout = min(LIMIT + PATIENCE, self.crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
@@ -305,8 +299,7 @@ def _is_handed_over(response: Response) -> bool:
     return response.status < 400 or response.status in _LASTING_ERRORS
 
 
-#: Number of recent redirects that are remembered.
-_MAX_REMEMBERED: Final = 500
+_MAX_REMEMBERED: Final = 500  # number of recent redirects that are remembered
 
 
 class Traffic:

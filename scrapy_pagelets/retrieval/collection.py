@@ -25,8 +25,6 @@ Cut = Callable[[Sequence[str]], Sequence[str]]
 _WINDOW: Final = 200
 #: Blank lines separate the blocks of a text in the feed.
 _BLANK: Final = re.compile(r"\n\s*\n")
-
-
 #: The record in which FTS5 keeps the number of texts and of their tokens.
 _AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
 _POSTINGS: Final = f"""
@@ -75,18 +73,8 @@ class Postings(NamedTuple):
 class MemoryCollection:
     """A collection in memory: pages and their segments by number; all lengths are in words.
 
-    Parameters
-    ----------
-    pages : the texts of the segments of each page
-    titles : of the pages; a title that is not empty is a segment before the others
-
-    Examples
-    --------
-    >>> collection = MemoryCollection([["A menu", "Bells ring, bells rang"], ["A bell"]])
-    >>> collection.size
-    Size(pages=2, segments=3, words=8)
-    >>> [part.tolist() for part in collection.postings(["bells", "a"])]
-    [[0, 1, 1], [0, 0, 1], [1, 0, 2], [2, 1, 1], [4, 2, 2], [False, False, False]]
+    ``pages``: the texts of the segments of each page. ``titles``: of the pages; a title that is not empty is a segment
+    before the others.
     """
 
     def __init__(self, pages: Iterable[Sequence[str]], titles: Iterable[str] = ()) -> None:
@@ -167,9 +155,7 @@ class StoredMatches(NamedTuple):
 class StoredCollection:
     """An SQLite index as a collection, without the pagelets that are not searched; a query reads only what it needs.
 
-    Parameters
-    ----------
-    base : the database; reads are consistent with each other if a transaction has begun
+    ``base``: the database; reads are consistent with each other if a transaction has begun.
     """
 
     def __init__(self, base: sqlite3.Connection) -> None:

@@ -113,16 +113,8 @@ class Bm2500:
     def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
         """Contribution of a term to the score of a document, without the factor w(1): the two fractions of (2).
 
-        Parameters
-        ----------
-        tf : occurrences of the term in the document
-        length, average : length of the document and average length of all documents, in the same unit
-        qtf : occurrences of the term in the query, or its weight there
-
-        Examples
-        --------
-        >>> Bm2500().score(tf=2, length=100, average=100).round(3).tolist()
-        1.375
+        ``tf``: occurrences of the term in the document. ``length`` and ``average``: length of the document and average
+        length of all documents, in the same unit. ``qtf``: occurrences of the term in the query, or its weight there.
         """
         tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
         relative = np.asarray(length, float) / average if average else 1.0
@@ -149,13 +141,6 @@ def relevance_weight(
     r : number of relevant documents that contain the term
     relevant : number of relevant documents, R
     plus : whether 1 is added within the logarithm
-
-    Examples
-    --------
-    >>> relevance_weight([1, 500, 1000], 1000).round(3).tolist()
-    [6.502, 0.0, -7.601]
-    >>> relevance_weight(10, 1000, r=5, relevant=20).round(3).tolist()
-    4.142
     """
     n, r = np.asarray(n, float), np.asarray(r, float)
     among = (r + 0.5) / (relevant - r + 0.5)
@@ -167,16 +152,8 @@ def relevance_weight(
 def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
     """Weights of the expanded query (Section 3, step 5): twice qtf, and 1 - (i - 1) / m for the i-th of m new terms.
 
-    Parameters
-    ----------
-    qtf : occurrences of each term in the query
-    terms : the new terms, best first
-    share : factor of the new terms' weights; 1 in the paper
-
-    Examples
-    --------
-    >>> expanded({"bell": 1}, ["telephone", "patent"])
-    {'bell': 2.0, 'telephone': 1.0, 'patent': 0.5}
+    ``qtf``: occurrences of each term in the query. ``terms``: the new terms, best first. ``share``: factor of the new
+    terms' weights; 1 in the paper.
     """
     weights = {term: 2.0 * count for term, count in qtf.items()}
     weights |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}

@@ -28,16 +28,12 @@ from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
 #: BM2500 of the paper, except that terms on most pages have a weight near 0 instead of a negative one.
 FORMULA: Final = Bm2500(plus=True)
-
 #: Weight of the best pagelet of a page beside that of the page: 0 gave the best results (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
-
 #: How often a word of a page's title counts; higher values gain little (benchmarks/retrieval.py --titles).
 TITLE: Final = 10.0
-
 #: Share of the paper's weight that new terms get: with more, fewer known items are found (benchmarks/retrieval.py).
 _SHARE: Final = 0.1
-
 #: Methods of feedback, each with the numbers of pages and segments that were best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
     "segments": Feedback(cut_pagelets, pages=80, selected=20, share=_SHARE),
@@ -46,15 +42,11 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
     "pages": Feedback(cut_whole, pages=10, selected=10, share=_SHARE),
     "rm3": Feedback(cut_whole, pages=10, selected=10, model=True),
 }
-
 _RUN: Final = re.compile(r"\S+")
-
 #: Splits a text into words and the strings between them.
 _PIECES: Final = re.compile(f"({WORD.pattern})")
-
 #: Only this many runs of a text are searched, so that a huge text does not delay the answer.
 _MAX_RUNS: Final = 20_000
-
 #: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.
 _BLOCK: Final = 64
 
@@ -81,23 +73,9 @@ def search(
 
     If no page contains a word of the query, the ranking is empty.
 
-    Parameters
-    ----------
-    feedback : ``none``, a key of `FEEDBACK`, or how terms are chosen
-    passages, title : see `rank`
-    stop_words : terms of the query that are left out
-
-    Raises
-    ------
-    QueryError : for a query without a word, or with nothing but stop words
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.retrieval.collection import MemoryCollection
-    >>> pages = [["About a site"], ["A bell", "Bell made a telephone"], ["A telephone"], ["A sea"], ["Boat"]]
-    >>> answer = search(MemoryCollection(pages), "Bell?", "segments")
-    >>> answer.ranking.page.tolist(), answer.added
-    ([1, 2], ('made', 'telephone'))
+    ``feedback``: ``none``, a key of `FEEDBACK`, or how terms are chosen. ``passages`` and ``title``: see `rank`.
+    ``stop_words``: terms of the query that are left out. Raise QueryError for a query without a word, or with nothing
+    but stop words.
     """
     asked, _ = query_of(query)
     if not asked:
@@ -120,20 +98,7 @@ def printed(feedback: str = "none") -> dict[str, Any]:
     English stop words in place of the rule for common terms. The list is that of scikit-learn with 318 words, because
     the paper uses the list of Okapi with 222 words but does not print it.
 
-    Parameters
-    ----------
-    feedback : ``none``, or a key of `FEEDBACK` other than ``rm3``, which is not in the paper
-
-    Raises
-    ------
-    QueryError : for ``rm3``
-
-    Examples
-    --------
-    >>> from scrapy_pagelets.retrieval.collection import MemoryCollection
-    >>> pages = [["The bell"], ["The bell rang, it rang"], ["The telephone"], ["The sea"], ["The boat"], ["The wave"]]
-    >>> search(MemoryCollection(pages), "the bell", **printed("pages")).query
-    {'bell': 2.0, 'rang': 1.0}
+    ``feedback``: ``none``, or a key of `FEEDBACK` other than ``rm3``, which is not in the paper and raises QueryError.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -142,13 +107,7 @@ def printed(feedback: str = "none") -> dict[str, Any]:
         if FEEDBACK[feedback].model:
             raise QueryError(f"{feedback} is not in the paper: choose segments, blocks, windows or pages")
         settings = replace(FEEDBACK[feedback], share=1.0, common=1.0, stop_words=ENGLISH_STOP_WORDS)
-    return {
-        "feedback": settings,
-        "formula": Bm2500(),
-        "passages": 0.0,
-        "title": 1.0,
-        "stop_words": ENGLISH_STOP_WORDS,
-    }
+    return {"feedback": settings, "formula": Bm2500(), "passages": 0.0, "title": 1.0, "stop_words": ENGLISH_STOP_WORDS}
 
 
 def query_of(query: str) -> tuple[dict[str, float], int]:
@@ -181,13 +140,8 @@ def is_common(collection: Collection, query: Mapping[str, float]) -> bool:
 def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
     r"""The passage with the most distinct terms, on one line, each term between marks.
 
-    Parameters
-    ----------
-    wanted : terms, see `terms`
-    words : length of the passage, in runs without white space
+    ``wanted``: terms, see `terms`. ``words``: length of the passage, in runs without white space.
 
-    Examples
-    --------
     >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
     '... **bells** rang, **old** **BELLS**!'
     """

@@ -69,8 +69,7 @@ class Rules:
         self._path = path
         self._rules = rules
         self._of_host = cached(self._found)
-        #: The rules and the selectors that had a page, or an element.
-        self._used: set[Rule | Selector] = set()
+        self._used: set[Rule | Selector] = set()  # the rules and the selectors that had a page, or an element
 
     def mark(self, page: Page) -> Page:
         """Return the page with the rows that rules name in its ``marks``; the page itself if no rule has its host."""
@@ -147,12 +146,7 @@ _KINDS: Final = {bool: "a truth value", float: "a number", str: "a string"}
 
 @dataclass(frozen=True, eq=False)
 class Selector:
-    """A selector of a rule. ``written``: as it stands in the file. ``line``: where it stands.
-
-    >>> page = etree.fromstring("<html><p class='a'>One</p><p>Two</p></html>")
-    >>> [p.text for p in Selector.of(".a").elements(page)], [p.text for p in Selector.of("//p[2]").elements(page)]
-    (['One'], ['Two'])
-    """
+    """A selector of a rule. ``written``: as it stands in the file. ``line``: where it stands."""
 
     written: str
     line: int
@@ -221,8 +215,7 @@ _TOKEN: Final = re.compile(
     r'#[^\n]*|("""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')|([\w-]+)', re.DOTALL
 )
 _LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
-#: Longer values are truncated in messages.
-_SHOWN: Final = 100
+_SHOWN: Final = 100  # longer values are truncated in messages
 
 
 def read(path: str) -> Rules:
@@ -317,7 +310,6 @@ class _File:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    """The keys and strings of a TOML document, each with its line."""
     line, end = 1, 0
     for match in _TOKEN.finditer(text):
         line += text.count("\n", end, match.start())

@@ -26,20 +26,16 @@ _SHORT: Final = {"none": (NOINDEX, NOFOLLOW)}
 _WITH_VALUE: Final = frozenset("max-snippet max-image-preview max-video-preview unavailable_after".split())
 #: The name of a robot, or a directive with a value; in the time of a date, other words are before the colon.
 _ROBOT: Final = re.compile(r"\s*([\w.*-]+)\s*:")
-#: Parts of a header or of an element that are read.
-_MOST: Final = 100
+_MOST: Final = 100  # parts of a header or of an element that are read
 _HIDDEN_FROM_SNIPPETS: Final = etree.XPath("descendant-or-self::*[@data-nosnippet]")
 
 
 def marked(page: Page, body: bytes, header: str = "", agent: str = "", *, obey: bool = False) -> Page:
     """Return the page with what it asks of robots in its ``marks``; the page itself if it asks nothing.
 
-    Parameters
-    ----------
-    body : of the response
-    header : the values of X-Robots-Tag, separated by commas
-    agent : the name of this robot in lower case, whose own directives count as well
-    obey : strip what no snippet may show, and ignore the links that no robot may follow
+    ``body``: of the response. ``header``: the values of X-Robots-Tag, separated by commas. ``agent``: the name of this
+    robot in lower case, whose own directives count as well. ``obey``: strip what no snippet may show, and ignore the
+    links that no robot may follow.
     """
     found = dict.fromkeys(_directives(page, header, agent))
     hidden = _HIDDEN_FROM_SNIPPETS(page.root) if b"data-nosnippet" in body else []
@@ -50,8 +46,9 @@ def marked(page: Page, body: bytes, header: str = "", agent: str = "", *, obey: 
         row_of = rows_of_elements(page)
         rows = [row_of[element] for element in hidden if element in row_of]
         marks = replace(marks, rows={**marks.rows, Cause("robots", STRIP): rows})
-    if obey and (ignored := _not_followed(page, NOFOLLOW in found)):
-        marks = replace(marks, ignored_links=marks.ignored_links | ignored)
+    if obey:
+        own = {i for i, rel in enumerate(page.nodes.links.rel) if NOFOLLOW in found or NOFOLLOW in rel.split()}
+        marks = replace(marks, ignored_links=marks.ignored_links | own) if own else marks
     return page if marks is page.marks else replace(page, marks=marks)
 
 
@@ -82,8 +79,3 @@ def _named(parts: Iterable[str]) -> Iterator[str]:
     for part in islice(parts, _MOST):
         name = part.strip().lower()
         yield from _SHORT.get(name, (name,) if name in _KNOWN else ())
-
-
-def _not_followed(page: Page, every: bool) -> frozenset[int]:
-    """Indices of the links that no robot may follow."""
-    return frozenset(i for i, rel in enumerate(page.nodes.links.rel) if every or NOFOLLOW in rel.split())

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from redis import Redis
 
 logger = logging.getLogger(__name__)
-
 T = TypeVar("T")
 #: Seconds after which a server that does not answer counts as away, and between two attempts to reach it.
 _TIMEOUT: Final = 10.0
@@ -47,13 +46,9 @@ class RedisFull(RedisProblem):
 class Server:
     """A Redis server, and the keys of one crawl on it. Thread-safe; its methods wait, so use it in threads.
 
+    ``url``: ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it. ``key``: prefix of all keys of the crawl.
+    ``warn``: called with the name of a stat, ``%s`` and a sentence when the server cannot be reached or was restarted.
     Raises ConfigError if the server cannot be used; the message says why and what to do.
-
-    Parameters
-    ----------
-    url : ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it
-    key : prefix of all keys of the crawl
-    warn : called with the name of a stat, ``%s`` and a sentence when the server cannot be reached or was restarted
     """
 
     def __init__(self, url: str, key: str, warn: Callable[[str, str, str], None]) -> None:

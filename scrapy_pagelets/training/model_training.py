@@ -15,7 +15,7 @@ from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.cut import CUTS, cut_features, shifted
 from scrapy_pagelets.decision.model import Model, context_parts, site_parts
-from scrapy_pagelets.decision.page_features import PROSE, page_features
+from scrapy_pagelets.decision.page_features import PROSE, node_features, page_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.papers.page_level import smoothed
@@ -131,7 +131,8 @@ def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: i
     words = {fold: lexicon(e for e in examples if e.fold != fold) for fold in numbers}
     names = {fold: own_tokens(e for e in examples if e.fold != fold) for fold in numbers}
     columns = [(page_features(e.page, words[e.fold], names[e.fold]), e) for e in chosen]
-    nodes, leaves = Nodes.stack(columns), Leaves.stack(columns)
+    nodes = Nodes.stack((node_features(example.page, own), example) for own, example in columns)
+    leaves = Leaves.stack(columns)
     if leaves.template.all() or not leaves.template.any():
         raise ValueError("the labels are all of one kind: both template and content are needed")
     models = {}

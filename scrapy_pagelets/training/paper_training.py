@@ -7,14 +7,15 @@ Classifier"; ``docs/algorithms/isotonic-2007.md``.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.classifiers import Trees, size_class
+from scrapy_pagelets.decision.classifiers import Trees
 from scrapy_pagelets.decision.model import Lexicon
 from scrapy_pagelets.decision.page_features import node_features, page_features
 from scrapy_pagelets.page.nodes import TEXT
@@ -35,7 +36,6 @@ from scrapy_pagelets.training.training_tables import (
     by_sites,
     lexicon,
     read,
-    template_share,
 )
 
 #: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
@@ -51,6 +51,8 @@ _METRIC_NODES: Final = 120
 #: whose pairs are used.
 _C, _LEAVES = 0.05, 60
 _UNKNOWN: Final = -1
+#: The table of nodes: a node is template if all text below it is.
+_table: Final = partial(Nodes.stack, most=_NODES_PER_PAGE, least=1.0)
 
 
 def labelled(pages: Sequence[Page]) -> Iterator[Example]:
@@ -83,8 +85,8 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
     shown = thinned([example for example in examples if example.page.layout is not None])
     received = thinned([example for example in examples if example.page.layout is None]) or shown
     lexica = [lexicon(e for e in received if e.fold != fold) for fold in range(FOLDS)]
-    plain = _table((e, _columns(e.page, lexica[e.fold])[0]) for e in received)
-    rendered = _table((e, np.hstack(_columns(e.page, lexica[e.fold]))) for e in shown) if shown else None
+    plain = _table((_columns(e.page, lexica[e.fold])[0], e) for e in received)
+    rendered = _table((np.hstack(_columns(e.page, lexica[e.fold])), e) for e in shown) if shown else None
     about = {"pages": len(received), "rendered": len(shown)}
 
     def without(fold: int, words: Lexicon) -> PageLevel:
@@ -108,21 +110,6 @@ def _columns(page: Page, words: Lexicon) -> list[Floats]:
     """Features of the nodes of a page, and those of their appearance if it was rendered."""
     columns = node_features(page, page_features(page, words))
     return [columns] if page.layout is None else [columns, visual_features(page.layout)]
-
-
-def _table(parts: Iterable[tuple[Example, Floats]]) -> Nodes:
-    """One row for each node with labels; a sample of large pages. A node is template if all text below it is."""
-    rng = np.random.default_rng(0)
-    tables = []
-    for example, columns in parts:
-        share, below = template_share(example)
-        rows = np.flatnonzero(below > 0)
-        rows = rng.permutation(rows)[:_NODES_PER_PAGE]
-        weight = np.log1p(below[rows])
-        sizes = size_class(example.page.nodes)[rows]
-        fold = np.full(len(rows), example.fold)
-        tables.append((columns[rows].astype(np.float32), sizes, share[rows] == 1, weight / weight.sum(), fold))
-    return Nodes(*(np.concatenate(column) for column in zip(*tables, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, fit, size_class
 from scrapy_pagelets.decision.model import heading_tokens, look_tokens
-from scrapy_pagelets.decision.page_features import OWN_TOKENS, headings, node_features
+from scrapy_pagelets.decision.page_features import OWN_TOKENS, headings
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
@@ -135,8 +135,8 @@ _NODES_PER_PAGE: Final = 100
 #: Minimum number of sites with a token in the lexicon, at which its log odds are halved; and pages used of each site.
 _TOKEN_SITES: Final = 5
 _TOKEN_PAGES: Final = 30
-#: Options of CatBoost for leaves and for cuts.
-_BOOSTING: Final[dict[str, Any]] = {
+#: Options of CatBoost for leaves, cuts and roles.
+BOOSTING: Final[dict[str, Any]] = {
     "depth": 6, "learning_rate": 0.08, "border_count": 48, "bootstrap_type": "Bernoulli", "random_seed": 0,
     "verbose": False, "allow_writing_files": False,
 }  # fmt: skip
@@ -153,20 +153,21 @@ class Nodes:
     fold: Ints
 
     @classmethod
-    def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]]) -> Self:
-        """Stack a sample of the nodes of each page; pages have equal weight, nodes by the logarithm of their words."""
-        rng = np.random.default_rng(0)
-        tables = [cls._of(columns, example, rng) for columns, example in parts]
-        return cls(*(np.concatenate(column) for column in zip(*tables, strict=True)))
+    def stack(cls, parts: Iterable[tuple[Floats, Example]], most: int = _NODES_PER_PAGE, least: float = 0.5) -> Self:
+        """Stack a sample of the nodes of each page; pages have equal weight, nodes by the logarithm of their words.
 
-    @staticmethod
-    def _of(columns: NDArray[np.float32], example: Example, rng: np.random.Generator) -> tuple[Any, ...]:
-        share, below = template_share(example)
-        rows = _sample(np.flatnonzero(below > 0), _NODES_PER_PAGE, rng)
-        weight = np.log1p(below[rows])
-        features = node_features(example.page, columns)[rows].astype(np.float32)
-        sizes = size_class(example.page.nodes)[rows]
-        return features, sizes, share[rows] >= 0.5, weight / weight.sum(), np.full(len(rows), example.fold)
+        ``parts``: (n, features) of the nodes of each page. ``most``: nodes of one page. ``least``: share of the
+        labelled words below a template node that are template.
+        """
+        rng = np.random.default_rng(0)
+        tables = []
+        for columns, example in parts:
+            share, below = template_share(example)
+            rows = _sample(np.flatnonzero(below > 0), most, rng)
+            weight = np.log1p(below[rows])
+            own = columns[rows].astype(np.float32), size_class(example.page.nodes)[rows], share[rows] >= least
+            tables.append((*own, weight / weight.sum(), np.full(len(rows), example.fold)))
+        return cls(*(np.concatenate(column) for column in zip(*tables, strict=True)))
 
     def fit(self, rows: Bools) -> Classifier:
         """Train the classifier on the rows of a mask."""
@@ -218,7 +219,7 @@ class Leaves:
         """
         from catboost import CatBoostClassifier
 
-        learner = CatBoostClassifier(iterations=trees, l2_leaf_reg=5, rsm=0.4, subsample=0.5, **_BOOSTING)
+        learner = CatBoostClassifier(iterations=trees, l2_leaf_reg=5, rsm=0.4, subsample=0.5, **BOOSTING)
         learner.fit(self.columns[rows], self.template[rows], sample_weight=self.weight[rows])
         return read(learner)
 
@@ -226,38 +227,14 @@ class Leaves:
 def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, trees: int) -> Trees:
     """Train the rating of cuts. Raise ImportError if catboost, which only training needs, is not installed.
 
-    Parameters
-    ----------
-    columns : (pages, cuts, features)
-    rating : (pages, cuts)
-    weight : (pages,)
+    ``columns``: (pages, cuts, features). ``rating``: (pages, cuts). ``weight``: (pages,).
     """
     from catboost import CatBoostRegressor
 
-    learner = CatBoostRegressor(iterations=trees, l2_leaf_reg=10, rsm=0.5, subsample=0.6, **_BOOSTING)
+    learner = CatBoostRegressor(iterations=trees, l2_leaf_reg=10, rsm=0.5, subsample=0.6, **BOOSTING)
     rows = columns.reshape(-1, columns.shape[2])
     learner.fit(rows, rating.ravel(), sample_weight=np.repeat(weight, columns.shape[1]))
     return read(learner)
-
-
-def fit_classes(columns: NDArray[np.float32], number: Ints, weight: Floats, trees: int) -> tuple[Trees, ...]:
-    """Train a rating of each class; the largest one names the class. All have the same splits.
-
-    Raise ImportError if catboost, which only training needs, is not installed.
-
-    Parameters
-    ----------
-    columns : (rows, features)
-    number : (rows,) of the class of each row; each class has rows
-    weight : (rows,)
-    """
-    from catboost import CatBoostClassifier
-
-    learner = CatBoostClassifier(
-        iterations=trees, loss_function="MultiClass", l2_leaf_reg=5, rsm=0.4, subsample=0.5, **_BOOSTING
-    )
-    learner.fit(columns, number, sample_weight=weight)
-    return tuple(read(learner, of) for of in range(int(number.max()) + 1))
 
 
 def read(learner: Any, of: int = 0) -> Trees:

@@ -22,6 +22,7 @@ from scrapy_pagelets.evidence.evidence import (
     keys_of,
     link_sets,
     mostly_links,
+    pages_alike,
 )
 from scrapy_pagelets.evidence.site_counts import outline
 from scrapy_pagelets.page.page import Page
@@ -82,7 +83,7 @@ class Both:
             assert pages.tolist() == site_evidence.commonest(tables[name], column, nodes.words).tolist()
             assert self.compiled.tables[name].pages(column).tolist() == tables[name][column][:, 0].tolist()
         alike = site_evidence.pages_alike(tables, nodes, keys, known)
-        assert self.compiled.alike(nodes, keys, known).tolist() == alike.tolist()
+        assert pages_alike(self.compiled.tables, nodes, keys, known).tolist() == alike.tolist()
         others, separate = (number, min(of_class, family), known), family < self.python.pages
         expected = site_evidence.evidence_of(self.python.tables, family, nodes, keys, odds, *others, separate=separate)
         assert_equal_columns(found, expected)

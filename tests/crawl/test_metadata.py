@@ -282,15 +282,6 @@ def test_microdata_tells_of_the_one_work():
             {},
         ),
         ("<ul><li>Nov 20, 2026<li><a href=/topics>All about tea</a></ul>", {"published": "2026-11-20"}),
-        (
-            "<pre>From: Ana Bo &lt;a@b.c&gt;\nTo: teas@b.c\nDate: Fri, 20 Nov 2026 10:15:00 +0100\n\nTea",
-            {"author": "Ana Bo", "published": "2026-11-20"},
-        ),
-        (
-            "<ul><li><b>From</b>: Ana Bo &lt;a@b.c&gt;<li><b>Date</b>: Fri, 20 Nov 2026 10:15:00</ul>",
-            {"author": "Ana Bo", "published": "2026-11-20"},
-        ),
-        ("<pre>From: London\nTo: Paris", {}),
         ("<p class=vcard><b class='fn org'>On tea</b>", {}),
     ],
 )

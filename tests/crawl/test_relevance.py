@@ -170,10 +170,10 @@ def test_examples_are_the_contents_of_pages_and_of_feeds(tmp_path):
         ("blank.html", b"<html><body><img src=x></body></html>", "has no words"),
         ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not HTML"),
         ("notes.txt", b"no tag in here", "is not HTML"),
-        ("empty.jsonl", b"", "has no words"),
-        ("broken.jsonl", b'{"text": "one"}\n{"text": ', "its line 2 has no text"),
-        ("list.jsonl", b"[1]\n", "its line 1 has no text"),
-        ("other.jsonl", b'{"url": "u"}\n', "its line 1 has no text"),
+        ("empty.jsonl", b"", "it has no pages"),
+        ("broken.jsonl", b'{"url": "u", "text": "one"}\n{"text": ', "line 2 is not a page, it is cut off"),
+        ("list.jsonl", b"[1]\n", "line 1 is not a page"),
+        ("other.jsonl", b'{"url": "u"}\n', "no line has text"),
     ],
 )
 def test_files_that_are_no_examples(tmp_path, name, body, sentence):

@@ -1,8 +1,7 @@
-"""``scrapy pagelets template``: the template of a site as HTML, from a store, a crawl and a feed."""
+"""``scrapy pagelets template``: the template of a site as HTML, from a store and a crawl."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sqlite3
@@ -13,22 +12,23 @@ from lxml import html
 
 from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.crawler.commands.template import add_arguments, run
+from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.evidence.class_template import ClassTemplate
 from scrapy_pagelets.evidence.site_counts import SiteCounts
 from scrapy_pagelets.evidence.template_html import template_html
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.sites.site_store import FILES, pack
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import FILES, SiteStore, pack
 from tests.crawling import SITE, answer, crawl, menu_site, page, scrapy, words
 from tests.server import SiteServer
 
 
 @pytest.fixture(scope="module")
 def bundled(tmp_path_factory):
-    """A folder with the store and the feed of a crawl of the bundled site, and its URL."""
+    """A folder with the store of a crawl of the bundled site, and its URL."""
     folder = tmp_path_factory.mktemp("bundled")
     with SiteServer(SITE) as server:
-        options = {"PAGELETS_STORE": str(folder / "store"), "PAGELETS_EXPORT": "all"}
-        found = crawl(folder, "site", url=server.url(), settings=options)
+        found = crawl(folder, "site", url=server.url(), settings={"PAGELETS_STORE": str(folder / "store")})
         assert found.errors == []
         return folder, server.url()
 
@@ -75,18 +75,6 @@ def test_a_file_of_each_class_is_written(bundled, capsys, tmp_path):
     assert path.read_text(encoding="utf-8") == printed
 
 
-def test_the_template_of_a_feed_has_the_pagelets_that_pages_share(bundled, capsys):
-    folder, url = bundled
-    code, out, error = template_of(capsys, folder / "feed.jsonl")
-    assert (code, error) == (0, "")
-    root = html.fromstring(out)
-    assert "pagelets that most of 35 pages share, from a feed" in out
-    assert root.xpath("//nav//a[.='Changelog']/@href") == [f"{url}miscellaneous/changelog.html"]
-    assert "Comments" in texts(out)
-    assert root.xpath("//slot")
-    assert "Documentation Overview" not in out
-
-
 def test_a_url_is_crawled_as_the_project_crawls(tmp_path):
     """Outside of a project the settings of this one hold: robots.txt is read, and nothing is left on disk."""
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
@@ -129,99 +117,29 @@ def test_a_url_without_pages_that_link_each_other_has_no_template(tmp_path):
     assert "404" in missing.stderr
 
 
-def pagelet(role, text, *xpaths, links=()):
-    return {"role": role, "text": text, "xpaths": list(xpaths), "links": list(links)}
-
-
-def feed_of(path, *pages, template="h#2"):
-    lines = [
-        {"url": f"http://h/{number}", "template": template and {"id": template}, "pagelets": pagelets}
-        for number, pagelets in enumerate(pages)
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def test_a_feed_gives_a_skeleton_by_paths(tmp_path, capsys):
-    """60 % of the pages must have a pagelet with the same text, wherever it stands on them."""
-    home = {"url": "http://h/?a&b", "anchor": "Home"}
-    menu = pagelet("navigation", "Home\nAbout", "/html/body/div[1]/ul", links=[home, home | {"url": "javascript:x"}])
-    rare = pagelet("template", "rare", "/html/body/p[9]")
-    pages = [
-        [
-            pagelet("template", "Slogan <b>", "/html/body/text()[1]", "/html/body/o"),
-            menu,
-            pagelet("content", f"text {number}", "/html/body/div[2]/p[1]", "/html/body/div[2]/p[2]"),
-            *([rare] if number < 2 else []),
-            pagelet("template", "End\u202e\x1b", "/html/body/script"),
-        ]
-        for number in range(4)
-    ]
-    code, out, error = template_of(capsys, feed_of(tmp_path / "feed.jsonl", *pages))
-    assert (code, error) == (0, "")
-    assert "Template of h#2: pagelets that most of 4 pages share, from a feed. Key page: http://h/0 -->" in out
-    body = "".join(out.partition("<body>")[2].split("\n"))
-    assert body == (
-        'Slogan &lt;b&gt;<div><ul><a href="http://h/?a&amp;b">Home</a><br>About</ul></div>'
-        "<div><slot></slot></div><slot></slot><div>End&#8238;</div></body></html>"
-    )
-
-
-@pytest.mark.parametrize(
-    ("pages", "template", "sentence"),
-    [
-        ([[pagelet("content", "x", "/html/p")]], "h#1", "it has the content only, crawl with PAGELETS_EXPORT=all"),
-        ([[pagelet("template", "x", "/html/p")]], None, "no page of it has a template with an id"),
-        ([[pagelet("template", "x", "//p")]], "h#1", "http://h/0 has a pagelet whose xpaths are none"),
-        ([[pagelet("template", "x", 3)]], "h#1", "http://h/0 has a pagelet whose xpaths are none"),
-        ([[{"role": "template", "text": "x"}]], "h#1", "line 1 is not a page: a pagelet has no xpaths, but only role"),
-        ([[pagelet("template", "x", "/html/p")]], "h#1", "no class of pages has enough in common"),
-        ([[pagelet("template", "x", "/html/p")]] * 2, "nameless", ""),
-    ],
-)
-def test_feeds_without_the_pagelets_are_refused_in_a_sentence(tmp_path, capsys, pages, template, sentence):
-    code, out, error = template_of(capsys, feed_of(tmp_path / "feed.jsonl", *pages, template=template))
-    assert (code, bool(out)) == ((1, False) if sentence else (0, True))
-    assert sentence in error
-    assert error.count("\n") == bool(sentence)
+def store_of(folder, sites):
+    """A store of sites by name, each with a number of pages that are alike but for their texts."""
+    store = SiteStore(folder, load(LABELLED))
+    cache = SiteCache(store)
+    for host, number in sites.items():
+        for n in range(number):
+            cache.learn(Page.parse(page(f"{host}{n}", ["/a", "/b"]).encode(), f"http://{host}/{n}"))
+    cache.close()
+    store.close()
+    return folder
 
 
 def test_sites_and_classes_are_chosen_by_name_and_number(tmp_path, capsys):
-    feed = tmp_path / "feed.jsonl"
-    lines = ""
-    for name, number in (("one.org#1", 2), ("one.org#2", 3), ("two.org#1", 4), ("../x#1", 1)):
-        feed_of(feed, *[[pagelet("template", f"The {name}", "/html/body/p")]] * number, template=name)
-        lines += feed.read_text(encoding="utf-8")
-    feed.write_text(lines, encoding="utf-8")
-    for options, chosen in (
-        ((), "two.org#1"),
-        (("--site", "one.org"), "one.org#2"),
-        (("--site", "one.org", "--class", 1), "one.org#1"),
-    ):
-        code, out, error = template_of(capsys, feed, *options)
-        assert (code, texts(out)[-1]) == (0, f"The {chosen}")
-        assert ("--site one.org --class 1 has 2 pages\n" in error) == (options != ("--site", "one.org", "--class", 1))
-    assert template_of(capsys, feed, "--site", "three.org")[2] == (
-        f"{feed} has no site three.org, but one.org, two.org, ../x\n"
-    )
-    assert template_of(capsys, feed, "--class", 3)[2] == f"{feed} has no class of pages with the number 3\n"
-    code, _, error = template_of(capsys, feed, "--out", tmp_path / "out")
-    assert (code, error) == (0, "../x#1 has no template: only one page of it is known\n")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "one.org#1.html",
-        "one.org#2.html",
-        "two.org#1.html",
-    ]
-
-
-def test_a_larger_class_without_a_template_is_named(tmp_path, capsys):
-    feed = feed_of(tmp_path / "feed.jsonl", *([pagelet("template", f"x{n}", "/html/p")] for n in range(3)))
-    larger = feed.read_text(encoding="utf-8")
-    feed_of(feed, *[[pagelet("template", "same", "/html/p")]] * 2, template="h#1")
-    feed.write_text(larger + feed.read_text(encoding="utf-8"), encoding="utf-8")
-    code, out, error = template_of(capsys, feed)
-    assert (code, texts(out)) == (0, ["same"])
-    assert error == "h#2 has no template: its 3 pages have too little in common\n"
+    store = store_of(tmp_path / "store", {"one.org": 3, "two.org": 4, "three.org": 1})
+    for options, chosen in (((), "two.org#1"), (("--site", "one.org"), "one.org#1"), (("--class", 1), "two.org#1")):
+        code, out, error = template_of(capsys, store, *options)
+        assert (code, f"<!-- Template of {chosen}: " in out) == (0, True)
+        assert ("--site one.org --class 1 has 3 pages\n" in error) == ("--site" not in options)
+    assert template_of(capsys, store, "--site", "four.org")[2].startswith(f"{store} has no site four.org, but ")
+    assert template_of(capsys, store, "--class", 3)[2] == f"{store} has no class of pages with the number 3\n"
+    code, _, error = template_of(capsys, store, "--out", tmp_path / "out")
+    assert (code, error) == (0, "three.org#1 has no template: only one page of it is known\n")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["one.org#1.html", "two.org#1.html"]
 
 
 def test_bad_stores_are_refused_in_a_sentence(bundled, capsys, tmp_path):
@@ -237,7 +155,7 @@ def test_bad_stores_are_refused_in_a_sentence(bundled, capsys, tmp_path):
     db.close()
     damaged = "cannot be used: it is damaged or of another version, crawl the sites again"
     for path, sentence in (
-        (tmp_path / "missing", "cannot be used: No such file or directory"),
+        (tmp_path / "missing", "cannot be used as a store of sites: unable to open database file"),
         (tmp_path, f"cannot be used: it has no store of sites, {FILES}"),
         (former, damaged),
         (broken, "cannot be used as a store of sites: "),

@@ -8,15 +8,15 @@ from typing import Self
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, mix
-from scrapy_pagelets.evidence.class_template import TemplateTree, _labels
-from scrapy_pagelets.evidence.siblings import in_order, runs
+from scrapy_pagelets.evidence.class_template import TemplateTree
+from scrapy_pagelets.evidence.etdm import in_order, runs
 from scrapy_pagelets.page.nodes import TEXT, NodeTable, levels_of
 
 
 def align_page(template: TemplateTree, nodes: NodeTable) -> Ints:
     """See `core.subtrees.align_page`."""
     found = np.full(len(nodes), -1)
-    label = _labels(nodes)
+    label = np.where(nodes.tag == TEXT, TEXT, nodes.signature)
     if not len(template) or template.label[0] != label[0]:
         return found
     found[0] = 0

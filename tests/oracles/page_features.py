@@ -18,7 +18,6 @@ from scrapy_pagelets.decision.page_features import (
     OWN_TOKENS,
     PROSE,
     REACH,
-    _landmarks,
     declared,
     headings,
 )
@@ -291,3 +290,8 @@ def _repeats(column: Ints) -> Ints:
     """Number of occurrences of each value in the column."""
     _, back, count = np.unique(column, return_inverse=True, return_counts=True)
     return count[back]
+
+
+def _landmarks(nodes: NodeTable) -> Ints:
+    """(m,) the landmarks around each leaf, as bits."""
+    return nodes.inherit((nodes.signs & sum(LANDMARKS.values()))[nodes.look], np.bitwise_or)[nodes.leaves]

@@ -13,7 +13,7 @@ from scrapy_pagelets.evidence.partition import _INLINE, _LINKING, _PROSE_TAGS, D
 from scrapy_pagelets.feed.pagelet import _groups
 from scrapy_pagelets.page.looks import NOTHING
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
-from scrapy_pagelets.page.roles import _LINKED, CONTENT, NAVIGATION, ROLES, TEMPLATE, is_template
+from scrapy_pagelets.page.roles import _LINKED, CONTENT, NAVIGATION, ROLES, TEMPLATE, THRESHOLD, is_template
 
 #: Links in a block of prose with at least this many words do not divide its parent.
 _PROSE_WORDS: Final = 8
@@ -110,7 +110,7 @@ def role_of(nodes: NodeTable, leaves: Ints, templateness: float, roles: Ints) ->
     templateness : of all of them together, 0 to 1
     roles : (m,) of each leaf of the page the index of its role in ``ROLES``; 0 also for template of which nobody knows
     """
-    if not is_template(templateness):
+    if templateness < THRESHOLD:
         return CONTENT
     words = nodes.words[leaves].tolist()  # lists, as most pagelets are a leaf or two
     votes = [0] * len(ROLES)

@@ -173,7 +173,7 @@ def _difference(path: Sums, value: Floats, known: bool) -> Floats:
 
 
 def pages_alike(tables: Tables, nodes: NodeTable, keys: Keys, known: bool) -> Ints:
-    """(m,) number of other pages that have the text of each leaf at the same path, see `Counts.alike`."""
+    """(m,) number of other pages that have the text of each leaf at the same path, see `Site.pages_alike`."""
     pages = np.maximum(tables["placed"][keys.placed][:, 0] - known, 0)
     different = _difference(tables["path"][keys.path[nodes.leaves]], keys.value, known)
     has_digits = keys.text != mix(nodes.text * 31)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.decision.classifiers import Classifier, Trees, mean_odds, size_class
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, size_class
 from scrapy_pagelets.decision.page_features import node_features
+from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 
 #: Number of rows evaluated at once; each takes kilobytes.
@@ -49,3 +50,10 @@ def node_odds(page: Page, columns: NDArray[np.float32], first: Floats, classifie
     """See `core.features.node_odds`."""
     by_classifier = classifier(node_features(page, columns), size_class(page.nodes))
     return np.column_stack([mean_odds(page.nodes, first), by_classifier])
+
+
+def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
+    """(n,) mean log odds of the leaves below each row, (m,), weighted by words; 0 if there are none."""
+    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
+    mean: Floats = nodes.sum_below(words * odds) / np.maximum(nodes.sum_below(words), 0.05)
+    return mean

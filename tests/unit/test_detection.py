@@ -6,7 +6,6 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 import duckdb
-import networkx
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets.evidence.partition import partition
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets import relational
-from scrapy_pagelets.papers.shared_pagelets.global_templates import Components, GlobalTemplates, RepeatedPagelet
+from scrapy_pagelets.papers.shared_pagelets.global_templates import GlobalTemplates, RepeatedPagelet
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
 from tests.oracles.shared_templates import global_templates, local_templates
 
@@ -185,24 +184,6 @@ def test_templates_grow_during_a_crawl():
     crawl.add("copy of a", [(0, 7), (1, 1)], ["c"], sketch=1)
     crawl.add("c", [(0, 7), (1, 3), (2, 7)])
     assert crawl.templates() == [RepeatedPagelet(7, (("a", 0), ("b", 0), ("c", 0), ("c", 2), ("d", 0)))]
-
-
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20))))
-def test_components_are_those_of_networkx(edges):
-    found = Components[int]()
-    for one, other in edges:
-        found.union(one, other)
-    expected = {frozenset(group) for group in networkx.connected_components(networkx.Graph(edges))}
-    assert {frozenset(group) for group in found.groups()} == expected
-    assert all(found.size(vertex) == len(group) for group in expected for vertex in group)
-
-
-def test_components_of_a_long_path():
-    found = Components[int]()
-    for vertex in range(100_000):
-        found.union(vertex, vertex + 1)
-    assert found.size(0) == 100_001
-    assert found.size(-1) == 1
 
 
 def test_the_bundled_site():

@@ -5,12 +5,12 @@ import pytest
 
 from scrapy_pagelets.decision.content import facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.half_lines import companions, left_alone, signs_with_words, torn_bylines
+from scrapy_pagelets.decision.half_lines import companions, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import headline_of
-from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
+from scrapy_pagelets.metadata.posts import NO_THREAD, thread_of
 from scrapy_pagelets.page.page import Page
 
 BODY = "Here somebody says what he thinks of green tea, and he goes on and on. "
@@ -64,12 +64,6 @@ def test_the_line_of_each_post_is_kept_whole():
     found = torn_bylines(page.nodes, headline_of(page), thread, [], keep)
     assert len(thread.posts) == 2
     assert (found | keep).all()
-
-
-def test_a_name_is_no_content_without_its_post():
-    thread = Thread((Post((0, 1, 2), author="Ana", line=(0,)), Post((3, 4), author="Bo", line=(3,))), True)
-    keep = np.array([True, False, False, True, True])
-    assert left_alone(thread, np.array([1, 9, 9, 1, 9]), keep) == [0]
 
 
 def test_names_of_those_who_comment_leave_with_their_comments():

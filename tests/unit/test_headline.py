@@ -5,9 +5,7 @@ import pytest
 
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.metadata.headline import headline_of, names_above
+from scrapy_pagelets.metadata.headline import headline_of
 
 NAMES = "Sencha Bancha Matcha Hojicha Genmaicha Kukicha Gyokuro Tencha".split()
 
@@ -37,18 +35,6 @@ def heading_of(html):
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        # the name of the site, in the heading above the entry
-        (
-            "<title>{name} - Leaf House</title><body><h1 class=site-title>{name} - Leaf House :: "
-            "<a href=/>Leaf House</a></h1><h1 class=entry-title>{name}</h1><p>{text}",
-            "Matcha",
-        ),
-        ("<title>{name} | Leaf House</title><body><h1>{name} | Leaf House</h1><h1>{name}</h1><p>{text}", "Matcha"),
-        (
-            "<title>Leaf House: {name} tea</title><body><h1>Leaf House: {name} tea</h1>"
-            "<div class=entry-title>{name} tea</div><p>{text}",
-            "Matcha tea",
-        ),
         # a guide is no name of a site
         ("<title>{name}, a guide</title><body><h1>{name}, a guide</h1><h1>{name}</h1><p>{text}", "Matcha, a guide"),
         ("<title>69 {name}</title><body><h1>69 <b class=title>{name}</b></h1><p>{text}", "69 Matcha"),
@@ -81,40 +67,6 @@ def heading_of(html):
 )
 def test_the_own_heading(html, expected):
     assert heading_of(html) == expected
-
-
-def test_the_heading_of_the_site_above_an_entry_is_template():
-    site, pages = site_of(
-        "<title>{name} - Leaf House</title><body><h1>{name} - Leaf House</h1><h1>{name}</h1><p>{text}<h1>{name}</h1>"
-    )
-    decision = decided(pages[0], site)
-    document = markdown_of(document_of(pages[0], decision.content, decision.headline))
-    assert document.startswith("# Sencha\n\nSencha of hill 1 ")
-    assert document.count("#") == 1
-
-
-@pytest.mark.parametrize(
-    ("heading", "expected"),
-    [
-        ("<h1><a href=/>Leaf House</a></h1>", ["Leaf House"]),
-        ("<h1>Leaf House</h1>", []),
-        ("<h1><a href=/Sencha>Leaf House</a></h1>", []),  # on the front page
-        ("<h2><a href=/>Leaf House</a></h2>", []),
-        ("<h1><a href=/>Leaf of {name}</a></h1>", []),
-    ],
-)
-def test_the_name_of_the_site_heads_pages_that_have_no_heading(heading, expected):
-    site, pages = site_of(f"<title>{{post}}</title><body>{heading}<p>{{text}}")
-    rows = names_above(pages[0], site.pages_alike(pages[0]), site.pages - 1)
-    assert [" ".join(pages[0].nodes.strings[pages[0].nodes.leaves_of(row)]) for row in rows] == expected
-
-
-def test_the_name_of_the_site_is_no_content_of_pages_without_a_heading():
-    heading = "<h1><a href=/>Leaf House</a></h1>"
-    site, pages = site_of(f"<title>{{post}}</title><body><div>{heading}</div><p>{{text}}")
-    decision = decided(pages[0], site)
-    assert decision.headline is None
-    assert "Leaf House" not in markdown_of(document_of(pages[0], decision.content))
 
 
 @pytest.mark.parametrize(

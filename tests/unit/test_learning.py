@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from catboost import CatBoostClassifier
 
+from benchmarks.train_roles import fit_classes
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.model import LABELLED, ModelError, load
 from scrapy_pagelets.decision.site import Site
@@ -24,7 +25,6 @@ from scrapy_pagelets.training.training_tables import (
     Leaves,
     by_gold,
     by_sites,
-    fit_classes,
     lexicon,
 )
 

@@ -1,12 +1,8 @@
 """The posts of threads and the comments of readers: who wrote each, and when."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.own_texts import said_in_posts
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.metadata.dates import Habits
@@ -145,19 +141,6 @@ def test_a_date_in_a_quotation_is_not_that_of_the_post():
     quotation = "<blockquote>(1 May 2017, 10:00) Bo wrote: all of tea</blockquote>"
     post = "<div class=post><b class=username>user{0}</b><i>1{0} Nov 2018</i><div id=pid_{0}>{1}{2}</div></div>"
     assert told(post.format(1, "", BODY) + post.format(2, quotation, OTHER)) == TWO
-
-
-def test_sentences_of_posts_are_content_wherever_they_stand():
-    post = "<div class=post><b class=username>Ana</b> <i>{0} May 2024</i><i>Joiner</i><p>{1}</p></div>"
-    said = "No other page of the whole board says what stands here"
-    read = Page.parse(("<h1>Tea</h1>" + post.format(1, said) + post.format(2, "So.")).encode(), FORUM)
-    thread = thread_of(read, Habits())
-    seen, alike = np.full(len(read.nodes.leaves), 0.9), np.zeros(len(read.nodes.leaves), np.int64)
-    found = said_in_posts(read.nodes, thread, seen, alike, 9)
-    assert [text for text, is_said in zip(read.nodes.strings, found, strict=True) if is_said] == [said]
-    assert not said_in_posts(read.nodes, thread, seen, alike + 1, 9).any()
-    assert not said_in_posts(read.nodes, thread, seen, alike, 3).any()
-    assert not said_in_posts(read.nodes, replace(thread, is_thread=False), seen, alike, 9).any()
 
 
 def test_hostile_posts_take_no_time():

@@ -197,7 +197,6 @@ def test_meta_elements():
         ("<div class=price>1 299 Kč</div>", 1299, None),
         ("<div><b>€ 12,50</b></div>", 12.5, None),
         ("<div class=shipping-price>$5.00</div><div class=price>$12.50</div>", 12.5, None),
-        ("<select><option>Small - $30.00<option>Large - $40.00</select>", 30, 40),
         ("<div class=price>on request</div>", None, None),
         ("<div class=price>-20%</div>", None, None),
     ],

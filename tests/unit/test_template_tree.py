@@ -14,10 +14,10 @@ from lxml import etree
 
 from scrapy_pagelets.core.subtrees import align_page
 from scrapy_pagelets.evidence.class_template import TemplateTree
-from scrapy_pagelets.evidence.etdm import extract
-from scrapy_pagelets.evidence.siblings import same_signature, same_signature_and_text
+from scrapy_pagelets.evidence.etdm import extract, same_signature
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
+from tests.oracles.node_equalities import same_signature_and_text
 from tests.trees import URL, page, soups
 
 WORDS = "alpha beta gamma delta epsilon zeta".split()
@@ -85,7 +85,7 @@ def test_one_to_one_equal_and_top_down(one, other, data):
     images = align_page(template, nodes)
     mapped = np.flatnonzero(images >= 0)
     assert len(set(images[mapped].tolist())) == len(mapped)
-    label = np.where(nodes.tag == TEXT, TEXT, same_signature.label(nodes))
+    label = np.where(nodes.tag == TEXT, TEXT, same_signature(nodes))
     assert (template.label[images[mapped]] == label[mapped]).all()
     for row in mapped[mapped > 0].tolist():
         assert images[nodes.parent[row]] == template.parent[images[row]]

@@ -73,12 +73,6 @@ def cheapest_cover(tree: Tree, hidden: Floats) -> Bools:
     costs of the invisible nodes. The minimum takes linear time.
 
     ``hidden``: (k,) cost of each inner node that is divided.
-
-    >>> from scrapy_pagelets import Page
-    >>> from scrapy_pagelets.papers.graph_cuts.tree import compact
-    >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
-    >>> cheapest_cover(tree, np.array([-1.0, 0.5, 0, 0, 0])).tolist()  # body is divided, the first p is not
-    [False, True, False, False, True]
     """
     # Cost of each node if it is divided, with the best choice for each node below it.
     divided = np.where(tree.inner, hidden, 0.0)
@@ -103,14 +97,6 @@ def minimise(energy: Energy) -> Ints:
     """(k,) Labelling of least energy; neighbours that are not consecutive are ignored.
 
     Time and memory grow with the product of nodes and labels.
-
-    >>> from scrapy_pagelets import Page
-    >>> from scrapy_pagelets.papers.graph_cuts.tree import compact
-    >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
-    >>> data = np.array([[1.0, 1], [0, 1], [0, 1], [0, 1], [1, 0]])  # body, p, its leaves, the other p
-    >>> zero, none = np.zeros(5), np.zeros(0, np.int64)
-    >>> minimise(Energy(tree, data, zero, zero, none, none, zero[:0])).tolist()
-    [-1, 0, 0, 0, 1]
     """
     tree, between = energy.tree, energy.between
     visible = tree.total(energy.data) - tree.total(np.where(tree.inner, energy.hidden, 0))[:, None]
@@ -151,9 +137,8 @@ def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> 
 def expand(energy: Energy, labels: Ints) -> Ints:
     """(k,) Labelling that no expansion improves, or the one after five sweeps over the labels.
 
-    Raises ImportError without PyMaxflow.
-
-    ``labels``: (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy.
+    ``labels``: (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy. Raises
+    ImportError without PyMaxflow.
     """
     integral = quantised(energy)
     least = integral.of(labels)

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import sigmoid
@@ -165,23 +166,20 @@ def energy_of(described: Described, weights: Weights) -> Energy:
     """The paper's energy of a page, with a penalty of 1."""
     tree = described.tree
     space = (described.columns - weights.center) / weights.scale @ weights.metric.T
-    labels = space[_prototypes(tree, space)]
-    squares = (space**2).sum(axis=1)[:, None] + (labels**2).sum(axis=1) - 2 * space @ labels.T
+    distance = cdist(space, space[_prototypes(tree, space)])
     layout = described.page.layout
     one, other = segment_features.consecutive(len(tree.leaves))
     if layout is not None:
         one, other = segment_features.beside(tree, layout)
     edge = weights.edge(described.situation)
     weight = weights.neighbours(described.pairs(tree.leaves[one], tree.leaves[other]))
-    return Energy(tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), edge, one, other, weight)
+    return Energy(tree, distance, np.zeros(len(tree)), edge, one, other, weight)
 
 
 def by_number(cut: Cut, wanted: int) -> Ints:
     """(m,) Segments for the penalty that gives the wanted number of them, or the number nearest to it.
 
-    Raises ValueError if fewer than one is wanted.
-
-    ``cut``: of a page. ``wanted``: number of segments.
+    ``cut``: of a page. ``wanted``: number of segments. Raises ValueError if fewer than one is wanted.
     """
     if wanted < 1:
         raise ValueError(f"segments is {wanted}: give a number from 1")

@@ -21,6 +21,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.errors import ConfigError
@@ -90,10 +91,7 @@ class Weights:
             columns[name] = np.append(part.coefficients, part.intercept)
         with open(path, "wb") as file:
             np.savez_compressed(
-                file,
-                about=np.frombuffer(json.dumps(about).encode(), np.uint8),
-                **columns,
-                **columns_of(self.whole),
+                file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **columns, **columns_of(self.whole)
             )
 
 
@@ -101,9 +99,8 @@ class Weights:
 def load(name: str, *, rendered: bool = False) -> Weights:
     """Read the weights of the level ``top`` or ``inner``, or a file that ``pagelets train`` has written.
 
-    Raise WeightsError if there is no such file, or if it was written by another version.
-
-    ``rendered``: read the weights of the level for rendered pages; ignored for a file.
+    ``rendered``: read the weights of the level for rendered pages; ignored for a file. Raise WeightsError if there is
+    no such file, or if it was written by another version.
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"
@@ -139,7 +136,7 @@ class Group:
     @classmethod
     def of(cls, columns: Floats, segment: Ints) -> Group:
         """Make a group whose targets are the ``NEIGHBOURS`` nearest nodes in the space of the features."""
-        distance = _squares(columns)
+        distance = cdist(columns, columns, "sqeuclidean")
         distance[segment[:, None] != segment] = np.inf
         np.fill_diagonal(distance, np.inf)
         nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOURS]
@@ -150,13 +147,8 @@ class Group:
 def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
-    Raises ValueError if no segment has two nodes.
-
-    Parameters
-    ----------
-    groups : one for each page, with centred and scaled features
-    rank : dimensions of the image
-    iterations : largest number of steps of L-BFGS
+    ``groups``: one for each page, with centred and scaled features. ``rank``: dimensions of the image. ``iterations``:
+    largest number of steps of L-BFGS. Raises ValueError if no segment has two nodes.
     """
     from scipy.optimize import minimize
 
@@ -179,7 +171,7 @@ def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
     value, gradient = 0.0, np.zeros_like(linear)
     for group in groups:
         image = group.columns @ linear.T
-        own, weight = _pairs(_squares(image), group)
+        own, weight = _pairs(cdist(image, image, "sqeuclidean"), group)
         value += own
         # The sum of w_ab |L(x_a - x_b)|^2 has the gradient 2 L X^T (degree - w - w^T) X.
         both = weight + weight.T
@@ -201,10 +193,3 @@ def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:
     nodes, starts = np.unique(node, return_index=True)
     weight[nodes] -= np.add.reduceat(active, starts) if len(starts) else 0
     return float((1 - _PUSH) * pull.sum() + _PUSH * margin.sum()), weight
-
-
-def _squares(columns: Floats) -> Floats:
-    """(n, n) Squared distances."""
-    norm = (columns**2).sum(axis=1)
-    square: Floats = np.maximum(0, norm[:, None] + norm - 2 * columns @ columns.T)
-    return square

@@ -89,15 +89,6 @@ class RepeatedPagelets(Unsaved[Pagelets]):
     page.
 
     ``capacity``: pagelets and links that are kept; later pages are compared with these, but not counted.
-
-    >>> crawl = RepeatedPagelets()
-    >>> menu = "<p>The same few words here <a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a></p>"
-    >>> texts = ("One page has its own text", "The other has quite another")
-    >>> pages = [Page.parse(f"{menu}<p>{text}".encode(), f"http://h/{i}") for i, text in enumerate(texts, 1)]
-    >>> for page in pages:
-    ...     crawl.add(page)
-    >>> crawl.templateness(pages[0], "global").tolist()
-    [1.0, 1.0, 1.0, 1.0, 0.0]
     """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:

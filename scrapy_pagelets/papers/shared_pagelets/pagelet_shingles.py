@@ -44,7 +44,6 @@ _NUMBER: Final = re.compile(r"\d+")
 #: A longer word is a text without spaces in another script, or not a word.
 _LONGEST_WORD: Final = 15
 _GRAM: Final = 3
-
 _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for tag in TAGS], np.int64)
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
 _NO_PAGE: Final = xxh3_64_intdigest(b"<link to no page>") >> 1
@@ -83,11 +82,6 @@ def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
 
     ``pagelet``: (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page. ``sketch``
     says whether to compute ``near``, which takes most of the time.
-
-    >>> pages = (b"<p>Page 1 of: <a href=/a>x</a> <a href=/b>y</a>", b"<p>Page 2 of: <a href=/a>x</a> <b>y</b>")
-    >>> one, other = (shingles(Page.parse(html, "http://h/"), np.zeros(3, np.int64)) for html in pages)
-    >>> (one.exact == other.exact).item(), resemblance(one.near, other.near).item()
-    (False, 1.0)
     """
     nodes = page.nodes
     if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
 from scrapy_pagelets.page.nodes import TAG, NodeTable, tags_of
 from scrapy_pagelets.page.page import Page
@@ -63,6 +63,13 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
     return tree.pruned(pdoc)
 
 
+def cut_by_sight(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> Ints:
+    """(n,) Number of the block of each run of text, else -1; see `vips` for the parameters."""
+    labels = np.full(len(page.nodes), -1)
+    labels[page.nodes.leaves] = vips(page, pdoc, strict=strict).labels(pdoc)
+    return labels
+
+
 def _by_tag(names: str) -> Bools:
     """(tags,) Whether each tag is among the names."""
     return np.isin(np.arange(len(TAG)), tags_of(names))
@@ -84,14 +91,7 @@ np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display i
 
 
 def guess_layout(nodes: NodeTable) -> Layout:
-    """Guess the layout of a page that was not rendered.
-
-    >>> from scrapy_pagelets import Page
-    >>> nodes = Page.parse(b"<h1>Title</h1><p>Some words.", "http://example.com/").nodes
-    >>> layout = guess_layout(nodes)
-    >>> (layout.y[nodes.leaves] > 0).tolist(), layout.font_size[nodes.leaves].tolist()
-    ([True, True], [32.0, 16.0])
-    """
+    """Guess the layout of a page that was not rendered."""
     display = _DISPLAYS[nodes.tag]
     is_cell = np.append(display == DISPLAY["table-row"], False)[nodes.parent]
     width = _widths(nodes, is_cell)

@@ -209,11 +209,6 @@ def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
     start, end : (k,) projections of the blocks, ``start <= end``
     tolerance : how far separated blocks may overlap, so that a pixel of border or rounding does not join them; no block
         is shorter. With 0, blocks that touch have no separator between them; with more, they have one of no width
-
-    Examples
-    --------
-    >>> separators(np.array([0.0, 50, 10]), np.array([20.0, 60, 40]))
-    Strips(side=array([0, 1, 0]), start=array([40.]), end=array([50.]))
     """
     order = np.argsort(start, kind="stable")
     reached = np.maximum.accumulate(end[order])[:-1]
@@ -246,9 +241,8 @@ class BlockTree:
     def labels(self, pdoc: int) -> Ints:
         """(m,) Number of the segment of each leaf: blocks are divided until their coherence is permitted.
 
-        Raises ValueError if pdoc is not from 1 to 10.
-
-        ``pdoc``: permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible).
+        ``pdoc``: permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible). Raises
+        ValueError if pdoc is not from 1 to 10.
         """
         return self.of_rows(pdoc)[self.nodes.leaves]
 
