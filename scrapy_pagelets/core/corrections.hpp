@@ -198,10 +198,10 @@ public:
         for (const std::size_t row : filled) set(row, 0);
     }
 
-    // Titles of content, from the last one, which may be what follows another; labels are looks.
+    // As `_headings_of_content`; labels are looks.
     void keep_headings(const Mask &is_label, const std::uint8_t *marks) {
         const Counts kept = kept_words();
-        std::vector<std::size_t> titles;
+        std::vector<std::size_t> titles, lost;
         Counts starts;
         for (std::size_t row = 0; row < nodes.n; row++) {
             if (!is(limits.is_heading, row) && (nodes.tag[row] == limits.text || !is_label[nodes.look[row]])) continue;
@@ -209,8 +209,9 @@ public:
             titles.push_back(row);
             starts.push_back(nodes.first_leaf[row]);
         }
-        for (auto row = titles.rbegin(); row != titles.rend(); ++row)
-            if (is_lost_title(*row, kept, starts)) keep_unmarked({*row}, marks);
+        for (const std::size_t row : titles)
+            if (is_lost_title(row, kept, starts)) lost.push_back(row);
+        keep_unmarked(lost, marks);
     }
 
     // As `_lists_of_headings`.

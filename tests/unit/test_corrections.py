@@ -51,14 +51,5 @@ def test_what_stands_below_the_last_heading_of_an_article(end, expected):
     assert kept(f"<article>{TEXT}{end}</article>") == ["All", *expected]
 
 
-def test_a_title_right_before_another_one_of_content():
-    assert kept(f"<article>{TEXT}<h2>summary</h2><h3>names</h3><p>Uji</p></article>") == [
-        "All",
-        "summary",
-        "names",
-        "Uji",
-    ]
-
-
 def test_the_first_heading_of_an_article_announces_no_list():
     assert kept(f"<article><h3>Share</h3><ul><li>by mail</ul></article>{TEXT}") == ["Share", "All"]
