@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, Ints, up_to
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.small_corrections import signs_with_words as signs_with_words
 from scrapy_pagelets.metadata import dates
@@ -93,15 +93,27 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         leaves = nodes.leaves_of(row)
         linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
         found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
+    for leaves in _halves(nodes, up_to(keep)):
+        found[leaves] |= ~nodes.anchor[nodes.leaves[leaves]]
     for row, head in _headed_tables(nodes):
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
         is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
-        found[leaves] |= is_kept & ~nodes.anchor[nodes.leaves[leaves]]
+        found[leaves] |= is_kept
     for row in _quotations(nodes):
         leaves = nodes.leaves_of(row)
         words = nodes.words[leaves]
         found[leaves] |= words[keep[leaves]].sum() >= _QUOTED * words.sum() > 0
     return found & ~keep
+
+
+def _halves(nodes: NodeTable, kept: Ints) -> Iterator[slice]:
+    """The leaves of headings some of which are content. The others may be links, as to edit it."""
+    rows = np.array(rows_with(nodes, HEADING), np.int64)
+    own, leaves = (
+        kept[nodes.last_leaf[rows]] - kept[nodes.first_leaf[rows]],
+        nodes.last_leaf[rows] - nodes.first_leaf[rows],
+    )
+    yield from map(nodes.leaves_of, rows[(own > 0) & (own < leaves)].tolist())
 
 
 def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
@@ -23,6 +24,8 @@ from scrapy_pagelets.page.urls import host_of, is_page
 
 _KNOWN: Final = 4  # other pages of a site from which on a text that none of them has is of this page alone
 _SENTENCE: Final = 8  # words without links that are a sentence
+_NOTE: Final = 100  # words of a note
+_NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 #: Leaves up to the content before and behind a text, and its most templateness; the same if it is right behind content.
 #: In a stretch of sentences that only this page has, only other leaves count.
 _AMID, _MOST_AMID = 6, 0.95
@@ -43,6 +46,8 @@ _CONTACTS: Final = ("mailto:", "tel:")
 _FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 _IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))  # elements that may be a value
 _IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))  # cells
+#: Elements that may have no more of a note than its number.
+_IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i em"))
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
@@ -92,6 +97,9 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~rare & ~linked, near, rare):
         mask[leaves] |= rare[leaves] | ~linked[leaves]  # a link that many pages have there is a control
+    for mark, leaves in _notes(nodes, keep):
+        mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
+        mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
@@ -129,6 +137,22 @@ def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slic
             row = above
         if nodes.tag.item(row) in _LISTS and begin(row) == leaf and not linked[leaves := nodes.leaves_of(row)].any():
             yield leaves
+
+
+def _notes(nodes: NodeTable, keep: Bools) -> Iterator[tuple[int, slice]]:
+    """The notes and sources that content refers to by links to places below it: the leaves of link and note."""
+    begin, links = nodes.first_leaf.item, nodes.links
+    rows = [(row, href[1:]) for row, href in zip(links.row.tolist(), links.href, strict=True) if href[:1] == "#"]
+    may_be = [*((keep | np.roll(keep, 1)) & (nodes.words <= _LABEL)).tolist(), False] if rows else []
+    refs = [(name, leaf) for row, name in rows if may_be[leaf := begin(row)]]
+    numbers = {look[1]: number for number, look in enumerate(nodes.looks) if look[1]} if refs else {}
+    no_note = IS_NO_DATA[nodes.tag] | (nodes.signs[nodes.look] & (HEADING | _NO_NOTE) > 0) if refs else keep
+    for name, leaf in refs:
+        row = int((nodes.look == numbers[name]).argmax()) if name in numbers else 0
+        while row and _IS_INLINE[nodes.tag[row]]:  # the number of the note alone
+            row = nodes.parent.item(row)
+        if leaf < begin(row) and nodes.words_of(row) <= _NOTE and not no_note[row : nodes.end[row]].any():
+            yield leaf, nodes.leaves_of(row)
 
 
 def _links_elsewhere(page: Page, amid: Bools, to_files: Bools) -> Iterator[slice]:

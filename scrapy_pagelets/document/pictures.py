@@ -206,7 +206,7 @@ _OF_SITE: Final = lazily(r"logo|icon|default|placeholder", re.IGNORECASE)
 _AROUND: Final = LANDMARKS["header"] | LANDMARKS["nav"] | LANDMARKS["footer"] | LANDMARKS["aside"]
 #: Addresses and classes of pictures of persons beside what they say.
 _AVATAR: Final = lazily(
-    r"(?:^|[\s_-])(?:avatar|gravatar|userpic)s?(?:$|[\s_-])|gravatar\.com/|/(?:avatars?|userpics?|profile_images)/",
+    r"(?:^|[\s_-])(?:avatar|gravatar|user-?_?(?:pic|photo)|profile-?_?(?:pic(?:ture)?|photo))s?(?:$|[\s_-])|gravatar\.com/|/(?:avatars?|userpics?|profile_images)/",
     re.IGNORECASE,
 )
 #: Classes of pictures that are shown until a larger one is loaded.

@@ -14,6 +14,7 @@ from scrapy_pagelets.page.looks import CRUMBS, CRUMBS_NAMED, MENU
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import Object, types_of, values_of
+from scrapy_pagelets.page.urls import resolve
 
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
 _ITEMS: Final = [TAG["li"], TAG["a"]]
@@ -92,22 +93,22 @@ def shown(page: Page, headline: Headline | None) -> tuple[list[str], Bools]:
 
 
 def _list_in(nodes: NodeTable, row: int) -> tuple[int, int]:
-    """The leaves of the one list right in a trail, beside which links lead to the pages before and after; or all."""
+    """The leaves of the longest list right in a trail, beside which links lead elsewhere; or all of them."""
     while row + 1 < nodes.end[row] == nodes.end[row + 1]:
         row += 1
     own = slice(row + 1, nodes.end.item(row))
-    lists = [
-        row + 1 + at for at in np.flatnonzero((nodes.parent[own] == row) & np.isin(nodes.tag[own], _LISTS)).tolist()
-    ]
-    [inner] = lists if len(lists) == 1 else [row]
-    inner = inner if nodes.last_leaf[inner] - nodes.first_leaf[inner] > 1 else row
+    rows = np.flatnonzero((nodes.parent[own] == row) & np.isin(nodes.tag[own], _LISTS)) + row + 1
+    number = nodes.last_leaf[rows] - nodes.first_leaf[rows]
+    is_one = number.max(initial=0) > 1 and np.count_nonzero(number == number.max()) == 1
+    inner = rows.item(number.argmax()) if is_one else row
     return nodes.first_leaf.item(inner), nodes.last_leaf.item(inner)
 
 
 def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     """Return the names of a trail that nothing calls so, and its leaves; none without one.
 
-    These are links before the page's own heading with arrows between them, and behind them the words of the heading.
+    These are links before the page's own heading with arrows between them, and behind them the words of the heading:
+    once more, or as the heading itself.
     """
     if headline is None:
         return [], slice(0)
@@ -121,7 +122,18 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
         names, first = _names_before(page, leaf)
         if _FEWEST <= len(names) + 1 <= _MOST_NAMES:
             return [*names, _pointed(strings[leaf])], slice(first, leaf + 1)
-    return [], slice(0)
+    names, first = _names_before(page, own.start)
+    is_trail = _FEWEST <= len(names) + 1 <= _MOST_NAMES and _leads_down(page, own.start - 1, strings[first + 1])
+    return (names, slice(first, own.start)) if is_trail else ([], slice(0))
+
+
+def _leads_down(page: Page, leaf: int, mark: str) -> bool:
+    """Whether the link in a leaf leads to what holds the page; a mark that is no slash says so, too."""
+    nodes = page.nodes
+    row = nodes.parent.item(nodes.leaves.item(leaf))
+    hrefs = (nodes.links.href[at] for at in np.flatnonzero(nodes.links.row == row).tolist())
+    targets = (resolve(page.base, href)[1] for href in hrefs)
+    return "/" not in mark or any(target and page.url.startswith(target) for target in targets)
 
 
 def _names_before(page: Page, leaf: int) -> tuple[list[str], int]:
@@ -129,7 +141,7 @@ def _names_before(page: Page, leaf: int) -> tuple[list[str], int]:
     nodes, names, first = page.nodes, list[str](), leaf
     while leaf > 0 and len(names) < _MOST_NAMES:
         # The own name may stand in the next line.
-        is_pointed = bool(_ARROW.match(nodes.strings[leaf])) or (not names and nodes.gap[leaf] == LINE)
+        is_pointed = bool(_ARROW.match(nodes.strings[leaf])) or (not names and nodes.gap[leaf] >= LINE)
         leaf -= 1
         if not is_pointed and _ARROW.fullmatch(nodes.strings[leaf]):
             is_pointed, leaf = leaf > 0, leaf - 1

@@ -40,8 +40,8 @@ _MOST_WORDS: Final = 6
 _BY: Final = (
     r"(?:(?:article|discussion|posted|added|opened|reported|published|written|created|submitted|started|words|text|"
     r"story)\s+)?by|author|reporter|von|verfasst von|par|publié par|rédigé par|por|escrito por|publicado por|"
-    r"di|scritto da|pubblicato da|"
-    r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者"
+    r"enviado por|postado por|di|scritto da|inviato da|pubblicato da|"
+    r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者|작성자|글쓴이|بقلم|מאת"
 )
 _BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
 _BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
@@ -62,6 +62,13 @@ _AROUND_DATE: Final = frozenset(
     "date posted published publish written created released submitted last update "
     "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
     "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
+    "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim "
+    "lunes martes miércoles jueves viernes sábado domingo mar mié jue vie sáb dom "
+    "lunedì martedì mercoledì giovedì venerdì sabato gio sab "
+    "segunda terça quarta quinta sexta feira seg ter qua qui sex "
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag "
+    "понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс "
     "first originally initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert "
     "zuletzt letzte letzter aktualisierung änderung stand mis mise jour modifié créé dernière última actualización "
     "actualizado modificado em atualizado atualização il pubblicato aggiornato ultimo aggiornamento op gepubliceerd "

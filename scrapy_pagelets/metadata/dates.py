@@ -31,7 +31,15 @@ januar februar marts april maj juni juli august september oktober november desem
 stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
 leden únor březen duben květen červen červenec srpen září říjen listopad prosinec
 ledna února března dubna května června července srpna září října listopadu prosince
+ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie
+január február március április május június július augusztus szeptember október november december
+ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
+januari februari maret april mei juni juli agustus september oktober november desember
 января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня
+ιανουαρίου φεβρουαρίου μαρτίου απριλίου μαΐου ιουνίου ιουλίου αυγούστου σεπτεμβρίου οκτωβρίου νοεμβρίου δεκεμβρίου
+يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
+בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר
 1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月
 """
 _MONTHS: Final = {name: number for line in _NAMES.splitlines() for number, name in enumerate(line.split(), 1)}
@@ -44,7 +52,8 @@ _FORMS: Final = tuple(
     lazily(form, re.IGNORECASE)
     for form in (
         rf"(?<!\d){_YEAR}([-/.])(?P<month>\d\d?)\2(?P<day>\d\d?)(?!\d)",
-        rf"(?<!\d){_YEAR}\s?年\s?(?P<month>\d\d?)\s?月\s?(?P<day>\d\d?)\s?日",
+        rf"(?<!\d){_YEAR}\s?[年년]\s?(?P<month>\d\d?)\s?[月월]\s?(?P<day>\d\d?)\s?[日일]",
+        rf"(?<!\d){_YEAR}\.?\s{_MONTH}\s{{1,2}}{_DAY}(?![\d:])",
         rf"(?<!\w){_MONTH}\s{{,2}}{_DAY},?\s{{1,2}}(?:\d\d:\d\d(?::\d\d)?\s(?:[A-Z]{{3,4}}\s)?)?{_YEAR}(?!\d)",
         rf"(?<!\d){_DAY}\s{{,2}}(?:(?:de|of)\s)?{_MONTH},?\s{{1,2}}(?:de\s)?{_YEAR}(?!\d)",
         rf"(?<!\d)(?P<day>\d\d?)-{_MONTH}-{_YEAR}(?!\d)",

@@ -191,18 +191,20 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first paragraph or the like that says what the title begins with, but for a number, and nothing else."""
-    nodes, parts = page.nodes, [" ".join(part.split()) for part in _ENDS.split(page.title[:_TITLE])]
+    """The first paragraph or the like that says what the title begins with, but for a number, or what it ends with."""
+    nodes, title = page.nodes, page.title[:_TITLE]
+    parts = [" ".join(part.split()) for part in _ENDS.split(title)]
     is_number = any(map(str.isdecimal, parts[0])) and len(_words(parts[0])) < _SHORT  # of a ticket, say
-    name = parts[is_number and len(parts) > 1]
-    for leaf in np.flatnonzero(nodes.words >= _SHORT).tolist() if len(_words(name)) >= _SHORT else ():
+    names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST)]
+    wanted = {name.casefold() for name in names if len(_words(name)) >= _SHORT or name == title}
+    for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted else ():
         row = nodes.parent.item(nodes.leaves.item(leaf))
         if (
-            nodes.strings[leaf].strip().casefold() == name.casefold()
+            nodes.strings[leaf].strip().casefold() in wanted
             and nodes.tag[row] in _UNMARKED
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
             and not nodes.anchor[row]
-            and not _is_often(name, _others(nodes, row, alike), pages)
+            and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
         ):
             return Headline(row, nodes.strings[leaf].strip())
     return None

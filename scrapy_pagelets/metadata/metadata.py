@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily, quoted, readable
 from scrapy_pagelets.metadata import breadcrumbs, dates
-from scrapy_pagelets.metadata.byline import Byline, dates_told, is_name, machine_date, name_in
+from scrapy_pagelets.metadata.byline import Byline, dates_told, is_name, machine_date, name_in, signed_name
 from scrapy_pagelets.metadata.dates import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
@@ -120,7 +120,6 @@ _MOST: Final = 1000  # ``<meta>`` elements that are looked at
 _LONGEST: Final = 5000  # characters of a value; longer ones are cut off
 _MOST_AUTHORS: Final = 10  # names of authors
 _LONGEST_NAME: Final = 200  # characters of each
-_BY: Final = re.compile(r"^by\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +264,7 @@ class _Told:
         for value in (each for outer in values for each in data.values_of(outer)[:_MOST_AUTHORS]):
             if isinstance(value, dict):
                 value = self._part(value, "name")
-            name = _BY.sub("", _cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
+            name = _unsigned(_cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
             if is_name(name) and "://" not in name and not name.startswith(("@", "www.")):
                 yield name
 
@@ -280,6 +279,12 @@ class _Told:
         if not value.get(name) and isinstance(reference, str):
             value = self._ids.get(reference, {})
         return next(iter(data.values_of(value.get(name))), None)
+
+
+def _unsigned(name: str) -> str:
+    """A name without "by" before it; one with a capital may be a part of it: "Di Maria"."""
+    is_word = name[:1].islower() or name[:3] == "By "
+    return (signed_name(name) or name) if is_word else name
 
 
 def _one(candidates: Sequence[data.Object], page: Page, canonical: str) -> data.Object | None:

@@ -44,7 +44,7 @@ _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split(
 #: Elements in which each character counts, or whose texts belong to what is before them.
 _EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
 _APART: Final = ("time", "cite")  # elements of one thing: a date, or who or what is quoted
-_CLOCK: Final = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d\d\s*")
+_CLOCK: Final = re.compile(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
 _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
 _FAR: Final = 30  # rows between two texts
 _BLOCK: Final = lazily(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)
@@ -73,7 +73,7 @@ def part_words(nodes: NodeTable) -> None:
 
 
 def _adjoin(before: str, behind: str) -> bool:
-    if not behind.isalnum() or not (before.isalnum() or (before in _MARKS and behind.isalpha())):
+    if not behind.isalnum() or not (before.isalnum() or (before in _MARKS + "." and behind.isalpha())):
         return False
     return (before + behind).isascii() or not _UNSPACED.search(before + behind)
 
@@ -106,7 +106,13 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return False
     if any(tag in _APART or _FIELD.search(classes) for tag, _, classes, _ in (*ended, *begun)):
         return True
-    if _CLOCK.fullmatch(one):
+    if one[-1] == ".":
+        return bool(ended and begun and _NUMBER.fullmatch(one))
+    if (
+        _CLOCK.fullmatch(one)
+        or _CLOCK.fullmatch(other)
+        or (_NUMBER.fullmatch(other) and len(one) > _LONG and one[-4:].islower())
+    ):
         return True
     if not _changes(one[-1], other[0]):
         return _is_link(ended) != _is_link(begun) and _is_apart(ended) and _is_apart(begun)

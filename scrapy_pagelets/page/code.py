@@ -118,7 +118,7 @@ def language_of(element: etree._Element) -> str:
     """
     for node in _near(element):
         named = f"{node.get('class', '')} {node.get(_PARAMETERS, '')}"
-        alone = node.get("class", "").lower().split() if node.tag == "pre" else ()
+        alone = f"{node.get('class', '')} {node.get('lang', '')}".lower().split() if node.tag in ("pre", "code") else ()
         own = (word for word in alone if word in _LANGUAGES)  # rustdoc: `<pre class="rust item-decl">`
         for told in (node.get("data-lang"), node.get("data-language"), *_told(named), *own):
             if told and (name := told.strip().lower()) not in _NO_LANGUAGE and re.fullmatch(r"[\w+#.-]{1,20}", name):

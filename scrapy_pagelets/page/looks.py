@@ -140,7 +140,9 @@ _HEADLINE: Final = _names(
 )
 _NO_HEADLINE: Final = ("a", "body", "html")  # elements that are no heading, whatever their names say
 #: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
-CRUMBS_NAMED: Final = re.compile(r"(?:bread-?_?crumb|crumb-?_?trail|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE)
+CRUMBS_NAMED: Final = re.compile(
+    r"(?:bread-?_?crumb|crumb-?_?trail|topic-?_?path|pankuzu|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE
+)
 #: Classes of the elements that hold all forms of a formula: KaTeX, MathJax 2, MediaWiki.
 FORMULA_NAMED: Final = re.compile(
     r"(?:^|\s)(?:katex(?:-display)?|MathJax(?:_Preview|(?:_SVG|_CHTML)?(?:_Display)?)|mjx-chtml|mwe-math-element)(?:\s|$)"
@@ -191,7 +193,7 @@ _POST: Final = re.compile(
 _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
-    r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
+    r"title|head|crumb|topic|pankuzu|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
     r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
     r"post|reply|message|msg|answer|question|\bp(?:id)?[-_]?\d|src|source|viewcode",
     re.IGNORECASE,

@@ -87,6 +87,11 @@ def test_the_lines_of_code(html, code):
             "<table><tr><td><code>-h<br>--help</code><td>Help<tr><td><code>-v</code><td>Version</table>",
             "|  |  |\n| --- | --- |\n| `-h` `--help` | Help |\n| `-v` | Version |",
         ),
+        (
+            "<pre><code class='makeup elixir'>a</code></pre><pre lang=python3>b</pre>",
+            "```elixir\na\n```\n\n```python3\nb\n```",
+        ),
+        ("<pre lang=en>a</pre>", "```\na\n```"),
         ("<p style='white-space: pre-wrap'>a\nb", "a b"),
         ("<div style='font-family: monospace'><h2>a</h2>b<br>c</div>", "# a\n\nb\\\nc"),
     ],

@@ -241,6 +241,20 @@ def test_authors(byline, expected):
             "2024-04-13",
             "2024-04-14",
         ),
+        # other languages, with a day of the week
+        *(
+            (f"<h1>Tea</h1><p>{date}</p>", "2024-04-13", None)
+            for date in (
+                "2024 Apr 13",
+                "13 أبريل 2024",
+                "13 באפריל 2024",
+                "13 Nisan 2024",
+                "2024. április 13.",
+                "2024년 4월 13일",
+                "Samstag, 13. April 2024",
+                "Enviado por <b>Ana Bo</b> el Sáb, 13/04/2024 - 10:13",
+            )
+        ),
         # Redmine
         (
             "<h1>Tea</h1><p>Added by <a href=/u>Ana</a> <a title='2024-04-13 09:10'>over 2 years</a> ago. Updated "
@@ -273,6 +287,36 @@ def test_an_arrow_of_another_kind_leads_along_a_trail():
         f"<h1>White tea</h1><p>{PROSE}"
     )
     assert told(html)["breadcrumbs"] == ["Forum", "Leaves", "White tea"]
+
+
+@pytest.mark.parametrize(
+    ("html", "names"),
+    [
+        # right before the heading, with arrows, or slashes that lead down to the page
+        ("<p><a href=/>Forum</a> &gt; <a href=/b?f=2>Leaves</a></p>", ["Forum", "Leaves"]),
+        ("<p><a href=/>Forum</a> / <a href=/leaves>Leaves</a></p>", ["Forum", "Leaves"]),
+        ("<p><a href=/de>DE</a> / <a href=/en>EN</a></p>", []),
+        ("<p><a href=/>Forum</a> <a href=/leaves>Leaves</a></p>", []),
+        # the longest list
+        (
+            "<nav class=breadcrumb><ul><li><a href=/all>All</a></ul><ul><li><a href=/>Forum</a><li>White</ul></nav>",
+            ["Forum", "White"],
+        ),
+        ("<ol class=topicpath><li><a href=/>Forum</a><li>White</ol>", ["Forum", "White"]),
+    ],
+)
+def test_trails(html, names):
+    html = f"<title>White tea</title>{html}<h1>White tea</h1><p>{PROSE}"
+    assert told(html, "http://tea.test/leaves/white")["breadcrumbs"] == names
+
+
+@pytest.mark.parametrize(
+    ("marked", "author"),
+    [("von Ana Bo", "Ana Bo"), ("par Ana Bo", "Ana Bo"), ("By Ana Bo", "Ana Bo"), ("Di Bo", "Di Bo")],
+)
+def test_a_marked_author_is_no_word_before_the_name(marked, author):
+    html = f"<div itemscope itemtype=http://schema.org/Article><h1>Tea</h1><b itemprop=author>{marked}</b><p>{PROSE}"
+    assert told(html)["author"] == author
 
 
 POST = (
@@ -390,6 +434,17 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
         ("<ul><li>2 cm<li>Of oak</ul>", [0.8, 0.8], [8, 0], ["2 cm", "Of oak"]),
         ("<ul><li>2 cm<li>Of oak</ul>", [0.9, 0.9], [8, 0], []),
         ("<ul><li>Buy it<li>Oak</ul>", [0.8, 0.8], [8, 0], []),
+        # the note that content refers to, and what that cites, but for links that all pages have there
+        (
+            "<sup><a href=#n>1</a></sup><h2>Buy</h2><ol><li id=n><a href=#r>1</a> <cite>Bo</cite> <a href=/d>Find</a>",
+            [0.9, 0.9, 0.9, 0.9, 0.9],
+            [8, 8, 8, 0, 8],
+            ["1", "Bo"],
+        ),
+        ("<p>(<a href=#n>Bo 19</a>)<aside id=n><p>Of tea</aside>", [0, 0.5, 0, 0.9], [8, 8, 8, 0], ["Of tea"]),
+        ("<a href=#n>Buy</a><nav id=n>Of tea</nav>", [0.9, 0.9], [8, 0], []),
+        ("<a href=#n>Buy</a><div id=n><h2>Shop</h2>Of tea</div>", [0.9, 0.9, 0.9], [8, 8, 0], []),
+        ("<p>Buy</p><a href=#n>it now</a><p id=n>Of tea", [0.9, 0.9, 0.9], [8, 8, 0], []),
         ("<ul><li><a href=/a>2 cm</a><li>Of oak</ul>", [0.8, 0.8], [0, 0], []),
         ("<div><ul><li>2 cm<li>Of oak</ul></div>", [0.8, 0.8], [0, 0], []),
         # a link to a file, but not one to another page or, as advertisements are, to another site

@@ -1,5 +1,6 @@
 """The own headings of pages of a site: of entries, archives and numbered chapters."""
 
+import numpy as np
 import pytest
 
 from scrapy_pagelets import Page, Site
@@ -104,3 +105,18 @@ def test_a_paragraph_of_what_the_title_begins_with_is_the_headline_of_a_page_wit
         f"{html}<p>All about it<title>How to steep tea - The Tea Times</title>".encode(), "http://a.test/a"
     )
     assert (headline_of(page) is not None) == is_found
+
+
+@pytest.mark.parametrize(
+    ("title", "html", "pages", "expected"),
+    [
+        ("Tea.Leaf", "<p>Tea.Leaf</p>", 0, "Tea.Leaf"),
+        ("Bo's page: How to steep tea", "<td><font>Bo's page</font><td><b>How to steep tea</b>", 9, "How to steep tea"),
+        ("How to steep tea: the page of Bo", "<td><b>the page of Bo</b>", 0, None),
+        ("Leaf of us", "<p>Leaf</p>", 0, None),
+    ],
+)
+def test_a_line_of_all_of_the_title_or_its_end_is_the_headline(title, html, pages, expected):
+    page = Page.parse(f"<title>{title}</title><table>{html}</table>".encode(), "http://a.test/a")
+    found = headline_of(page, np.zeros(len(page.nodes.leaves), np.int64), pages)
+    assert (found.text if found else None) == expected

@@ -66,6 +66,7 @@ def test_a_late_picture_has_the_address_that_its_script_loads(name):
         ),
         (f"<img src={INLINE}><img src=/blank.gif><img src=/clear.gif?1><img data-src=true>", ""),
         ("<img class='photo avatar' src=/p.jpg><img src=//secure.gravatar.com/avatar/1?s=80>", ""),
+        ("<a class=user-photo><img src=/p.jpg></a><img class='ProfilePhoto Small' src=/p.jpg>", ""),
         ("<img src=/avatar-film.jpg>", "![](http://example.com/avatar-film.jpg)"),
     ],
 )

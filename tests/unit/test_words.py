@@ -29,6 +29,8 @@ def text(html):
         ("<span class=name>Maker:</span><span class=maker>ina</span>", "Maker: ina"),
         ("by ina<time>May 4</time>", "by ina May 4"),
         ("<time>noon</time><em>today</em>", "noon today"),
+        ("<b>ina1</b><i>13.05.2013 9:23</i>, Comments<b>1</b>, ABC<b>1</b>", "ina1 13.05.2013 9:23, Comments 1, ABC1"),
+        ("<span class=label>1.</span><cite>Ina</cite>, <b class=in>a.</b><b class=of>b</b>", "1. Ina, a.b"),
         ("<b>Maker:</b>Ina Berg, std::<b>Vector</b>", "Maker: Ina Berg, std::Vector"),
         ("<span>A day by the sea</span><span>Ina Berg was there</span>", "A day by the sea Ina Berg was there"),
         # links
