@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime, time
@@ -19,6 +18,7 @@ from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.feed.feed_schema import FEED, VERSION, arrow_type
 from scrapy_pagelets.session.scrapy_hooks import mark_failed
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 EXTRA: Final = "extra"
 #: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
 MAX_FIELDS: Final = 256
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_SURROGATES: Final = lazily("[\ud800-\udfff]")
 Row = dict[str, Any]
 
 

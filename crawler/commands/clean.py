@@ -9,6 +9,7 @@ import re
 import sys
 from typing import Final
 
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import STDOUT, add_output, saving, write
 
@@ -19,7 +20,7 @@ EXAMPLES: Final = (
 )
 USES_SETTINGS: Final = True
 _FORMATS: Final = ("markdown", "text", "html", "json")
-_ARCHIVE: Final = re.compile(r"\.warc(\.(gz|zst|zstd))?$", re.IGNORECASE)
+_ARCHIVE: Final = lazily(r"\.warc(\.(gz|zst|zstd))?$", re.IGNORECASE)
 _WEB: Final = ("http://", "https://")
 
 

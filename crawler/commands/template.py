@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import saving, show, tell, warn, write
@@ -32,7 +32,7 @@ _SETTINGS: Final = {
 _ERRORS: Final = 1000
 #: Number of other classes that are named.
 _NAMED: Final = 20
-_UNSAFE: Final = re.compile(r"[^\w.#-]")
+_UNSAFE: Final = lazily(r"[^\w.#-]")
 _LONGEST_NAME: Final = 100
 
 

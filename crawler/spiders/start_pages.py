@@ -17,11 +17,12 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from twisted.python.failure import Failure
 
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.session.requests import ForbiddenAddress
 
 _START: Final = "the spider site needs a start page: -a url=https://example.com/, or -a urls=FILE with one per line"
 #: Servers of this machine, which rarely have a certificate.
-_OF_THIS_MACHINE: Final = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(?![\w.-])", re.IGNORECASE)
+_OF_THIS_MACHINE: Final = lazily(r"(localhost|127(\.\d+){3}|\[::1\])(?![\w.-])", re.IGNORECASE)
 
 
 def start_urls(url: str, urls: str) -> list[str]:
@@ -114,7 +115,7 @@ def unknown(names: dict[str, object], known: str) -> str:
 
 #: Bytes of an unpacked sitemap: the protocol allows 50 MB, and a compressed one may be a bomb.
 _MAX_SIZE: Final = 50 << 20
-_SITEMAP_LINE: Final = re.compile(r"^[ \t]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
+_SITEMAP_LINE: Final = lazily(r"^[ \t]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 #: Bytes of robots.txt that are read (RFC 9309).
 _MAX_ROBOTS: Final = 500 << 10
 

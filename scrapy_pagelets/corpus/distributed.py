@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -14,13 +13,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.corpus.engines import Work, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError
 
 #: Spark 4 needs this version of Java.
 _JAVA: Final = 17
-_VERSION: Final = re.compile(r'version "(\d+)')
-_STANDALONE: Final = re.compile(r"spark://([^/]+):(\d+)")
+_VERSION: Final = lazily(r'version "(\d+)')
+_STANDALONE: Final = lazily(r"spark://([^/]+):(\d+)")
 #: Seconds to wait for the port of a master.
 _PATIENCE: Final = 10.0
 #: Rows of a batch, which Spark holds in memory as a whole; pages are large.

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import IO, Any, Final
 
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.duplicates.sketch import Threshold
@@ -22,10 +23,10 @@ from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.methods import FUSED, PAGE_LEVEL
 from scrapy_pagelets.rules.robots import TELL
 
-_SOURCE: Final = re.compile(r"\.(warc(\.(gz|zst|zstd))?|wacz|parquet)$", re.IGNORECASE)
-_LIST: Final = re.compile(r"\.paths(\.gz)?$", re.IGNORECASE)
-_INDEX: Final = re.compile(r"\.cdxj?(\.gz)?$", re.IGNORECASE)
-_REMOTE: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_SOURCE: Final = lazily(r"\.(warc(\.(gz|zst|zstd))?|wacz|parquet)$", re.IGNORECASE)
+_LIST: Final = lazily(r"\.paths(\.gz)?$", re.IGNORECASE)
+_INDEX: Final = lazily(r"\.cdxj?(\.gz)?$", re.IGNORECASE)
+_REMOTE: Final = lazily(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 #: Columns of Common Crawl's index as Parquet.
 COLUMNS: Final = ("warc_filename", "warc_record_offset", "warc_record_length")

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata.headline import buttons_in_headings
 from scrapy_pagelets.metadata.posts import Thread, is_forum
 from scrapy_pagelets.page import looks
@@ -40,7 +41,7 @@ _BYLINE: Final = 20  # Words of a line with author, date and section of a post. 
 #: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
 #: Address of a page to log in from which the reader comes back to this one.
-_LOG_IN: Final = re.compile(
+_LOG_IN: Final = lazily(
     r"(?:log-?in|sign-?in|register)[^?/]{0,20}/?\?(?:[^?]*&)?"
     r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
@@ -54,7 +55,7 @@ _SHARE_OF_LINKS: Final = 5
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
 _LEVELS: Final = 4  # levels of the elements of a button beside code
-_TOOLTIP: Final = re.compile(rf"^{TOOLTIP}$")
+_TOOLTIP: Final = lazily(rf"^{TOOLTIP}$")
 _RUN: Final = "javascript:"  # how the address of a link begins that runs a script
 _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elements of the label of a block of code
 _DIGITS: Final = 9  # digits of the number of a line

@@ -10,6 +10,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.corrections import corrected as corrected
 from scrapy_pagelets.core.text import permalinks as permalinks
@@ -22,7 +23,7 @@ from scrapy_pagelets.page.roles import THRESHOLD
 
 _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
 #: Classes of the labels of admonitions, such as "Note", as Sphinx, MkDocs, VuePress, GitHub and others write them.
-_LABEL: Final = re.compile(
+_LABEL: Final = lazily(
     r"(?:^|[\s_-])(?:admonition|callout|alert|custom-(?:block|container)|hint|note)[-_]{1,2}(?:title|heading|label)(?:$|\s)",
     re.IGNORECASE,
 )
@@ -44,7 +45,7 @@ _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE_BEFORE: Final = 30
 _DIGITS: Final = 4  # characters of a number that is no other one by chance
-_PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
+_PRICE: Final = lazily(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
 _RUNS: Final = 2  # runs of text that a permalink has at most
 _BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
 _IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])

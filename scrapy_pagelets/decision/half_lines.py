@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, up_to
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.small_corrections import signs_with_words as signs_with_words
 from scrapy_pagelets.metadata import dates
@@ -27,11 +28,11 @@ _VALUE: Final = 30  # words of the value of a label, but in tables and lists of 
 _QUOTED: Final = 0.7  # share of the words of a quotation that are content, so that its source is, too
 _AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
-_CAPTION: Final = re.compile(
+_CAPTION: Final = lazily(
     r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)"
 )
 #: Classes of the lines that declare a function, a type or a field in manuals: Javadoc, Sphinx, Doxygen, rustdoc.
-_DECLARATION: Final = re.compile(
+_DECLARATION: Final = lazily(
     r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))

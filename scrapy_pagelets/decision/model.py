@@ -7,7 +7,6 @@ learns the lexicon from pages with labels.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
@@ -24,6 +23,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.characters import words as words_of
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.core import give
@@ -39,7 +39,7 @@ from scrapy_pagelets.page.roles import ROLES, is_template
 Lexicon = Mapping[int, float]
 #: Longer headings, in words or characters, name the subject of a text and not its function.
 _HEADING_WORDS, _HEADING_CHARACTERS = 6, 60
-_ASCII_LETTERS: Final = re.compile(r"[A-Za-z]+").findall
+_ASCII_LETTERS: Final = lazily(r"[A-Za-z]+").findall
 
 
 @cached

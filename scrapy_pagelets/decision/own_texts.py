@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
@@ -43,7 +44,7 @@ _MOSTLY: Final = 0.8
 #: Links that say how to reach people.
 _CONTACTS: Final = ("mailto:", "tel:")
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
-_FACTS: Final = re.compile(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
+_FACTS: Final = lazily(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 _IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))  # elements that may be a value
 _IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))  # cells
 #: Elements that may have no more of a note than its number.

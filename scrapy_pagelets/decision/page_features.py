@@ -9,7 +9,6 @@ used: ``docs/algorithms/isotonic-2007.md``.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.features import context_features as context_features
 from scrapy_pagelets.core.features import page_features as page_features
@@ -39,7 +39,7 @@ _KINDS: Final = {
     "product": ("product",),
     "discussion": ("discussion", "qapage", "question"),
 }
-_SCHEMA_TYPE: Final = re.compile(r'"@type"\s*:\s*"(\w+)"')
+_SCHEMA_TYPE: Final = lazily(r'"@type"\s*:\s*"(\w+)"')
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-_SPACE: Final = re.compile(r"[ \t\n]+")
+from scrapy_pagelets.base.characters import lazily
+
+_SPACE: Final = lazily(r"[ \t\n]+")
 
 
 class Style(NamedTuple):

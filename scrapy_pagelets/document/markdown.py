@@ -10,6 +10,7 @@ from functools import reduce
 from itertools import groupby, takewhile
 from typing import Final, NamedTuple
 
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.document.blocks import Block, Run, Style
@@ -17,11 +18,11 @@ from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.page.page import Page
 
 #: Characters that have a meaning anywhere in a line.
-_ANYWHERE: Final = re.compile(r"[\\`*\[]|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)|~(?=~)|(?<!\w)_|_(?!\w)|(?<=~)~")
+_ANYWHERE: Final = lazily(r"[\\`*\[]|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)|~(?=~)|(?<!\w)_|_(?!\w)|(?<=~)~")
 #: What would begin a block at the start of a line: heading, quote, list, rule, fence, underline or head of a table.
-_AT_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+](?=\s|$)|(?:=+|-+)(?=\s*$)|(?:[-_]\s*){3,}$|~~~|[-:|][-:| \t]*$")
-_BACKTICKS: Final = re.compile("`+")
-_NUMBERED: Final = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+_AT_START: Final = lazily(r"#{1,6}(?=\s|$)|>|[-+](?=\s|$)|(?:=+|-+)(?=\s*$)|(?:[-_]\s*){3,}$|~~~|[-:|][-:| \t]*$")
+_BACKTICKS: Final = lazily("`+")
+_NUMBERED: Final = lazily(r"(\d{1,9})([.)])(?=\s|$)")
 _ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _STRONG, _EMPHASISED = _DELIMITERS = ("**", "*")
 

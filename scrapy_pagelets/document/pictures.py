@@ -39,12 +39,12 @@ _PLACEHOLDER: Final = lazily(
     re.IGNORECASE,
 )
 #: Characters that no address has: others are lists, objects and templates.
-_NO_ADDRESS: Final = re.compile(r"[{}<>\"'|\[\]]")
+_NO_ADDRESS: Final = lazily(r"[{}<>\"'|\[\]]")
 _OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
 _LONGEST_VALUE: Final = 20_000
 #: A width that a script sets for the window, and the widths that it chooses from.
 _WIDTH: Final = "{width}"
-_WIDTHS: Final = re.compile(r"\d{2,4}")
+_WIDTHS: Final = lazily(r"\d{2,4}")
 _USUAL_WIDTH: Final = "1080"
 #: Elements ``source`` and ``param`` of one picture or player, and those around a picture: the parser nests them.
 _MANY: Final = 20
@@ -138,7 +138,7 @@ _IDS: Final = {
     "amp-dailymotion": ("data-videoid", "https://www.dailymotion.com/video/"),
 }
 PLAYERS: Final = frozenset((*_ADDRESSES, *_IDS))
-_ID: Final = re.compile(r"[\w-]{1,40}", re.ASCII)
+_ID: Final = lazily(r"[\w-]{1,40}", re.ASCII)
 #: Frames that show advertising, buttons, forms and counters.
 _OTHERS: Final = lazily(
     r"googletagmanager|doubleclick|googlesyndication|googleads|adservice|adsystem|//ads?\.|/ads?/|captcha|addthis|sharethis|"
@@ -148,10 +148,10 @@ _OTHERS: Final = lazily(
 )
 #: Addresses of players, and those of the pages with the same video.
 _PAGES: Final = (
-    (re.compile(r"(?:https?:)?//(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|v)/(?!videoseries)([\w-]{6,20}).*"),
+    (lazily(r"(?:https?:)?//(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|v)/(?!videoseries)([\w-]{6,20}).*"),
      r"https://www.youtube.com/watch?v=\1"),
-    (re.compile(r"(?:https?:)?//player\.vimeo\.com/video/(\d+).*"), r"https://vimeo.com/\1"),
-    (re.compile(r"(?:https?:)?//(?:www\.)?dailymotion\.com/embed/video/(\w+).*"), r"https://www.dailymotion.com/video/\1"),
+    (lazily(r"(?:https?:)?//player\.vimeo\.com/video/(\d+).*"), r"https://vimeo.com/\1"),
+    (lazily(r"(?:https?:)?//(?:www\.)?dailymotion\.com/embed/video/(\w+).*"), r"https://www.dailymotion.com/video/\1"),
 )  # fmt: skip
 _LONGEST: Final = 2000
 

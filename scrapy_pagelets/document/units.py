@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from itertools import accumulate
 from pkgutil import resolve_name
 from typing import Final
 
-from scrapy_pagelets.base.characters import WORD
+from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run
 from scrapy_pagelets.document.markdown import markdown_of
 
@@ -173,7 +172,7 @@ def _with_leaves(block: Block, parts: list[Block], runs: Sequence[Sequence[Run]]
 
 #: The end of a sentence: its mark with closing quotes, then white space and no small letter; in Chinese and Japanese,
 #: the mark alone.
-_END: Final = re.compile(
+_END: Final = lazily(
     r"[.!?\N{HORIZONTAL ELLIPSIS}]"
     r"[\"'\N{RIGHT DOUBLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK})\]]*\s+(?=\S)(?![a-z])"
     r"|[\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]"

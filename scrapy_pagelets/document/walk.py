@@ -12,7 +12,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.characters import quoted, readable
+from scrapy_pagelets.base.characters import lazily, quoted, readable
 from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
@@ -28,7 +28,7 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of, without_invisible
 
 _LEVELS: Final = 6  # levels of headings
-_HEADING: Final = re.compile(r"h[1-6]")
+_HEADING: Final = lazily(r"h[1-6]")
 _LISTS: Final = frozenset("ul ol menu dir".split())
 _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
@@ -40,7 +40,7 @@ _LONGEST_NAME: Final = 60  # characters of its name
 _BOXES: Final = frozenset("input span div i button label".split())
 _WRAPPERS: Final = 3  # elements around it
 #: Classes of lists of tasks, as wikis name them, and of items that are done.
-_TASKS: Final = re.compile(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.IGNORECASE)
+_TASKS: Final = lazily(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.IGNORECASE)
 _DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox-checked".split())
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _BULLET: Final = "\N{BULLET} "

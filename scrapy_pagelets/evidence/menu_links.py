@@ -38,7 +38,7 @@ _DENSE: Final = 0.5  # the links of a region are a menu if more than this share 
 _SUFFIX: Final = lazily(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 #: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
-_WORD: Final = re.compile(r"[^\W\d_]+")  # a run of letters: a word of a URL, whose last part may be a verb
+_WORD: Final = lazily(r"[^\W\d_]+")  # a run of letters: a word of a URL, whose last part may be a verb
 #: A string that a script passes to a function or assigns: ``fetch("/x")``, ``open("POST", "/x")``, ``location = "/x"``.
 _PASSED: Final = lazily(r"""(?:[(=]|open\s*\([^,()]*,)\s*["'`]([^"'`\s\\]+)["'`]""")
 #: The URLs of forms and of elements on which scripts act, and the code of scripts.
@@ -48,8 +48,8 @@ _ACTING: Final = etree.XPath(
 )
 _CODE: Final = etree.XPath("//@*[starts-with(name(), 'on')] | //script/text()", smart_strings=False)
 _SUFFIXES: Final = ("logout", "logoff", "signout", "signoff")
-_FILE: Final = re.compile(r"\.(?:s|x)?html?$", re.IGNORECASE)
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_FILE: Final = lazily(r"\.(?:s|x)?html?$", re.IGNORECASE)
+_CAMEL: Final = lazily(r"(?<=[a-z0-9])(?=[A-Z])")
 _DECODINGS: Final = 3  # how often a URL is percent-decoded at most: some are encoded more than once
 _LABEL_WORDS: Final = 5  # words of a label: a longer text is a sentence, not the name of an action
 _LABEL_CHARACTERS: Final = 200  # characters of a label

@@ -12,7 +12,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.base.characters import quoted, readable, visible
+from scrapy_pagelets.base.characters import lazily, quoted, readable, visible
 from scrapy_pagelets.evidence.class_template import VOTE, ClassTemplate
 from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -37,7 +37,7 @@ _DROPPED: Final = frozenset(
     "srcset imagesrcset srcdoc ping integrity nonce lowsrc dynsrc code codebase archive classid manifest".split()
 )
 #: Event handlers begin with ``on``, those of script libraries with ``@``.
-_ATTRIBUTE: Final = re.compile(r"(?!on)[a-z_:][\w:.-]*", re.IGNORECASE | re.ASCII)
+_ATTRIBUTE: Final = lazily(r"(?!on)[a-z_:][\w:.-]*", re.IGNORECASE | re.ASCII)
 #: Beginning of the head. No browser runs a script in the document, whatever its markup hides.
 HEAD: Final = '<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="script-src \'none\'">\n'
 

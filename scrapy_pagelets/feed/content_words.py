@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.base.characters import normalised
+from scrapy_pagelets.base.characters import lazily, normalised
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.text import content_of as content_of
 from scrapy_pagelets.core.text import visible_words as visible_words
@@ -23,7 +22,7 @@ from scrapy_pagelets.page.roles import is_template
 #: Bytes of a hash.
 _BYTES: Final = 16
 #: Control characters other than white space, and invisible ones: joiners, soft hyphens, marks of direction, U+FEFF.
-_INVISIBLE: Final = re.compile(
+_INVISIBLE: Final = lazily(
     "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffd-\uffff]+"
 )
 #: Punctuation between white space does not count: hyphens before items, bars between links, permalinks of headings.

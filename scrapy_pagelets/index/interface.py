@@ -22,19 +22,19 @@ from typing import Any, Final, NamedTuple, Self
 
 from xxhash import xxh3_128_hexdigest
 
-from scrapy_pagelets.base.characters import BY_CHARACTER, caseless, normalised
+from scrapy_pagelets.base.characters import BY_CHARACTER, caseless, lazily, normalised
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.page.roles import ROLES
 from scrapy_pagelets.page.urls import site_of
 
 #: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
-_ACCENTS: Final = re.compile("[\u0300-\u036f]+")
+_ACCENTS: Final = lazily("[\u0300-\u036f]+")
 #: Longer terms are truncated: hardly any word is that long, and databases refuse them.
 _LONGEST: Final = 64
 #: Letters and separators that every Unicode tokenizer classifies as we do.
 _LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"
 _BETWEEN: Final = "\\0-/:-@\\[-`{-\x7f\xa0-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf×÷\u2010-\u2027\u2030-\u205e€"
-_PLAIN: Final = re.compile(f"(?:[{_LETTERS}]{{1,{_LONGEST}}}+(?![{_LETTERS}])|[{_BETWEEN}]++)*+")
+_PLAIN: Final = lazily(f"(?:[{_LETTERS}]{{1,{_LONGEST}}}+(?![{_LETTERS}])|[{_BETWEEN}]++)*+")
 
 
 def terms(text: str) -> list[str]:
@@ -102,7 +102,7 @@ TITLE_NUMBER: Final = -1
 #: Roles of pagelets that are stored but not searched.
 UNSEARCHED: Final = ROLES[1:]
 #: NUL and lone surrogates, which databases do not accept.
-_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
+_UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")
 
 
 class IndexUnusable(PageletsError, ValueError):

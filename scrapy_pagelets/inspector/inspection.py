@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -16,7 +15,7 @@ from scrapy_pagelets.archives import reader
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.archives.unpacking import why_no_page
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.model import load
@@ -41,7 +40,7 @@ _COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of",
 #: Pages of a feed that a message names.
 _NAMED: Final = 5
 #: Words and white space, so that a word is never divided.
-_PIECE: Final = re.compile(r"\s+|\S+")
+_PIECE: Final = lazily(r"\s+|\S+")
 #: Pieces of each text that are compared; the time grows with the square at worst.
 _MOST: Final = 20_000
 

@@ -13,6 +13,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.decision.classifiers import sigmoid, size_class
 from scrapy_pagelets.decision.decision import Decision
 from scrapy_pagelets.decision.page_features import NODE, node_features
@@ -32,7 +33,7 @@ _OF_NODE: Final = np.array([feature.less != "" for feature in NODE])
 #: Shares of words that count as all and as none.
 _ALL, _NONE = 0.99, 0.01
 #: Names that a selector can have as they are.
-_PLAIN: Final = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)
+_PLAIN: Final = lazily(r"-?[A-Za-z_][\w-]*", re.ASCII)
 #: Most selectors of a rule; a pagelet with more parts has no rule.
 _MOST: Final = 20
 #: Longest name of an element's class or id in a selector.

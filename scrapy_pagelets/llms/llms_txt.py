@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from scrapy_pagelets.base.characters import quoted, without_controls, words
+from scrapy_pagelets.base.characters import lazily, quoted, without_controls, words
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.document.blocks import Run, Style
@@ -33,7 +33,7 @@ _SHORTEST: Final = 8
 _PAGES: Final = "Pages"
 #: The folder of pages whose URL has no host that can be read.
 _NO_HOST: Final = "no-host"
-_HEADING: Final = re.compile(r"#[ \t]+(.*)")
+_HEADING: Final = lazily(r"#[ \t]+(.*)")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import CRUMBS, CRUMBS_NAMED, MENU
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, rows_with
@@ -23,11 +24,11 @@ _LISTS: Final = [TAG["ul"], TAG["ol"]]
 _PAGE: Final = [TAG[name] for name in "html body main article".split()]
 _MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶►❯⟩∕::,"  # Marks between two names. Some sites write them into the name.
 #: The marks that lead from one name to the next; others stand between the links of menus, too.
-_ARROW: Final = re.compile(r"\s*(?:-*>+|[›»→▸▶►❯⟩]|/(?!\w))\s*")
-_ICONS: Final = re.compile("[\ue000-\uf8ff]")  # characters of icon fonts
-_LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
+_ARROW: Final = lazily(r"\s*(?:-*>+|[›»→▸▶►❯⟩]|/(?!\w))\s*")
+_ICONS: Final = lazily("[\ue000-\uf8ff]")  # characters of icon fonts
+_LEAD: Final = lazily(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
 #: Names of links that stand in a trail, or alone in its element, and are none of it.
-_NO_CRUMB: Final = re.compile(
+_NO_CRUMB: Final = lazily(
     r"\W+|(?:go )?back(?: to\b.*)?|search|menu|share|print|"
     r"(?:view|show|edit)(?: this)?(?: page)?(?: source| on \w+)?|"
     r"zurück(?: zu[mr]?\b.*)?|suchen?|retour(?: à\b.*)?|recherche|"

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline
@@ -43,15 +44,15 @@ _BY: Final = (
     r"enviado por|postado por|di|scritto da|inviato da|pubblicato da|"
     r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者|작성자|글쓴이|بقلم|מאת"
 )
-_BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
-_BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
-_CHANGED: Final = re.compile(
+_BY_NAME: Final = lazily(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
+_BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
+_CHANGED: Final = lazily(
     r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|"
     r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
     re.IGNORECASE,
 )
 #: Words that tell what a date is of.
-_SAYS: Final = re.compile(
+_SAYS: Final = lazily(
     rf"{_CHANGED.pattern}|publi|post|creat|written|released|veröffentlich|erstellt|erschienen|опублик|発行|公開|投稿|发布|发表",
     re.IGNORECASE,
 )
@@ -77,9 +78,9 @@ _AROUND_DATE: Final = frozenset(
     "h uhr heures erstveröffentlichung veröffentlichung erschienen datum "
     "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
 )
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = lazily(r"[^\W\d_]+")
 #: What stands between the names of two authors.
-_AND: Final = re.compile(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
+_AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
 #: What software writes that knows no author.
 _NOBODY: Final = frozenset(
     "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody".split(",")
@@ -89,26 +90,26 @@ _NO_NAME: Final = frozenset(
     "log in login sign up register".split()
 )
 #: What announces a name in the next run of text, behind a date.
-_BY_LAST: Final = re.compile(rf"(?<=\W)(?:{_BY})\s*[:：]?\s*$", re.IGNORECASE)
+_BY_LAST: Final = lazily(rf"(?<=\W)(?:{_BY})\s*[:：]?\s*$", re.IGNORECASE)
 #: What a page says of its last change, at any place.
-_LAST_CHANGE: Final = re.compile(
+_LAST_CHANGE: Final = lazily(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised|edited))"
     r"(?: on)?\b",
     re.IGNORECASE,
 )
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
-_SHORT_YEAR: Final = re.compile(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
+_SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 _WITH_CENTURY: Final = r"\g<1>19"
 #: How such a text begins: its first word has four letters.
 _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
 _BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
 #: Classes of the line with author and date, as Drupal and blog engines name it.
-_LINES: Final = re.compile(
+_LINES: Final = lazily(
     r"(?:^|[\s_-])(?:submitted|byline|posted-on|(?:entry|post|article|node)[-_]{1,2}meta(?:data)?)(?:$|\s)",
     re.IGNORECASE,
 )
 #: What the address of a blog's post tells: its day.
-_OF_ADDRESS: Final = re.compile(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
+_OF_ADDRESS: Final = lazily(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
 _MARKS: Final = " \t\n\xa0|·•,-–—/"  # marks around a name or between two entries
 _BADGE: Final = 20  # characters of a day and a month
 _LONGEST: Final = 150  # characters of a text that is looked at

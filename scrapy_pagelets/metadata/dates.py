@@ -46,7 +46,7 @@ _MONTHS: Final = {name: number for line in _NAMES.splitlines() for number, name 
 _MONTH: Final = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"  # the years of dates in texts, see `has_year`
-_A_YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
+_A_YEAR: Final = lazily(r"(?:19|20)\d\d(?!\d)")
 #: Dates in words or figures, anywhere in a text. None of them backtracks over more than a few characters.
 _FORMS: Final = tuple(
     lazily(form, re.IGNORECASE)
@@ -63,13 +63,11 @@ _FORMS: Final = tuple(
 #: The last of these forms, where a dot does not mark it: with dots the day comes first everywhere.
 _FIGURES: Final = lazily(rf"(?<![\d/-])(?P<first>\d\d?)(?P<mark>[/-])(?P<second>\d\d?)(?P=mark){_YEAR}(?![\d/-])")
 #: Where they end: most texts have few such places. And characters ahead of it that such a date has.
-_YEAR_BEHIND: Final = re.compile(r"[/-](?:19|20)\d\d")
+_YEAR_BEHIND: Final = lazily(r"[/-](?:19|20)\d\d")
 _BEFORE_YEAR: Final = ("/20", "-20", "/19", "-19")
 _AHEAD: Final = 5
 #: A day with the time of it, as titles of elements tell it.
-MOMENT: Final = re.compile(
-    r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-)
+MOMENT: Final = lazily(r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _UTC: Final = lazily(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
 _LONGEST: Final = 100  # longer texts are no dates
 _LONGEST_TEXT: Final = 10_000  # characters in which dates are looked for
@@ -179,7 +177,7 @@ _FEW: Final = 5  # pages that may have one picture, as parts of one article
 _SHARE: Final = 0.05  # the same as a share of the pages of a site
 _SURE: Final = 10  # how many times more pages must prove one order of day and month than the other
 #: Countries whose English has the day first. Many pages elsewhere declare ``en-US``, so that this one proves nothing.
-_DAY_FIRST: Final = re.compile(r"\s*en[-_](?:GB|UK|IE|AU|NZ|IN|ZA)\b", re.IGNORECASE)
+_DAY_FIRST: Final = lazily(r"\s*en[-_](?:GB|UK|IE|AU|NZ|IN|ZA)\b", re.IGNORECASE)
 
 
 def _key(name: str) -> int:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.characters import WORD
+from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
@@ -35,16 +35,16 @@ _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 #: What parts the name of a page from that of its site in a title.
-_ENDS: Final = re.compile(
+_ENDS: Final = lazily(
     r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|\s:\s"
 )
-_PARTS: Final = re.compile(rf"{_ENDS.pattern}|:\s")
+_PARTS: Final = lazily(rf"{_ENDS.pattern}|:\s")
 #: Elements that stand for a heading where there is none.
 _UNMARKED: Final = [TAG[name] for name in ("p", "div", "td", "b", "strong", "font", "big", "center")]
 #: The number of a section before its title.
-_NUMBER: Final = re.compile(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
+_NUMBER: Final = lazily(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
 #: What begins a byline in a heading: "by Ana Bo".
-_BY: Final = re.compile(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
+_BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
 _NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3

@@ -26,11 +26,11 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of, value_of
 
 # Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
-_FORUM: Final = re.compile(
+_FORUM: Final = lazily(
     r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
     re.IGNORECASE,
 )
-_COMMENTS_ALONE: Final = re.compile(r"/comments(?:/|$)", re.IGNORECASE)
+_COMMENTS_ALONE: Final = lazily(r"/comments(?:/|$)", re.IGNORECASE)
 #: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
 _WEAK_SIGNS: Final = 2
 #: Elements of menus, which lead to the forum of a site from everywhere.
@@ -80,10 +80,10 @@ def is_discussion(page: Page) -> bool:
 _TYPES: Final = frozenset("Comment UserComments Review Answer Question DiscussionForumPosting".split())
 _PROPERTIES: Final = ("author", "datePublished", "dateCreated")  # properties of posts in microdata
 #: Names of what is no post of a thread, but said of something else, or in reply.
-_IN_REPLY: Final = re.compile(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
-_COMMENT: Final = re.compile(r"comment|review", re.IGNORECASE)
+_IN_REPLY: Final = lazily(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
+_COMMENT: Final = lazily(r"comment|review", re.IGNORECASE)
 #: The class of the post that opens a thread, where all have a head that is named as that of a reply.
-_OPENS: Final = re.compile(r"(?:^|\s)topic(?:$|\s)")
+_OPENS: Final = lazily(r"(?:^|\s)topic(?:$|\s)")
 #: Classes of names of users, of what forums tell of the author of a post, and addresses of pages of users.
 _USER: Final = lazily(
     r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
@@ -111,7 +111,7 @@ _TIME: Final = lazily(
     r"(?:^|[\s_-])(?:age|date|timeline|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE
 )
 #: Labels of the date of a post, which then may stand beside what is told of its author.
-_OF_POST: Final = re.compile(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
+_OF_POST: Final = lazily(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
 _MOST: Final = 2000  # posts of a page
 _DEEPEST: Final = 20  # levels of replies
 _FIRST, _LAST = 30, 6  # runs of text at the beginning and at the end of a post that may tell of it

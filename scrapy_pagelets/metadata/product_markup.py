@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from scrapy_pagelets.base.characters import words
+from scrapy_pagelets.base.characters import lazily, words
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.product_page import ShownProduct
 from scrapy_pagelets.metadata.product_values import amount_of, availability_of, currency_of, gtin_of, number_of, text_of
@@ -24,7 +24,7 @@ _TELLING: Final = ("price", "sku", "gtin", "brand")  # those of which a product 
 #: The numbers of a product: that of the shop, one of an application or the address, and that of its maker.
 _NUMBER_FIELDS: Final = ("sku", "id", "mpn")
 #: Types of pages that only show products of a list, or speak of them.
-_OTHER: Final = re.compile(r"article|posting|collection|itemlist|catalog|group|searchresults|profile", re.IGNORECASE)
+_OTHER: Final = lazily(r"article|posting|collection|itemlist|catalog|group|searchresults|profile", re.IGNORECASE)
 
 
 def product_of(
@@ -109,7 +109,7 @@ _MOST_MARKED: Final = 3000
 _DEEPEST: Final = 100
 PRODUCT_TYPES: Final = ("product", "product.item")
 _MARKS: Final = ("itemtype", "itemprop")  # what a page with a product has in its microdata
-_SOLD_HERE: Final = re.compile(r"/(?:.*product|.*offer|vehicle|car|motorcycle)|^price$", re.IGNORECASE)
+_SOLD_HERE: Final = lazily(r"/(?:.*product|.*offer|vehicle|car|motorcycle)|^price$", re.IGNORECASE)
 _RDFA: Final = etree.XPath("descendant::*[@typeof or @property and not(self::meta[@content][parent::head])]")
 #: ``<meta>`` elements of Open Graph and of Facebook's catalogues, in the order of precedence.
 _METAS: Final[Mapping[str, tuple[Callable[[Any], Any], Sequence[str]]]] = {

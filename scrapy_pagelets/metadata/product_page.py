@@ -38,7 +38,7 @@ _NOT_NOW: Final = lazily(
     r"compare at|saved?|sparen|off|ship\w*|delivery|versand|over|under)\b",
     re.IGNORECASE,
 )
-_NUMBER: Final = re.compile(r"(?=[\w./-]{3})[\w./-]*\d[\w./-]*")
+_NUMBER: Final = lazily(r"(?=[\w./-]{3})[\w./-]*\d[\w./-]*")
 _IN_ADDRESS: Final = lazily(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )

@@ -23,7 +23,7 @@ _LONGEST: Final = 500  # characters of a name
 _LONGEST_NUMBER: Final = 60  # characters of the number of an article
 _MOST: Final = 10**12  # no article costs as much
 _DECIMALS: Final = 4  # none has more decimals that mean something
-_PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
+_PLAIN: Final = lazily(r"\d+(?:\.\d+)?")
 _AMOUNT: Final = lazily(r"(?<![\w.,])\d{1,3}(?:[.,'’\s]\d{3})+(?:[.,]\d{1,2})?(?!\d)|(?<!\d)\d+(?:[.,]\d{1,2})?(?!\d)")
 #: The name of availability in schema.org, by how it is written without anything but letters.
 _AVAILABILITY: Final = {
@@ -53,12 +53,12 @@ _ABBREVIATED: Final = lazily(
     r"(?<![^\W\d])(?:EUR|USD|GBP|CHF|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|UAH|INR|AED|SAR|JPY|CNY|BRL|TRY|BYN|KZT|"
     r"zł|Kč|kr|руб|р|грн|лв|Ft|lei|TL|Rs|Rp|円|元|원|تومان|ريال|جنيه|درهم|د\.إ|ر\.س)(?![^\W\d])"
 )
-_CODE: Final = re.compile(r"[A-Za-z]{3}")
+_CODE: Final = lazily(r"[A-Za-z]{3}")
 _GTIN_LENGTHS: Final = (8, 12, 13, 14)  # digits of a GTIN: GTIN-8, UPC, EAN or ISBN-13, GTIN-14
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
+_TAG: Final = lazily(r"</?[A-Za-z][^<>]*>")
 _NO_VALUE: Final = frozenset("null none undefined n/a na nan - false true unknown not default".split())
 #: What a shop's software should have replaced ("$brand", "{{ product.brand }}").
-_UNFILLED: Final = re.compile(r"\$\{?[a-z][\w.]*\}?|\{\{[^{}]*\}\}", re.IGNORECASE)
+_UNFILLED: Final = lazily(r"\$\{?[a-z][\w.]*\}?|\{\{[^{}]*\}\}", re.IGNORECASE)
 
 
 def text_of(value: Any) -> str | None:
@@ -179,13 +179,13 @@ def gtin_of(value: Any) -> str | None:
 #: What the names of an element say it has: a price; a former one, or another amount; one that is the former price if
 #: there is another beside it; a control to buy; other products; the number, the brand; whether it is in stock.
 PRICE, FORMER, OTHER, REGULAR, CART, RELATED, NUMBER, BRAND, IN_STOCK, OUT_OF_STOCK = (1 << i for i in range(10))
-_NAMED: Final = re.compile(
+_NAMED: Final = lazily(
     r"pri[cxs]|prei?[cs]|prezzo|cena|cart|bag|basket|buy|purchase|stock|sold|sku|(?:item|article|product|art|part|model).?"
     r"(?:code|n|id)|brand|vendor|manufact|relat|simil|recom|sell|recent|also|might|old|was|orig|stri|cross|list|regular",
     re.IGNORECASE,
 )
-_HUMPS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_LETTERS: Final = re.compile(r"[a-z]+")
+_HUMPS: Final = lazily(r"(?<=[a-z])(?=[A-Z])")
+_LETTERS: Final = lazily(r"[a-z]+")
 _STRUCK: Final = ("del", "s", "strike")
 _WHOLE: Final = ("html", "body", "main")
 _FORMER: Final = frozenset(
@@ -197,16 +197,14 @@ _OTHER: Final = frozenset(
     "month filter slider total subtotal minicart mini points label alert match guarantee history tax vat"
     " unitprice".split()
 )
-_PRICE: Final = re.compile(r"price|prix|preis|precio|prezzo|preco|\bcena\b")
-_CART: Final = re.compile(
+_PRICE: Final = lazily(r"price|prix|preis|precio|prezzo|preco|\bcena\b")
+_CART: Final = lazily(
     r"addto(?:cart|bag|basket|trolley)|add2cart|buynow|buybox|buybutton|btnbuy|cartbutton|cartbtn|btncart|buttoncart|"
     r"\btocart|addcart|cartadd|productform\b|\bpurchasebutton"
 )
-_RELATED: Final = re.compile(
-    r"related|similar|recommend|upsell|crosssell|recently|also(?:bought|like|viewed)|mightlike"
-)
-_NUMBER: Final = re.compile(r"\bsku\b|(?:product|item|article|art|part|model)(?:sku|code|number|no|nr)\b")
-_BRAND: Final = re.compile(r"\b(?:product|item)?(?:brand|vendor|manufacturer)(?:name)?\b")
+_RELATED: Final = lazily(r"related|similar|recommend|upsell|crosssell|recently|also(?:bought|like|viewed)|mightlike")
+_NUMBER: Final = lazily(r"\bsku\b|(?:product|item|article|art|part|model)(?:sku|code|number|no|nr)\b")
+_BRAND: Final = lazily(r"\b(?:product|item)?(?:brand|vendor|manufacturer)(?:name)?\b")
 
 
 @cached

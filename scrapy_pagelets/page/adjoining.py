@@ -31,24 +31,24 @@ _STYLE: Final = lazily(
     re.IGNORECASE,
 )
 _ICON: Final = lazily(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi)(?:$|[\s_-])", re.IGNORECASE)
-_LINES: Final = re.compile(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)  # classes of elements whose children are lines
+_LINES: Final = lazily(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)  # classes of elements whose children are lines
 #: Characters of scripts that put no spaces between words.
 _UNSPACED: Final = lazily(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
 )
 _MARKS: Final = ":;!?,)"  # punctuation before a space
-_NUMBER: Final = re.compile(r"\d[\d.,]*")
+_NUMBER: Final = lazily(r"\d[\d.,]*")
 _LONG: Final = 3  # letters of a word behind a number that is no unit
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = lazily(r"[^\W\d_]+")
 _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split())
 #: Elements in which each character counts, or whose texts belong to what is before them.
 _EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
 _APART: Final = ("time", "cite")  # elements of one thing: a date, or who or what is quoted
-_CLOCK: Final = re.compile(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
+_CLOCK: Final = lazily(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
 _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
 _FAR: Final = 30  # rows between two texts
 _BLOCK: Final = lazily(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)
-_BY_CLASS: Final = re.compile(r"\.([\w-]+)$")
+_BY_CLASS: Final = lazily(r"\.([\w-]+)$")
 _LONGEST_SHEET: Final = 200_000
 
 

@@ -14,7 +14,7 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.page.gaps import gap_of
 from scrapy_pagelets.page.looks import CODE, CODE_CELL, CODE_LINE, NUMBERS, placing
 from scrapy_pagelets.page.nodes import (
@@ -36,7 +36,7 @@ _OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside th
 _INSIDE: Final = 4  # the first elements of code in it that may
 _CELL, _LIST = TAG["td"], TAG["ul"]
 _DIGITS: Final = ("0123456789",)
-_PREFIXED: Final = re.compile(
+_PREFIXED: Final = lazily(
     r"(?:^|\s)(?:language|lang|mw-highlight-lang|highlight-source|highlight-text|highlight|hl|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
     re.IGNORECASE,
 )
@@ -155,7 +155,7 @@ _NOT_CODE: Final = frozenset("script style template noscript button".split())
 _ROWS: Final = ("li", "tr")
 _GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
 #: White space with a line break, which outside of ``pre`` says no more than a space.
-_FORMATTING: Final = re.compile(r"[ \t]*\n[ \t\n]*")
+_FORMATTING: Final = lazily(r"[ \t]*\n[ \t\n]*")
 _NUMBER: Final = "\0"  # stands for the number of a line; no parsed text has it
 
 
@@ -309,10 +309,10 @@ def ends_line(node: etree._Element) -> bool:
     return above.tag == "pre" and before.tag == "code" and not before.tail
 
 
-_MONOSPACED: Final = re.compile(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
+_MONOSPACED: Final = lazily(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
 #: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
-_FRAGMENT: Final = re.compile(r"(?:^|\s)fragment(?:$|\s)")
-_VERBATIM: Final = re.compile(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
+_FRAGMENT: Final = lazily(r"(?:^|\s)fragment(?:$|\s)")
+_VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
 #: What never stands in code, and what stands there only if a class names a highlighter.

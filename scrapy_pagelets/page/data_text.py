@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.page.flattening import build, fold, text_key
 from scrapy_pagelets.page.limits import Limits, TooLarge
 from scrapy_pagelets.page.page import Page, is_bare, parse
@@ -63,16 +63,16 @@ _PROSE: Final = 20  # words of a text; words that data must have beyond those of
 #: Characters of attributes, and of strings in data, that may be data themselves, as in Discourse and Inertia.
 _LONG: Final = 300
 _LIMITS: Final = Limits()
-_MARKUP: Final = re.compile(r"</?(?:p|div|h[1-6]|ul|ol|li|br|blockquote|table|section|article)\b[^<>]*>", re.IGNORECASE)
-_LINES: Final = re.compile(r"\s*\n\s*")
+_MARKUP: Final = lazily(r"</?(?:p|div|h[1-6]|ul|ol|li|br|blockquote|table|section|article)\b[^<>]*>", re.IGNORECASE)
+_LINES: Final = lazily(r"\s*\n\s*")
 #: A variable that a script sets to an object.
-_ASSIGNED: Final = re.compile(r"\s*(?:(?:window|self|globalThis)\.)?[A-Za-z_$][\w$.]{1,100}\s*=\s*(?=\{)")
+_ASSIGNED: Final = lazily(r"\s*(?:(?:window|self|globalThis)\.)?[A-Za-z_$][\w$.]{1,100}\s*=\s*(?=\{)")
 _DECODER: Final = json.JSONDecoder(strict=False)
 _TITLES: Final = ("headline", "title", "name")
 _LONGEST_TITLE: Final = 300
 #: Names of texts, and of what no reader sees at once.
-_TEXTS: Final = re.compile(r"body|content|text|html|markdown|rendered|cooked|paragraph|article", re.IGNORECASE)
-_NO_TEXTS: Final = re.compile(r"i18n|locale|translation|message|consent|cookie|privacy|config", re.IGNORECASE)
+_TEXTS: Final = lazily(r"body|content|text|html|markdown|rendered|cooked|paragraph|article", re.IGNORECASE)
+_NO_TEXTS: Final = lazily(r"i18n|locale|translation|message|consent|cookie|privacy|config", re.IGNORECASE)
 
 
 def with_data(page: Page) -> Page:

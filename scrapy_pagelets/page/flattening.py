@@ -27,10 +27,10 @@ from scrapy_pagelets.page.urls import targets_of
 #: The path of links by which Cloudflare replaces those to e-mail addresses.
 _CLOUDFLARE: Final = "/cdn-cgi/l/email-protection"
 #: A script of Joomla sets an address together: ``addy1 = 'in' + 'fo';``, and ``addy_text1`` if another text is shown.
-_PARTS: Final = re.compile(r"\baddy(_text)?[0-9a-f]*\s*=((?:[\s+]*(?:addy\w*|'[^'\\]*'))+)")
-_PART: Final = re.compile(r"'([^'\\]*)'")
+_PARTS: Final = lazily(r"\baddy(_text)?[0-9a-f]*\s*=((?:[\s+]*(?:addy\w*|'[^'\\]*'))+)")
+_PART: Final = lazily(r"'([^'\\]*)'")
 _LONGEST: Final = 10_000
-_ADDRESS: Final = re.compile(r"[^\s@<>]{1,64}@[^\s@<>]{1,255}")
+_ADDRESS: Final = lazily(r"[^\s@<>]{1,64}@[^\s@<>]{1,255}")
 _TAGS: Final = ("a", "span", "joomla-hidden-mail")
 
 
@@ -167,13 +167,11 @@ _UNSEEN_TAGS: Final = frozenset(
 _METADATA: Final = frozenset("title meta link base basefont bgsound script style template noscript".split())
 _LINK_TAGS: Final = frozenset(("a", "area", "frame", "iframe"))
 _VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
-_HIDING_STYLE: Final = re.compile(
-    r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE
-)
+_HIDING_STYLE: Final = lazily(r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE)
 #: What an inline style has in it that says how an element is laid out.
 LAYING_OUT: Final = ("display", "white-space", "font-family")
 DECLARING: Final = ("base", "link", "meta", "script", "title")  # elements by which a page tells of itself
-_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")  # white space other than one space
+_SPACES: Final = lazily(r"\s{2,}|[^\S ]")  # white space other than one space
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST_VALUE: Final = 10_000

@@ -18,11 +18,11 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.page.looks import FORMULA, FORMULA_NAMED
 from scrapy_pagelets.page.nodes import GLUED, NodeTable, rows_with
 
-_TEX_TYPE: Final = re.compile(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
+_TEX_TYPE: Final = lazily(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
 #: Classes of pictures of formulas, whose alternative text is the source.
 _PICTURE: Final = lazily(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+)(?:\s|$)")
 _DISPLAY: Final = lazily(r"katex-display|_Display|mwe-math-element-block|mode=display|^block$|^true$")
-_STYLE: Final = re.compile(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
+_STYLE: Final = lazily(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
 #: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
 PLAIN, INLINE, DISPLAY = range(3)
 _SOURCE: Final = lazily(  # a delimiter inside of a formula is an error: the search need not go on behind it
@@ -31,7 +31,7 @@ _SOURCE: Final = lazily(  # a delimiter inside of a formula is an error: the sea
 )
 _DOLLARS: Final = r"(?<![\\$\w])\$(?![\s$])([^$]{1,1000}?)(?<![\s\\])\$(?![\w$])"
 _WITH_DOLLARS: Final = lazily(f"{_SOURCE.pattern}|{_DOLLARS}", re.DOTALL)
-_SCRIPT: Final = re.compile(r"mathjax|katex", re.IGNORECASE)
+_SCRIPT: Final = lazily(r"mathjax|katex", re.IGNORECASE)
 _TOLD: Final = lazily(r"""\[\s*["']\$["']\s*,\s*["']\$["']\s*\]|left["']?\s*:\s*["']\$["']""")
 #: Elements of MathML that change the meaning of what they set beside each other.
 _SCRIPTS: Final = frozenset("mfrac msup msub msubsup msqrt mroot mover munder munderover mtable".split())
@@ -161,7 +161,7 @@ def _folded(text: str) -> str:
 
 
 #: What TeX reads as markup.
-_SPECIAL: Final = re.compile(r"[{}%&#_$]")
+_SPECIAL: Final = lazily(r"[{}%&#_$]")
 #: Signs whose limits stand above and below them.
 _WITH_LIMITS: Final = lazily(r"[∑∏∐⋂⋃⋀⋁∫∬∮]|\\mathrm\{(?:lim|max|min|sup|inf|limsup|liminf)\}")
 _OVER: Final = {

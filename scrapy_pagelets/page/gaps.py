@@ -11,13 +11,14 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.page.looks import AS_CELL, AS_LINE, AS_SPACE, BLOCKS, CODE_LINE, TABS, Look
 from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, SPACE, TAG, TEXT, NodeTable, attributes_at, tags_of
 
 HEADS: Final = ("columnheader", "rowheader")  # roles of the cells that head a column or a line
-_STYLED: Final = re.compile(rf"(?<![\w-])display\s*:\s*(?:(table-cell)|{BLOCKS})(?![\w-])", re.IGNORECASE)
+_STYLED: Final = lazily(rf"(?<![\w-])display\s*:\s*(?:(table-cell)|{BLOCKS})(?![\w-])", re.IGNORECASE)
 _TABLES: Final = ("table", "grid", "treegrid")
-_TABLE_STYLED: Final = re.compile(r"(?<![\w-])display\s*:\s*table(?![\w-])", re.IGNORECASE)
+_TABLE_STYLED: Final = lazily(r"(?<![\w-])display\s*:\s*table(?![\w-])", re.IGNORECASE)
 _CELLS: Final = (TAG["td"], TAG["th"])
 _PLACED: Final = AS_SPACE | AS_CELL | AS_LINE
 _PRE: Final = TAG["pre"]

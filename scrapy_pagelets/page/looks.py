@@ -13,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import lazily
 
 #: Signs of looks, above those of `scrapy_pagelets.page.looks`: the element is parted from others by a space, as a cell
 #: or as a line; it is a block of code, a cell of one, a line of one, or the numbers of lines; a menu of links, a button
@@ -49,9 +50,9 @@ _CLASSES: Final = {
     r"playground)(?:[_-]\S*)?",
     TABS: r"(?:\S*[_-])?tab(?:s|bed|list|nav|content|pane|panel)?(?:[_-]\S*)?",
 }
-_TOKENS: Final = {sign: re.compile(rf"(?:{pattern})\Z", re.IGNORECASE) for sign, pattern in _CLASSES.items()}
+_TOKENS: Final = {sign: lazily(rf"(?:{pattern})\Z", re.IGNORECASE) for sign, pattern in _CLASSES.items()}
 #: What one of the classes above has in it; most have none.
-_ANY: Final = re.compile(
+_ANY: Final = lazily(
     r"block|flex|grid|table|flow-root|list-item|code|highlight|geshi|hljs|pretty|view-lines|listing|source|line|gutter|numbering|lnt|blob|"
     r"\bln\b|nav|btn|button|copy|clip|toolbar|expand|collapse|run|playground|tab|signature-a",
     re.IGNORECASE,
@@ -76,7 +77,7 @@ def placing(classes: str, role: str) -> int:
 
 #: The look of a node: tag, id, class, role.
 Look = tuple[str, str, str, str]
-_VOLATILE: Final = re.compile(
+_VOLATILE: Final = lazily(
     r"\d{3,}|^(?:post|product|node|comment|(?:menu|page|cat)-item)[-_]?\d|(?:^|-)(?:odd|even|alt)$|"
     r"^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
     r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)",
@@ -85,7 +86,7 @@ _VOLATILE: Final = re.compile(
 #: Classes of a post of WordPress, and those that tell its type. Beside them it puts what is of this post alone: its
 #: number, categories, tags and format, whether it is in stock.
 _POST_CLASSES: Final = frozenset(("hentry", "status-publish"))
-_TYPE: Final = re.compile(r"hentry$|type-")
+_TYPE: Final = lazily(r"hentry$|type-")
 #: By name, tag and role of the elements that tell the function of what is inside of them.
 _LANDMARKS: Final = {
     "nav": ("nav", "navigation"),
@@ -140,11 +141,11 @@ _HEADLINE: Final = _names(
 )
 _NO_HEADLINE: Final = ("a", "body", "html")  # elements that are no heading, whatever their names say
 #: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
-CRUMBS_NAMED: Final = re.compile(
+CRUMBS_NAMED: Final = lazily(
     r"(?:bread-?_?crumb|crumb-?_?trail|topic-?_?path|pankuzu|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE
 )
 #: Classes of the elements that hold all forms of a formula: KaTeX, MathJax 2, MediaWiki.
-FORMULA_NAMED: Final = re.compile(
+FORMULA_NAMED: Final = lazily(
     r"(?:^|\s)(?:katex(?:-display)?|MathJax(?:_Preview|(?:_SVG|_CHTML)?(?:_Display)?)|mjx-chtml|mwe-math-element)(?:\s|$)"
 )
 #: Classes and ids of what holds all comments, and of each of them: WordPress, Drupal, Movable Type, Disqus and others.
@@ -153,7 +154,7 @@ _COMMENTS: Final = _names(
 )
 _COMMENT: Final = _names("comment")
 _REVIEWS: Final = _names(r"reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section)")
-_AUTHOR: Final = re.compile(
+_AUTHOR: Final = lazily(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
     re.IGNORECASE,
 )
@@ -164,7 +165,7 @@ _HEARD: Final = _names(
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
 _RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
-_BYLINE: Final = re.compile(
+_BYLINE: Final = lazily(
     r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
     re.IGNORECASE,
 )
@@ -173,17 +174,17 @@ _NEIGHBOURS: Final = _names(
     r"nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)|mw-editsection"
 )
 #: Classes of the links from a manual to the source of what it tells of: rustdoc, Sphinx, ExDoc.
-_SOURCE: Final = re.compile(r"(?:^|\s)(?:src|viewcode-link|view-source|source-link)(?:$|\s)")
+_SOURCE: Final = lazily(r"(?:^|\s)(?:src|viewcode-link|view-source|source-link)(?:$|\s)")
 #: Classes of the links to further pages of a list, and of what bbPress says to visitors of a forum.
 _PAGER: Final = _names(r"pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice")
 #: Classes, ids and roles of navigation in the page itself.
-_CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
+_CONTENTS: Final = lazily(r"toc|contents|index", re.IGNORECASE)
 _SIGNATURE: Final = _names("signatures?")  # classes of what forums put below each contribution of an author
 #: Classes and ids of addresses that a script decodes: Cloudflare, Joomla, SpamSpan, plug-ins of WordPress.
 _ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
-_ENTRY: Final = re.compile(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
+_ENTRY: Final = lazily(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
 #: Classes and ids of posts and comments, as programs for forums and blogs name them. Names of their parts are longer.
-_POST: Final = re.compile(
+_POST: Final = lazily(
     r"(?:^|\s)(?:(?:topic-|forum-?)?(?:post|reply|message|answer|question)|comment|review|PostStream-item|cPost|"
     r"post(?:-?container|-?bit|[-_]wrapper)|(?:js-|topic-|li-|div-)?(?:p|pid|post|msg|message|reply|answer|comment)[-_]?\d+)"
     r"(?:$|\s)",
@@ -192,7 +193,7 @@ _POST: Final = re.compile(
 #: Elements that hold more than a post, or less.
 _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
-_NAMED: Final = re.compile(
+_NAMED: Final = lazily(
     r"title|head|crumb|topic|pankuzu|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
     r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
     r"post|reply|message|msg|answer|question|\bp(?:id)?[-_]?\d|src|source|viewcode",

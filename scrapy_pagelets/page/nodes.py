@@ -13,6 +13,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.table import attributes_at as attributes_at
 from scrapy_pagelets.core.table import elements as elements
@@ -61,7 +62,7 @@ GAPS: Final = {
         SPACE,
     ),
 }
-_XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
+_XPATH_NAME: Final = lazily(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 _LONGEST_PATH: Final = 1000  # characters of a path from which on it begins anew
 _INDEX: Final = 6  # characters of the number in a step
 _MANY: Final = 16  # rows from which on their leaves are found by counting

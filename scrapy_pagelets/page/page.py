@@ -18,7 +18,7 @@ from w3lib import encoding
 
 from scrapy_pagelets.base import display
 from scrapy_pagelets.base.arrays import Ints, align_values
-from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.flattening import build, declarations
 from scrapy_pagelets.page.limits import Limits, without_nul
@@ -62,15 +62,15 @@ _ADDRESSED: Final = ("a", "area", "img", "source", "frame", "iframe", "video", "
 _LONGEST_TITLE: Final = 5000  # characters of a title
 #: Characters from which a title with markup in it has no end tag: it has the page in it, of which it is the beginning.
 _WITHOUT_END: Final = 300
-_TAG: Final = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
+_TAG: Final = lazily(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 #: A section of XHTML in which markup is text, and what tells such a page: HTML has none.
 _SECTION: Final = "<![CDATA["
 _XHTML: Final = "http://www.w3.org/1999/xhtml"
 _HEAD: Final = 2000
-_RAW_TAG: Final = re.compile(r"<(/?)(?:script|style)\b", re.IGNORECASE)
-_LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
+_RAW_TAG: Final = lazily(r"<(/?)(?:script|style)\b", re.IGNORECASE)
+_LANGUAGE: Final = lazily(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
 class Meta(NamedTuple):

@@ -8,8 +8,10 @@ from typing import Final
 
 from lxml import etree
 
+from scrapy_pagelets.base.characters import lazily
+
 #: What libxml2 says of an end tag that it passes over, or that closes more than its own element.
-_WRONG: Final = re.compile(r"(?:Unexpected end tag|Opening and ending tag mismatch) : h[1-6](?: and h[1-6])?\s*")
+_WRONG: Final = lazily(r"(?:Unexpected end tag|Opening and ending tag mismatch) : h[1-6](?: and h[1-6])?\s*")
 #: A tag of a heading, and the start of what has no tags in it.
 _TAG: Final = re.compile(rb"<(?:(!--)|(?=[ST])(script|style|textarea|title)\b|(/?)H([1-6])(?=[\s/>]))", re.IGNORECASE)
 _END: Final = {name: re.compile(rb"</" + name, re.IGNORECASE) for name in (b"script", b"style", b"textarea", b"title")}

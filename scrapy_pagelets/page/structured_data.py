@@ -6,7 +6,6 @@ It is written by hand and by strangers: any of it may be broken or hostile.
 from __future__ import annotations
 
 import json
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -14,12 +13,14 @@ from typing import Any, Final
 
 from lxml import etree
 
+from scrapy_pagelets.base.characters import lazily
+
 Object = dict[str, Any]
 #: Characters of all scripts of a page that are read. Those of the pages that we know have 250,000 at most.
 _LONGEST: Final = 500_000
 _MOST: Final = 1000  # objects of a page that are looked at, and values of a list
 #: Comments and CDATA marks around the JSON, which parsers of old needed, and white space.
-_WRAPPING: Final = re.compile(r"(?:\s|<!--|//<!\[CDATA\[|<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)*")
+_WRAPPING: Final = lazily(r"(?:\s|<!--|//<!\[CDATA\[|<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)*")
 _DECODER: Final = json.JSONDecoder(strict=False)
 #: Properties whose value may be the object that the page is about.
 _MAIN: Final = ("@graph", "mainEntity", "mainEntityOfPage")

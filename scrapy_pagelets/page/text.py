@@ -11,7 +11,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.characters import normalised, quoted, readable
+from scrapy_pagelets.base.characters import lazily, normalised, quoted, readable
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.limits import is_composed as is_composed
 from scrapy_pagelets.core.text import anchors_of as anchors_of
@@ -35,10 +35,10 @@ _NUMBERS: Final = frozenset("colspan rowspan start".split())
 _VOID: Final = frozenset("img br hr picture source wbr".split())
 #: Parsers read the content of these elements verbatim, so nothing in it can be escaped.
 _RAW: Final = frozenset("xmp listing plaintext".split())
-_NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
-_SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
+_NAME: Final = lazily(r"[a-z][a-z0-9-]*")
+_SCRIPT: Final = lazily(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen; and those of icon fonts.
-_INVISIBLE: Final = re.compile("[\u200b\u2060\ufeff\u00ad\u180e\ue000-\uf8ff]")
+_INVISIBLE: Final = lazily("[\u200b\u2060\ufeff\u00ad\u180e\ue000-\uf8ff]")
 #: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
 #: direction, an empty line of an editor.
 LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
@@ -203,7 +203,7 @@ def link_of(base: str, url: str) -> str:
 
 give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, is_invisible=_INVISIBLE.match)
 
-_MARK: Final = re.compile(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
+_MARK: Final = lazily(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
 
 
 def _with_brackets(nodes: NodeTable) -> NodeTable:

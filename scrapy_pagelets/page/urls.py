@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.characters import quoted
+from scrapy_pagelets.base.characters import lazily, quoted
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.urls import absolute as absolute
 from scrapy_pagelets.core.urls import files_among as files_among
@@ -27,24 +27,24 @@ _TRACKING: Final = (
     "utm_source utm_medium utm_campaign utm_term utm_content utm_id gclid dclid fbclid msclkid yclid mc_cid mc_eid "
     "PHPSESSID jsessionid"
 ).split()
-_SESSION: Final = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
-_INDEX: Final = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?)$", re.IGNORECASE)
-_PLAIN_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
-_PLAIN_QUERY: Final = re.compile(r"[A-Za-z0-9_=&.-]*")
+_SESSION: Final = lazily(r";jsessionid=[^/;]*", re.IGNORECASE)
+_INDEX: Final = lazily(r"/(?:index|default)\.(?:x?html?|php|aspx?)$", re.IGNORECASE)
+_PLAIN_PATH: Final = lazily(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
+_PLAIN_QUERY: Final = lazily(r"[A-Za-z0-9_=&.-]*")
 #: A path relative to the folder or the root that normalisation leaves as it is, and a fragment.
-_PLAIN_LINK: Final = re.compile(
+_PLAIN_LINK: Final = lazily(
     r"(/?(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)?)(?:#.*)?", re.S
 )
-_ABSOLUTE: Final = re.compile(r"https?://[^/?#]", re.IGNORECASE)
+_ABSOLUTE: Final = lazily(r"https?://[^/?#]", re.IGNORECASE)
 _CONTROL: Final = "".join(map(chr, range(33)))
 LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
 #: Characters that the addresses of all links of a page may have: a short link below a long base is an address as long.
 ROOM: Final = 5_000_000
 COST: Final = 20  # what a parameter costs of it, and each character of a host name that is not ASCII
-_HOST: Final = re.compile(r"[\s\0-\x20]*(?:https?:)?//([^/?#]*)", re.IGNORECASE)
+_HOST: Final = lazily(r"[\s\0-\x20]*(?:https?:)?//([^/?#]*)", re.IGNORECASE)
 #: Characters of a name that the DNS can have (RFC 1035, 2.3.4).
 _LONGEST_HOST: Final = 253
-_NOT_A_PAGE: Final = re.compile(
+_NOT_A_PAGE: Final = lazily(
     r"\.(?:css|js|mjs|json|xml|rss|atom|rdf|pdf|zip|t?gz|t?bz2|tbz|t?xz|zst|7z|rar|tar|jar|war|whl|gem|exe|msi|apk|dmg|deb|rpm|"
     r"iso|bin|png|jpe?g|gif|svgz?|webp|avif|heic|ico|bmp|tiff?|psd|mp[234]|mpe?g|m4[av]|ogg|og[av]|opus|flac|wav|wm[av]|avi|"
     r"mov|mkv|webm|flv|swf|docx?|xlsx?|pptx?|rtf|od[tsp]|epub|mobi|txt|csv|tsv|ics|vcf|bib|sql|patch|diff|asc|sig|md5|sha\d+|"
@@ -52,12 +52,12 @@ _NOT_A_PAGE: Final = re.compile(
     re.IGNORECASE,
 )
 #: Parsers disagree about backslashes and control characters, and a user name can look like a host.
-_AMBIGUOUS: Final = re.compile(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
+_AMBIGUOUS: Final = lazily(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
 _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
 #: A link of an HTTP header with its parameters, and one of these.
-_LINK: Final = re.compile(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")
-_PARAMETER: Final = re.compile(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")
+_LINK: Final = lazily(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")
+_PARAMETER: Final = lazily(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")
 _LONGEST_HEADER: Final = 8192
 
 

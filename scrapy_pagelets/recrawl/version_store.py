@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import threading
 import zlib
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 from uuid import uuid4
 
-from scrapy_pagelets.base.characters import WORD
+from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.base.display import shortened
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.base.transactions import write_ahead, writing
@@ -238,7 +237,7 @@ _ALIKE: Final = 0.4
 #: Lines are cut to this length, and what two passages have in common to this length on either side of a change.
 _SHOWN: Final = 160
 _CONTEXT: Final = 30
-_PIECE: Final = re.compile(rf"{WORD.pattern}|\s+|.")
+_PIECE: Final = lazily(rf"{WORD.pattern}|\s+|.")
 
 
 def changes(old: str, new: str) -> Iterator[str]:

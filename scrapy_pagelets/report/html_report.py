@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.characters import lazily, visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
 
@@ -38,8 +38,8 @@ _SUBDIGRAPHS: Final = 12
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
 _SIZE: Final = (5.0, 2.4)
 #: Elements of matplotlib's SVG that a document of its own needs.
-_HEAD: Final = re.compile(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
-_RULE: Final = re.compile(r"pagelets/rules/(.+)/(keep|strip|headline|ignore_links)/(pages|words|links)")
+_HEAD: Final = lazily(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
+_RULE: Final = lazily(r"pagelets/rules/(.+)/(keep|strip|headline|ignore_links)/(pages|words|links)")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Functions that cut a page into segments are arguments of the searches.
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.characters import WORD
+from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, terms
 
 #: A function from the texts of a page's pagelets to the texts of its segments.
@@ -24,7 +23,7 @@ Cut = Callable[[Sequence[str]], Sequence[str]]
 #: Number of words of a window.
 _WINDOW: Final = 200
 #: Blank lines separate the blocks of a text in the feed.
-_BLANK: Final = re.compile(r"\n\s*\n")
+_BLANK: Final = lazily(r"\n\s*\n")
 #: The record in which FTS5 keeps the number of texts and of their tokens.
 _AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
 _POSTINGS: Final = f"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scrapy_pagelets.base.characters import WORD, without_controls
+from scrapy_pagelets.base.characters import WORD, lazily, without_controls
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.index.interface import QUERY_TERMS, terms
 from scrapy_pagelets.retrieval.collection import (
@@ -42,9 +41,9 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
     "pages": Feedback(cut_whole, pages=10, selected=10, share=_SHARE),
     "rm3": Feedback(cut_whole, pages=10, selected=10, model=True),
 }
-_RUN: Final = re.compile(r"\S+")
+_RUN: Final = lazily(r"\S+")
 #: Splits a text into words and the strings between them.
-_PIECES: Final = re.compile(f"({WORD.pattern})")
+_PIECES: Final = lazily(f"({WORD.pattern})")
 #: Only this many runs of a text are searched, so that a huge text does not delay the answer.
 _MAX_RUNS: Final = 20_000
 #: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.

@@ -14,6 +14,7 @@ from cssselect import HTMLTranslator, SelectorError
 from lxml import etree
 
 from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.display import shortened
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.page.page import Page
@@ -21,8 +22,8 @@ from scrapy_pagelets.page.roles import ACTIONS, IGNORE_LINKS, Cause, Marks, link
 from scrapy_pagelets.page.urls import host_of
 
 _ANY: Final = "*"
-_PATTERN: Final = re.compile(r"(\*\.)?((?:\[[0-9a-fA-F:.]+\]|[^\s/\\@?#*:\[\]]+)(?::[0-9]+)?)")
-_PORT: Final = re.compile(r":[0-9]+$")
+_PATTERN: Final = lazily(r"(\*\.)?((?:\[[0-9a-fA-F:.]+\]|[^\s/\\@?#*:\[\]]+)(?::[0-9]+)?)")
+_PORT: Final = lazily(r":[0-9]+$")
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,10 @@ def rows_of_elements(page: Page) -> dict[etree._Element, int]:
 
 
 #: How an XPath begins: with a slash, a bracket, a dot and a slash, or the name of a function. No CSS selector does.
-_XPATH: Final = re.compile(r"[/(]|\.{1,2}/|[\w-]+\(")
-_LITERAL: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
-_FUNCTION: Final = re.compile(r"([\w.-]+)\s*\(")
-_PREFIX: Final = re.compile(r"(?<![\w:.-])(?!xml:)([\w.-]+):(?!:)")
+_XPATH: Final = lazily(r"[/(]|\.{1,2}/|[\w-]+\(")
+_LITERAL: Final = lazily(r"\"[^\"]*\"|'[^']*'")
+_FUNCTION: Final = lazily(r"([\w.-]+)\s*\(")
+_PREFIX: Final = lazily(r"(?<![\w:.-])(?!xml:)([\w.-]+):(?!:)")
 #: The functions of XPath 1.0, the tests of nodes, and the operators that a bracket may follow.
 _KNOWN: Final = frozenset(
     "last position count id local-name namespace-uri name string concat starts-with contains substring-before "
@@ -138,7 +139,7 @@ _KNOWN: Final = frozenset(
     "ceiling round comment text node processing-instruction and or div mod".split()
 )
 #: The end of an XPath that selects attributes, text or comments.
-_NOT_ELEMENTS: Final = re.compile(
+_NOT_ELEMENTS: Final = lazily(
     r"(?:@[\w:*.-]+|attribute::[\w:*.-]+|(?:text|comment|processing-instruction)\([^()]*\))(?:\[[^\[\]]*\])*$"
 )
 _KINDS: Final = {bool: "a truth value", float: "a number", str: "a string"}
@@ -211,10 +212,10 @@ T = TypeVar("T")
 _RULE, _HOSTS = "rule", "hosts"
 _KEYS: Final = (_HOSTS, *ACTIONS)
 #: A comment, a string or a bare word of TOML. Strings of several lines come first.
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazily(
     r'#[^\n]*|("""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')|([\w-]+)', re.DOTALL
 )
-_LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_LINE: Final = lazily(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _SHOWN: Final = 100  # longer values are truncated in messages
 
 

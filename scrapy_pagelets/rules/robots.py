@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -10,6 +9,7 @@ from typing import Final
 
 from lxml import etree
 
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import STRIP, Cause
 from scrapy_pagelets.rules.host_rules import rows_of_elements
@@ -25,7 +25,7 @@ _SHORT: Final = {"none": (NOINDEX, NOFOLLOW)}
 #: Directives that have a value behind a colon, as the name of a robot has its directives.
 _WITH_VALUE: Final = frozenset("max-snippet max-image-preview max-video-preview unavailable_after".split())
 #: The name of a robot, or a directive with a value; in the time of a date, other words are before the colon.
-_ROBOT: Final = re.compile(r"\s*([\w.*-]+)\s*:")
+_ROBOT: Final = lazily(r"\s*([\w.*-]+)\s*:")
 _MOST: Final = 100  # parts of a header or of an element that are read
 _HIDDEN_FROM_SNIPPETS: Final = etree.XPath("descendant-or-self::*[@data-nosnippet]")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import re
 import sys
 import time
 import traceback
@@ -26,7 +25,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.caches import RecentKeys
-from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.characters import lazily, visible
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.page.data_text import is_shell, with_data
@@ -131,7 +130,7 @@ _LARGE: Final = 10_000_000
 _REPORTED: Final = 10_000
 
 
-_PRODUCT: Final = re.compile(r"[\w-]+")
+_PRODUCT: Final = lazily(r"[\w-]+")
 _CUT: Final = "%s ends early, its body breaks off: what there is of it is cleaned"
 _SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"
 

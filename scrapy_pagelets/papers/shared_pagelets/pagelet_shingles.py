@@ -8,7 +8,6 @@ Zhang 2012) and densification (Shrivastava 2017).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -19,7 +18,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, band_hashes, mix
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.characters import UNSPACED, caseless
+from scrapy_pagelets.base.characters import UNSPACED, caseless, lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.shingles import word_tokens as word_tokens
 from scrapy_pagelets.page.nodes import TAGS, TEXT, NodeTable
@@ -38,9 +37,9 @@ LEAST_TARGETS: Final = 2
 # little, so such scripts give runs of three characters.
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-_WORD: Final = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
-_UNSPACED_WORD: Final = re.compile(f"[{UNSPACED}]")
-_NUMBER: Final = re.compile(r"\d+")
+_WORD: Final = lazily(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
+_UNSPACED_WORD: Final = lazily(f"[{UNSPACED}]")
+_NUMBER: Final = lazily(r"\d+")
 #: A longer word is a text without spaces in another script, or not a word.
 _LONGEST_WORD: Final = 15
 _GRAM: Final = 3
