@@ -16,7 +16,7 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
 from scrapy_pagelets.page.looks import HEADING, HEADLINE
-from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import CELL, TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
@@ -204,6 +204,7 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
             and nodes.tag[row] in _UNMARKED
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
             and not nodes.anchor[row]
+            and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
         ):
             return Headline(row, nodes.strings[leaf].strip())

@@ -114,6 +114,7 @@ def test_a_paragraph_of_what_the_title_begins_with_is_the_headline_of_a_page_wit
         ("Bo's page: How to steep tea", "<td><font>Bo's page</font><td><b>How to steep tea</b>", 9, "How to steep tea"),
         ("How to steep tea: the page of Bo", "<td><b>the page of Bo</b>", 0, None),
         ("Leaf of us", "<p>Leaf</p>", 0, None),
+        ("leaf", "<tr><td>Keyword<td><b>leaf</b>", 9, None),
     ],
 )
 def test_a_line_of_all_of_the_title_or_its_end_is_the_headline(title, html, pages, expected):
