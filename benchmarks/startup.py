@@ -6,8 +6,13 @@ add-on. Kinds take turns. Wall time and CPU time of the process and its children
 The first round of several is not counted: it warms the caches of the system. ``--modules`` lists what takes longest to
 import.
 
+``--scripts FOLDER`` compares the console scripts ``pagelets clean`` and ``trafilatura -f`` instead, on a page of the
+bundled site and of every fourth site: the folder is ``bin`` of a virtual environment that has both, installed as users
+do.
+
     python -m benchmarks startup
     python -m benchmarks startup --modules 15
+    python -m benchmarks startup --scripts /tmp/both/bin
 """
 
 from __future__ import annotations
@@ -16,9 +21,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, median
 from time import perf_counter
 
-from benchmarks.tools import ROOT, option_parser, table
+from benchmarks.tools import ROOT, option_parser, sites_below, table
 
 IMPORT = [sys.executable, "-c"]
 CRAWL = """
@@ -47,9 +54,14 @@ def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--modules", type=int, default=0, metavar="N", help="list the N slowest imports of the add-on")
+    parser.add_argument("--scripts", type=Path, metavar="FOLDER", help="compare pagelets and trafilatura of a folder")
+    parser.add_argument("--data", type=Path, default=Path(".data"))
     args = parser.parse_args(argv)
     if args.modules:
         imports(args.modules)
+        return
+    if args.scripts:
+        scripts(args.scripts.absolute(), args.data, args.repetitions)
         return
     best: dict[str, tuple[float, float]] = {}
     warming = args.repetitions > 1
@@ -66,15 +78,29 @@ def main(argv: Sequence[str]) -> None:
     table(["", "ms", "CPU ms", "x Python's own"], rows)
 
 
-def measured(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds and CPU seconds of a process."""
+def measured(command: Sequence[str], page: Path | None = None) -> tuple[float, float]:
+    """Seconds and CPU seconds of a process, which may get a page through a pipe."""
+    body = page.read_text(encoding="utf-8", errors="replace") if page else None
     before, start = os.times(), perf_counter()
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, input=body, encoding="utf-8")
     seconds, after = perf_counter() - start, os.times()
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-500:]}")
     children = (after.children_user + after.children_system) - (before.children_user + before.children_system)
     return seconds, children
+
+
+def scripts(folder: Path, data: Path, repetitions: int) -> None:
+    """Print the CPU time that each of two scripts takes for a page that it gets through a pipe."""
+    found = (min(site.rglob("*.html"), default=None) for site in sorted(sites_below(data).iterdir())[::4])
+    rows, ratios = [], []
+    for page in filter(None, (ROOT / "tests" / "site" / "index.html", *found)):
+        commands = [folder / "pagelets", "clean", "-"], [folder / "trafilatura", "-f", "--markdown"]
+        ours, theirs = (min(measured(list(map(str, one)), page)[1] for _ in range(repetitions)) for one in commands)
+        ratios.append(ours / theirs)
+        rows.append([page.parent.name, f"{page.stat().st_size:,}", f"{ours:.2f}", f"{theirs:.2f}", f"{ratios[-1]:.2f}"])
+    table(["a page of", "bytes", "pagelets clean, s", "trafilatura -f, s", "ratio"], rows)
+    print(f"{len(ratios)} pages: ratio {fmean(ratios):.2f} in the mean, {median(ratios):.2f} in the median")
 
 
 def imports(count: int) -> None:
