@@ -27,7 +27,7 @@ define INSTALL
 install() { \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then echo "Please install: $$*" >&2; exit 1; fi; \
 	echo "Installing $$* with apt-get ..."; \
-	apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$@" >/dev/null; \
+	apt-get update -qq || true; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$@" >/dev/null; \
 }
 endef
 
