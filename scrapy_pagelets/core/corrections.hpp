@@ -138,7 +138,7 @@ public:
 
     void set(std::size_t row, double value) { std::fill(found.begin() + first(row), found.begin() + last(row), value); }
 
-    // As `_sentences_of_content`.
+    // Keep a line whole of whose words nearly all are content, if it is a sentence.
     void keep_sentences() {
         for (std::size_t begin = 0, end; begin < nodes.m; begin = end) {
             end = line_end(begin, limits.cell);
@@ -153,7 +153,7 @@ public:
         }
     }
 
-    // As `_items_of_content`, except for the lists in `announced`.
+    // Keep the items of lists that are content but for some items; collect the lists that a line above announces.
     void keep_items() {
         const Counts count = kept_leaves(), kept = kept_words();
         std::vector<std::size_t> lost;
@@ -172,7 +172,7 @@ public:
         for (const std::size_t row : lost) set(row, 0);
     }
 
-    // As `content.holes_of`.
+    // Keep the blocks that are template between blocks of content, and the ends of sections.
     void fill_holes() {
         const Counts kept = kept_words();
         std::vector<std::size_t> blocks, filled;
@@ -198,7 +198,7 @@ public:
         for (const std::size_t row : filled) set(row, 0);
     }
 
-    // As `_headings_of_content`; labels are looks.
+    // Keep titles of what is content; those of admonitions have the looks in `is_label`.
     void keep_headings(const Mask &is_label, const std::uint8_t *marks) {
         const Counts kept = kept_words();
         std::vector<std::size_t> titles, lost;
@@ -214,7 +214,7 @@ public:
         keep_unmarked(lost, marks);
     }
 
-    // As `_lists_of_headings`.
+    // Keep lists in doubt right below a heading that is content.
     void keep_lists(const std::uint8_t *marks) {
         const Counts count = kept_leaves();
         std::vector<std::size_t> lost;

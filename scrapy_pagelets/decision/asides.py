@@ -37,7 +37,7 @@ from scrapy_pagelets.page.page import Page
 _HINT: Final = 8
 STRUCK: Final = frozenset("del s strike".split())  # elements of what no longer holds, such as a former price
 _PRICES: Final = 8  # runs of text of two prices with their labels
-_BYLINE: Final = 20  # Words of a line with author, date and section of a post. What is longer has the post in it.
+_BYLINE: Final = 20  # words of a line with author, date and section of a post; what is longer has the post in it
 #: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
 #: Address of a page to log in from which the reader comes back to this one.

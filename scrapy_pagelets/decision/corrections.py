@@ -168,7 +168,7 @@ _NAMES: Final = "li tr td th dt dd a span b i em strong code label small option 
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _NAMES if name in TAG])
 _SHORT: Final = 20  # words of such an element, on average; longer ones have something to say of their own
 _NO_WORD: Final = 0.01  # what a text without words weighs, such as a bullet
-_DOUBT: Final = (0.3, 0.9)  # Templateness between which a text is in doubt. What is lost weighs more than what is kept.
+_DOUBT: Final = (0.3, 0.9)  # templateness between which a text is in doubt; what is lost weighs more than what is kept
 
 _LEVEL: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _MEDIA: Final = [TAG[name] for name in ("img", "picture", "svg", "video", "audio", "iframe", "object")]

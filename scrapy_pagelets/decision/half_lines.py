@@ -110,11 +110,8 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
 def _halves(nodes: NodeTable, kept: Ints) -> Iterator[slice]:
     """The leaves of headings some of which are content. The others may be links, as to edit it."""
     rows = np.array(rows_with(nodes, HEADING), np.int64)
-    own, leaves = (
-        kept[nodes.last_leaf[rows]] - kept[nodes.first_leaf[rows]],
-        nodes.last_leaf[rows] - nodes.first_leaf[rows],
-    )
-    yield from map(nodes.leaves_of, rows[(own > 0) & (own < leaves)].tolist())
+    own = kept[nodes.last_leaf[rows]] - kept[nodes.first_leaf[rows]]
+    yield from map(nodes.leaves_of, rows[(own > 0) & (own < nodes.last_leaf[rows] - nodes.first_leaf[rows])].tolist())
 
 
 def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:

@@ -41,12 +41,11 @@ _LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Share of the words of a stretch amid content that only this page has, from which on all of these are content, if they
 #: are as many as a sentence has.
 _MOSTLY: Final = 0.8
-#: Links that say how to reach people.
-_CONTACTS: Final = ("mailto:", "tel:")
+_CONTACTS: Final = ("mailto:", "tel:")  # links that say how to reach people
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = lazily(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 _IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))  # elements that may be a value
-_IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))  # cells
+_IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))
 #: Elements that may have no more of a note than its number.
 _IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i em"))
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
@@ -56,7 +55,8 @@ _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
-    Right behind it, links count as template unless they lead to files: many pages end with their own address.
+    A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
+    template unless they lead to files: many pages end with their own address.
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
     place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
