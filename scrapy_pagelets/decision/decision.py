@@ -17,6 +17,7 @@ from scrapy_pagelets.decision.corrections import (
     lone_headings_of,
     repeats_of,
 )
+from scrapy_pagelets.decision.cut import DATED
 from scrapy_pagelets.decision.half_lines import companions, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.decision.page_features import declared
@@ -66,7 +67,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     told = metadata_of(page, headline, site.habits(page))
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
-        seen = site.templateness(page)
+        seen = site.templateness(page, DATED if told.fields["published"] else 0.0)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
