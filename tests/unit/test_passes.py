@@ -222,12 +222,16 @@ def article(number: int, head: str) -> bytes:
     return f"<title>Story {number} - The Paper</title>{head}{menu}<div class=main>{main}</div><p>The Paper".encode()
 
 
-def test_the_cut_of_a_page_that_tells_when_it_was_published_is_stricter():
+def test_the_cut_of_an_article_that_says_so_is_stricter():
     kept = []
-    for head in ("", "<meta property=article:published_time content=2024-05-01>"):
+    for head in (
+        "",
+        "<meta property=article:published_time content=2024-05-01>",
+        "<meta property=og:type content=article>",
+    ):
         site, pages = Site("paper.test"), [Page.parse(article(n, head), f"http://paper.test/{n}") for n in range(1, 5)]
         for one in pages:
             site.learn(one)
         kept.append(text_of(pages[0].nodes, decided(pages[0], site).content.nonzero()[0]))
-    assert ["who kept all of it" in text for text in kept] == [True, True]
-    assert ["River words" in text for text in kept] == [True, False]
+    assert ["who kept all of it" in text for text in kept] == [True, True, True]
+    assert ["River words" in text for text in kept] == [True, False, False]
