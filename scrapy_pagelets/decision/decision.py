@@ -68,7 +68,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
         kinds = declared(page)
-        seen = site.templateness(page, OF_ARTICLE if kinds["article"] or told.fields["published"] else 0.0)
+        is_article = (kinds["article"] or told.fields["published"]) and not told.thread.is_thread
+        seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
