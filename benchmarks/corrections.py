@@ -48,7 +48,7 @@ OF_DECISION: dict[str, Callable[..., Any]] = {
 }
 #: What is handed to the core so that a part of `content.corrected` finds nothing.
 OF_CORRECTED: dict[str, dict[str, Any]] = {
-    "sentences": {"PROSE": math.inf},
+    "lines": {"OF_LINE": -1.0},
     "items": {"WHOLE": math.inf, "ANNOUNCING": math.inf},
     "holes": {"LEAST": math.inf},
     "permalinks": {"permalinks": lambda nodes: nothing(nodes)},

@@ -10,7 +10,7 @@
 // The numbers and tags of `scrapy_pagelets.decision.content`.
 struct Limits {
     std::int64_t cell, line, text, heading;          // gaps, the tag of runs of text, the sign of headings
-    double threshold, prose, nearly, whole, announcing, most, certain, byline, in_doubt;
+    double threshold, of_line, whole, announcing, most, certain, byline, in_doubt;
     double of_blocks, least, half, linked;  // of `scrapy_pagelets.decision.content`
     std::vector<std::uint8_t> is_list, is_item, is_heading, is_block;  // by tag
 };
@@ -138,17 +138,13 @@ public:
 
     void set(std::size_t row, double value) { std::fill(found.begin() + first(row), found.begin() + last(row), value); }
 
-    // Keep a line whole of whose words nearly all are content, if it is a sentence.
-    void keep_sentences() {
+    // Keep a line whole if its words are content on average.
+    void keep_lines() {
         for (std::size_t begin = 0, end; begin < nodes.m; begin = end) {
             end = line_end(begin, limits.cell);
-            std::int64_t kept = 0, prose = 0;
-            for (std::size_t i = begin; i < end; i++) {
-                if (!is_kept(i)) continue;
-                kept += nodes.words[i];
-                if (!nodes.linked(i)) prose += nodes.words[i];
-            }
-            if (double(prose) >= limits.prose && double(kept) >= limits.nearly * double(words[end] - words[begin]))
+            double sum = 0;
+            for (std::size_t i = begin; i < end; i++) sum += told[i] * double(nodes.words[i]);
+            if (sum < limits.of_line * double(words[end] - words[begin]))
                 std::fill(found.begin() + begin, found.begin() + end, 0);
         }
     }

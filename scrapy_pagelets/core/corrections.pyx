@@ -14,7 +14,7 @@ from scrapy_pagelets.core.columns cimport Nodes, columns_of
 cdef extern from "corrections.hpp" nogil:
     cppclass Limits:
         int64_t cell, line, text, heading
-        double threshold, prose, nearly, whole, announcing, most, certain, byline, in_doubt
+        double threshold, of_line, whole, announcing, most, certain, byline, in_doubt
         double of_blocks, least, half, linked
         vector[uint8_t] is_list, is_item, is_heading, is_block
     cppclass Corrections:
@@ -22,7 +22,7 @@ cdef extern from "corrections.hpp" nogil:
         vector[int64_t] announced
         Corrections(const Nodes &nodes, const Limits &limits, const double *templateness) except +
         void set(size_t row, double value)
-        void keep_sentences()
+        void keep_lines()
         void keep_items() except +
         void fill_holes() except +
         void keep_headings(const vector[uint8_t] &is_label, const uint8_t *marks) except +
@@ -40,7 +40,7 @@ cdef int set_up() except -1:
     if is_set_up:
         return 0
     limits.cell, limits.line, limits.text, limits.heading = given["CELL"], given["LINE"], given["TEXT"], given["HEADING"]
-    limits.threshold, limits.prose, limits.nearly = given["THRESHOLD"], given["PROSE"], given["NEARLY"]
+    limits.threshold, limits.of_line = given["THRESHOLD"], given["OF_LINE"]
     limits.whole, limits.announcing, limits.most = given["WHOLE"], given["ANNOUNCING"], given["MOST"]
     limits.certain = given["CERTAIN"]
     limits.byline = given["BYLINE"]
@@ -54,7 +54,7 @@ cdef int set_up() except -1:
 
 
 def corrected(table, templateness, headline):
-    """(m,) templateness of the leaves: 0 in the own heading, headings, sentences and lists of content, 1 in permalinks.
+    """(m,) templateness of the leaves: 0 in the own heading, headings, lines and lists of content, 1 in permalinks.
 
     If the page has an own heading, what stands above it as the name of the site is template, also where the cut of the
     page is in doubt.
@@ -73,7 +73,7 @@ def corrected(table, templateness, headline):
         return values.copy()
     cdef Corrections *corrections = new Corrections(nodes, limits, <const double*>pointer(values))
     try:
-        corrections.keep_sentences()
+        corrections.keep_lines()
         corrections.keep_items()
         announce(corrections, table.strings, nodes)
         corrections.fill_holes()

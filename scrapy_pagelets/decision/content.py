@@ -31,8 +31,6 @@ _MOST: Final = 0.5  # share of content from which on a heading belongs to it
 #: From this templateness on, a linked heading is the name of the site or the like, not the title of a post.
 _CERTAIN: Final = 0.95
 _BYLINE: Final = 20  # words of the date, the author and the tags that a header may have beside such a title
-#: Words of content without links that make a line prose, and the share of its words that are content.
-_PROSE, _NEARLY = 8, 0.7
 _IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "dt", "dd")])
 _WHOLE: Final = 0.8  # share of the words of a list from which on all of its items are content
@@ -141,7 +139,7 @@ def _amount(text: str) -> str:
 
 give("text", RUNS_OF_PERMALINK=_RUNS)
 give(
-    "corrections", CELL=CELL, LINE=LINE, TEXT=TEXT, HEADING=HEADING, THRESHOLD=THRESHOLD, PROSE=_PROSE, NEARLY=_NEARLY,
+    "corrections", CELL=CELL, LINE=LINE, TEXT=TEXT, HEADING=HEADING, THRESHOLD=THRESHOLD, OF_LINE=THRESHOLD,
     WHOLE=_WHOLE, ANNOUNCING=_ANNOUNCING, MOST=_MOST, CERTAIN=_CERTAIN,
     BYLINE=_BYLINE, IN_DOUBT=_IN_DOUBT, IS_LIST=_IS_LIST, IS_ITEM=_IS_ITEM,
     IS_HEADING=_IS_HEADING, COLONS=_COLONS, permalinks=permalinks, is_label=_is_label,
