@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from tests.crawling import CONSOLE, ROOT, SITE
+from tests.crawling import page as page_of
 from tests.prefork import popen
 from tests.server import Reply, Route, SiteServer
 
@@ -53,7 +54,6 @@ NOT_RUN = {
     "curl ": "it need not be installed, and OpenSearch is not; tests/crawl/test_console.py has the pipe",
     "python -m benchmarks ": "the data is no part of the project; tests/scale/test_benchmarks.py knows the names",
     "spark-submit --master yarn ": "there is no YARN; tests/scale/test_corpus_spark.py submits to a cluster",
-    "pagelets corpus s3.paths.gz ": "no store of the internet is read; tests/services/test_corpus.py has one",
     "from tokenizers import ": "it needs the file of a model; tests/crawl/test_chunks.py has a tokenizer",
 }
 #: Languages of blocks that `Run` runs, writes to a file, or reads.
@@ -260,6 +260,16 @@ class Run:
             exec(compile(self.here(text), "<a block>", "exec"), self.names)
             gc.collect()
         return printed.getvalue()
+
+
+def small_site(folder: Path) -> Path:
+    """Write three pages with one menu, for what is crawled several times."""
+    folder.mkdir(parents=True)
+    names = ("index.html", "one.html", "two.html")
+    for name in names:
+        text = page_of(name.removesuffix(".html"), [f"/{one}" for one in names])
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
 
 
 def run(

@@ -6,14 +6,13 @@ import shutil
 from dataclasses import fields
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import tldextract
 
 from scrapy_pagelets.session.config import Config
 from tests.crawling import ROOT, SITE, pagelets
 from tests.crawling import page as page_of
-from tests.documents import CODE, NOT_RUN, Block, agrees, blocks, left_out, run
+from tests.documents import CODE, NOT_RUN, Block, agrees, blocks, left_out, run, small_site
 
 DOCS = ROOT / "docs"
 ALL = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
@@ -38,7 +37,9 @@ def has_code(page: Path) -> bool:
 
 PAGES = [page for page in ALL if has_code(page) and name_of(page) not in ELSEWHERE]
 #: Files that a page takes for granted.
-FILES = {"focused.md": {"sites.txt": "https://example.com/", "good1.html": page_of("one"), "good2.html": page_of("two")}}
+FILES = {
+    "focused.md": {"sites.txt": "https://example.com/", "good1.html": page_of("one"), "good2.html": page_of("two")},
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,16 +61,6 @@ def cleaned(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def small_site(tmp_path_factory):
-    """Three pages, for what is crawled several times."""
-    folder = tmp_path_factory.mktemp("small")
-    pages = ("index.html", "one.html", "two.html")
-    for name in pages:
-        (folder / name).write_text(page_of(name.removesuffix(".html"), [f"/{page}" for page in pages]), encoding="utf-8")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def names(cleaned):
     """What the pages take for granted, by its name."""
     files = sorted(SITE.rglob("*.html"))
@@ -77,21 +68,22 @@ def names(cleaned):
     lines = [json.loads(line) for line in (cleaned / "feed.jsonl").read_text(encoding="utf-8").splitlines()]
     (html, url), *more = made
     [line] = [line for line in lines if line["url"] == url]
-    given = {"html": html, "url": url, "pages": made, "more_pages": more, "body": html, "encoding": "utf-8", "pd": pd}
-    return given | {"lines": lines, "pagelet": line["pagelets"][0]}
+    given = {"html": html, "url": url, "pages": made, "more_pages": more, "body": html, "encoding": "utf-8"}
+    return given | {"pd": pytest.importorskip("pandas"), "lines": lines, "pagelet": line["pagelets"][0]}
 
 
 SITEMAP = "<urlset><url><loc>https://example.com/news/20041100.html</loc></url></urlset>"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_the_code_of_the_page_runs(tmp_path, page, cleaned, small_site, names):
+def test_the_code_of_the_page_runs(tmp_path, tmp_path_factory, page, cleaned, names):
     name = name_of(page)
     if name in ("feed.md", "algorithms/vips-feedback-2003.md"):
         for file in cleaned.iterdir():
             shutil.copy(file, tmp_path)
+    site = small_site(tmp_path_factory.mktemp("small") / "site") if name == "focused.md" else SITE
     served = {"/sitemap.xml": SITEMAP, "/news.xml": SITEMAP}
-    run(page, tmp_path, names=names, files=FILES.get(name), site=small_site if name == "focused.md" else SITE, served=served)
+    run(page, tmp_path, names=names, files=FILES.get(name), site=site, served=served)
     if name == "README.md":
         the_line_of_the_feed_is_as_shown(page, tmp_path / "pages.jsonl")
 
