@@ -33,6 +33,8 @@ USES_SETTINGS: Final = True
 _TIMEOUT: Final = 60.0
 #: Largest height of a picture of a page, in pixels.
 _MAX_HEIGHT: Final = 16_000
+#: How Playwright begins to say that an address cannot be loaded.
+_REQUEST: Final = "APIRequestContext.get: "
 #: Options of the browser's screenshot, by the suffix of the file to write.
 _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".png": {"type": "png"},
@@ -85,8 +87,11 @@ def run(options: argparse.Namespace) -> None:
     except (ConfigError, FeedError):
         raise
     except (MissingBrowser, RenderError, ImportError, OSError, ValueError) as error:
+        said = str(error)
         hint = "; or use --no-picture" if isinstance(error, MissingBrowser) else ""
-        raise CommandError(f"{options.page} cannot be shown: {error}{hint}") from None
+        if said.startswith(_REQUEST):
+            said, hint = said.removeprefix(_REQUEST), "; check the URL and whether the site is up"
+        raise CommandError(f"{options.page} cannot be shown: {said}{hint}") from None
 
 
 def _suffix(name: str) -> str:
