@@ -60,7 +60,7 @@ _SMALL = ("items", "holes", "lists", "signatures_of")
 ROLES = ("comments", "navigation", "forms", "template", "metadata", "contents")
 TORN = "torn lists"
 _IS_ITEM = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "tr", "dt", "dd")])
-Method = Callable[[Any, Page], Any]
+Method = Callable[..., Any]
 #: A labelled page of a site, the roles of its leaves, and whether comments are what it is for.
 Judged = tuple[Example, list[str], bool]
 #: The sites and the shops, for the processes that are forked.
@@ -87,10 +87,10 @@ def main(argv: Sequence[str]) -> None:
     sites += labelled_singles(args, referee)
     for _, site, pages in sites:
         for example, _, _ in pages:
-            site.templateness(example.page)
+            decision.decided(example.page, site)
     for _, shop, examples in shops:
         for example in examples:
-            shop.templateness(example.page)
+            decision.decided(example.page, shop)
     # The core looks up what it was handed once: each row has a process of its own, which knows the sites.
     FIXTURE.extend((sites, shops))
     rows = []
@@ -104,9 +104,9 @@ def main(argv: Sequence[str]) -> None:
 def once_for_each_page(method: Method) -> Method:
     found: dict[Page, Any] = {}  # pages are alike only if they are the same
 
-    def remembered(self: Any, page: Page) -> Any:
+    def remembered(self: Any, page: Page, *args: Any) -> Any:
         if page not in found:
-            found[page] = method(self, page)
+            found[page] = method(self, page, *args)
         return found[page]
 
     return remembered
@@ -116,8 +116,8 @@ class Remembering(Site):
     """A site that has learnt all of its pages, and decides each of them once."""
 
     @once_for_each_page
-    def templateness(self, page: Page) -> Floats:
-        return super().templateness(page)
+    def templateness(self, page: Page, strict: float = 0.0) -> Floats:
+        return super().templateness(page, strict)
 
     @once_for_each_page
     def pages_alike(self, page: Page) -> Ints:

@@ -17,6 +17,7 @@ from scrapy_pagelets.decision.corrections import (
     lone_headings_of,
     repeats_of,
 )
+from scrapy_pagelets.decision.cut import OF_ARTICLE
 from scrapy_pagelets.decision.half_lines import companions, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.decision.page_features import declared
@@ -66,12 +67,13 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     told = metadata_of(page, headline, site.habits(page))
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
-        seen = site.templateness(page)
+        kinds = declared(page)
+        is_article = (kinds["article"] or told.fields["published"]) and not told.thread.is_thread
+        seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1
-        kinds = declared(page)
         kept = ~is_template(found)
         sells = kinds["product"] or told.fields["product"] is not None
         is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))

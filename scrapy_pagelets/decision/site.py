@@ -147,13 +147,16 @@ class Site(Unsaved[Observation]):
         with self.lock:
             return self.learnt.page_class(page)
 
-    def templateness(self, page: Page) -> Floats:
-        """(m,) templateness of each leaf, 0 to 1: how certainly it belongs to the template."""
+    def templateness(self, page: Page, strict: float = 0.0) -> Floats:
+        """(m,) templateness of each leaf, 0 to 1: how certainly it belongs to the template.
+
+        ``strict``: how much stricter the cut of this page is than that of others, see `cut.shifted`.
+        """
         with self.lock:
             evidence = self.model.page_evidence(page)
             others, of_site = self.evidence(page, evidence.odds)
             odds = self.model.decision(*site_parts(evidence, of_site)) if others else evidence.in_context
-            return sigmoid(shifted(self.model.cut, page.nodes, odds, others, self._strict))
+            return sigmoid(shifted(self.model.cut, page.nodes, odds, others, self._strict + strict))
 
     def roles(self, page: Page, templateness: Floats) -> Ints:
         """(m,) the role of each leaf, see `Model.roles_of`."""

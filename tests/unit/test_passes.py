@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets import Page
+from scrapy_pagelets import Page, Site
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
+from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.model import LABELLED, load, look_tokens
 from scrapy_pagelets.decision.page_features import (
     CONTEXT_FEATURES,
@@ -20,6 +21,7 @@ from scrapy_pagelets.decision.page_features import (
     declared,
     page_features,
 )
+from scrapy_pagelets.page.text import text_of
 from scrapy_pagelets.training.training_tables import CONTENT, TEMPLATE, Example, own_tokens
 
 ODDS = st.lists(st.tuples(st.floats(-9, 9), st.integers(1, 30)), min_size=1, max_size=12)
@@ -202,3 +204,34 @@ def test_a_small_change_of_the_ratings_moves_the_cut_a_little(values, data):
 
 def test_a_page_without_text_has_no_cut():
     assert shifted(load(LABELLED).cut, page("").nodes, np.zeros(0), 0).shape == (0,)
+
+
+def article(number: int, head: str) -> bytes:
+    """A story with other stories below it, which are in doubt."""
+    told = "met again, and what they said was written down by the clerk, who kept all of it."
+    story = "".join(
+        f"<p>{word} came rain. In {number + 1900} the people {told}</p>" for word in ("Soon", "Then", "Once")
+    )
+    others = "".join(
+        f"<li><a href=/{number}{name}>Teaser {name} number {number * 7 + place} of another story</a>"
+        f"<p>{name} words that say a little of what story {number * 5 + place} tells its readers.</p></li>"
+        for place, name in enumerate(("River", "Mountain", "Harbour", "Council"))
+    )
+    menu = "<div class=nav><a href=/>Home</a> <a href=/a>News</a> <a href=/b>Sport</a></div>"
+    main = f"<h1>Story {number} of the town</h1>{story}<div class=more><h3>More stories</h3><ul>{others}</ul></div>"
+    return f"<title>Story {number} - The Paper</title>{head}{menu}<div class=main>{main}</div><p>The Paper".encode()
+
+
+def test_the_cut_of_an_article_that_says_so_is_stricter():
+    kept = []
+    for head in (
+        "",
+        "<meta property=article:published_time content=2024-05-01>",
+        "<meta property=og:type content=article>",
+    ):
+        site, pages = Site("paper.test"), [Page.parse(article(n, head), f"http://paper.test/{n}") for n in range(1, 5)]
+        for one in pages:
+            site.learn(one)
+        kept.append(text_of(pages[0].nodes, decided(pages[0], site).content.nonzero()[0]))
+    assert ["who kept all of it" in text for text in kept] == [True, True, True]
+    assert ["River words" in text for text in kept] == [True, False, False]
