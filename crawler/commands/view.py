@@ -229,13 +229,14 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     store = options.store or config.store
     if store and not list(Path(store).glob("pagelets-sites-*.sqlite")):
         raise ValueError(f"the folder {store} has no store of sites: give the PAGELETS_STORE or JOBDIR of a crawl")
-    sites = known_sites(page, store, config.model, config.detection, config.strict, config.classifier)
-    if source.line is not None:
-        return by_feed(page, source.line, sites, stored=bool(store))
     method = options.method or config.segmenter
     given: dict[str, Any] = config.segmenter_options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
-    return by_site(page, sites, RecordOptions(segmenter=method, segmenter_options=given | wanted), whole=options.whole)
+    record_options = RecordOptions(segmenter=method, segmenter_options=given | wanted)
+    with known_sites(page, store, config.model, config.detection, config.strict, config.classifier) as sites:
+        if source.line is not None:
+            return by_feed(page, source.line, sites, stored=bool(store))
+        return by_site(page, sites, record_options, whole=options.whole)
 
 
 async def _draw(name: str, written: str) -> None:
