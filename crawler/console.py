@@ -82,7 +82,10 @@ def _main(arguments: Sequence[str] | None) -> int:
 
         argcomplete.autocomplete(parser)
     _require_command(parser, _command(words))
-    options = parser.parse_args(arguments, Options())
+    options, unknown = parser.parse_known_args(arguments, Options())
+    if unknown:
+        name = f"{_SCRIPT} {options.command}" if options.command else _SCRIPT
+        type(parser)(name).error(f"unrecognized arguments: {' '.join(unknown)}")
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2

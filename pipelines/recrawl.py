@@ -54,10 +54,13 @@ class RecrawlPipeline(PagePipeline):
     def _read(self, name: str) -> VersionStore:
         """The versions in a feed, in a temporary file; a feed that cannot be used ends the crawl."""
         feed = Feed(name, version_store.COLUMNS, ("text",), version_store.NEEDED)
+        store = None
         try:
             store = VersionStore(None)
             number = store.put_feed(feed)
         except (FeedError, VersionStoreError, sqlite3.Error) as error:
+            if store is not None:
+                store.close()
             abort_crawl(self.crawler, f"PAGELETS_EARLIER_FEED cannot be used: {error}")
         logger.info("pages are compared with the %d lines of %s", number, name)
         if feed.note:

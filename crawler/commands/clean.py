@@ -40,7 +40,10 @@ def run(options: argparse.Namespace) -> int:
     source = options.source
     if source.startswith(_WEB):
         raise CommandError(f"{source} is an address: {options.script} crawl {source} --pages 1")
-    if source == STDOUT or (os.path.isfile(source) and not _ARCHIVE.search(source)):
+    is_page = source == STDOUT or (os.path.isfile(source) and not _ARCHIVE.search(source))
+    if is_page and options.given:
+        raise CommandError("-s is for a folder or an archive: one page is cleaned with the default settings")
+    if is_page:
         gc.disable()  # imports make much that stays: to collect garbage would take a tenth of the time
         try:
             _print(_read(source), options)

@@ -30,6 +30,7 @@ from scrapy_pagelets.crawler.commands.terminal import (
     INTERRUPTED,
     STDOUT,
     OutputClosed,
+    require_folder,
     require_writable,
     show,
     warn,
@@ -51,12 +52,18 @@ _STOPPING: Final = "stopping: the requests under way are finished, and the feed 
 class _Process(AsyncCrawlerProcess):
     """Tells the user at once what the first Ctrl-C does; Scrapy tells its log only."""
 
+    killed = False
+
     def _signal_shutdown(self, signum: int, frame: Any) -> None:
         from twisted.internet import reactor
 
         super()._signal_shutdown(signum, frame)
         # Not in here: what was interrupted may be writing to the same stream.
         reactor.callFromThread(warn, _STOPPING)
+
+    def _signal_kill(self, signum: int, frame: Any) -> None:
+        self.killed = True
+        super()._signal_kill(signum, frame)
 
 
 def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -> int:
@@ -79,10 +86,10 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
         return 1
     if pages:
         _summary(stats, options, sample, pages, seconds)
-    if reason is None:
+    if process.killed:
         warn("interrupted twice: pages that waited for others of their site are not in the feed")
-    elif reason == "shutdown":
-        warn("interrupted: the feed has the pages until then")
+    elif reason in (None, "shutdown"):
+        warn("interrupted: the feed has the pages until then" if pages else "interrupted before a page was written")
     elif not pages:
         raise CommandError("no page was written: the address has no HTML page, or robots.txt forbids it")
     return INTERRUPTED if reason in (None, "shutdown") else 0
@@ -109,6 +116,8 @@ def _settings(options: argparse.Namespace) -> Settings:
     if options.log:
         require_writable(options.log)
     settings = project_settings(options)
+    if settings["JOBDIR"]:
+        require_folder(settings["JOBDIR"])
     feed, form = ("stdout:", "jsonlines") if options.out == STDOUT else _feed(options.out)
     # What was written before stays until there is a page to write, unless nothing may be new.
     may_be_empty = settings["PAGELETS_CHANGED"] == "only"

@@ -15,7 +15,7 @@ from typing import Final
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.crawler.commands.terminal import saving, show, tell, warn, write
+from scrapy_pagelets.crawler.commands.terminal import require_folder, saving, show, tell, warn, write
 
 EXAMPLES: Final = (
     "pagelets template https://example.com/ > template.html",
@@ -64,6 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.out:
+        require_folder(options.out)
     classes = _chosen(_classes(options), options)
     if options.out:
         _write_all(classes, Path(options.out), options.source)

@@ -158,6 +158,18 @@ def require_writable(name: str) -> None:
         raise CommandError(f"{name} cannot be written: {problem}")
 
 
+def require_folder(name: str) -> None:
+    """Raise a CommandError if a folder can neither be written to nor be made."""
+    from pathlib import Path  # which starts do without
+
+    path = Path(name).absolute()
+    nearest = next(one for one in (path, *path.parents) if one.exists())
+    if not nearest.is_dir():
+        raise CommandError(f"{name} cannot be written: {nearest} is no folder")
+    if not os.access(nearest, os.W_OK):
+        raise CommandError(f"{name} cannot be written: Permission denied")
+
+
 @contextmanager
 def saving(name: object) -> Iterator[None]:
     """Say in a sentence why a file cannot be written, if it cannot."""

@@ -33,6 +33,8 @@ USES_SETTINGS: Final = True
 _TIMEOUT: Final = 60.0
 #: Largest height of a picture of a page, in pixels.
 _MAX_HEIGHT: Final = 16_000
+#: How Playwright begins to say that an address cannot be loaded.
+_REQUEST: Final = "APIRequestContext.get: "
 #: Options of the browser's screenshot, by the suffix of the file to write.
 _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".png": {"type": "png"},
@@ -85,8 +87,11 @@ def run(options: argparse.Namespace) -> None:
     except (ConfigError, FeedError):
         raise
     except (MissingBrowser, RenderError, ImportError, OSError, ValueError) as error:
+        said = str(error)
         hint = "; or use --no-picture" if isinstance(error, MissingBrowser) else ""
-        raise CommandError(f"{options.page} cannot be shown: {error}{hint}") from None
+        if said.startswith(_REQUEST):
+            said, hint = said.removeprefix(_REQUEST), "; check the URL and whether the site is up"
+        raise CommandError(f"{options.page} cannot be shown: {said}{hint}") from None
 
 
 def _suffix(name: str) -> str:
@@ -224,13 +229,14 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     store = options.store or config.store
     if store and not list(Path(store).glob("pagelets-sites-*.sqlite")):
         raise ValueError(f"the folder {store} has no store of sites: give the PAGELETS_STORE or JOBDIR of a crawl")
-    sites = known_sites(page, store, config.model, config.detection, config.strict, config.classifier)
-    if source.line is not None:
-        return by_feed(page, source.line, sites, stored=bool(store))
     method = options.method or config.segmenter
     given: dict[str, Any] = config.segmenter_options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
-    return by_site(page, sites, RecordOptions(segmenter=method, segmenter_options=given | wanted), whole=options.whole)
+    record_options = RecordOptions(segmenter=method, segmenter_options=given | wanted)
+    with known_sites(page, store, config.model, config.detection, config.strict, config.classifier) as sites:
+        if source.line is not None:
+            return by_feed(page, source.line, sites, stored=bool(store))
+        return by_site(page, sites, record_options, whole=options.whole)
 
 
 async def _draw(name: str, written: str) -> None:

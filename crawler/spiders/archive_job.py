@@ -82,11 +82,15 @@ class ArchiveJob:
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"{path} cannot be used: {error}. Make room on the disk, {_ANEW}") from error
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
-        (self._done,) = self._base.execute("SELECT count(*) FROM pages").fetchone()
-        if not any(options.get("overwrite") for options in feeds.values()):
-            self._moved = self._restore(self._base)
-        elif self._done:
-            raise ConfigError(f"the job in {job} goes on, so its feed cannot be replaced: use -o, or a new JOBDIR")
+        try:
+            (self._done,) = self._base.execute("SELECT count(*) FROM pages").fetchone()
+            if not any(options.get("overwrite") for options in feeds.values()):
+                self._moved = self._restore(self._base)
+            elif self._done:
+                raise ConfigError(f"the job in {job} goes on, so its feed cannot be replaced: use -o, or a new JOBDIR")
+        except BaseException:
+            self._base.close()
+            raise
         shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)  # the archive is the queue
 
     def _restore(self, base: sqlite3.Connection) -> list[str]:

@@ -96,7 +96,9 @@ class SQLiteIndex(interface.Index):
             )
         with self._errors():
             address, is_uri = (path, False) if create else (_address(Path(path).absolute()), True)
-            self.base = sqlite3.connect(address, _PATIENCE, isolation_level=None, check_same_thread=False, uri=is_uri)
+            self.base = sqlite3.connect(
+                address, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=is_uri
+            )
         try:
             with self._errors():
                 self._prepare()

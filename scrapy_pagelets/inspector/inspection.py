@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -149,12 +150,15 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
     return {"url": url, "parts": [*around[0], *parts, *around[1]], "whole": whole}
 
 
-def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
+@contextmanager
+def known_sites(
+    page: Page, store: str, model: str, detection: str, strict: float, classifier: str
+) -> Iterator[SiteCache]:
     """Open the sites of a store, "" for none, and let the site of a page learn it; for the rest see `SiteCache`."""
-    kept = SiteStore(Path(store) if store else None, load(model))
-    sites = SiteCache(kept, model, detection=detection, strict=strict, classifier=classifier)
-    sites.learn(page)
-    return sites
+    with closing(SiteStore(Path(store) if store else None, load(model))) as kept:
+        sites = SiteCache(kept, model, detection=detection, strict=strict, classifier=classifier)
+        sites.learn(page)
+        yield sites
 
 
 def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool) -> Inspected:

@@ -72,7 +72,10 @@ class VersionStore:
                 folder.mkdir(parents=True, exist_ok=True)
             # With an empty name SQLite uses a temporary file on disk.
             self._base = sqlite3.connect(
-                folder / FILE if folder else "", _LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
+                folder / FILE if folder else "",
+                timeout=_LOCK_TIMEOUT,
+                isolation_level=None,
+                check_same_thread=False,
             )
         except (OSError, sqlite3.Error) as error:
             raise VersionDiskError(str(error)) from error

@@ -211,6 +211,9 @@ def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, beg
         (["merge", "all.json", "-o", "x.jsonl"], "all.json cannot be merged: line 1 is not a page, it begins a list"),
         (["clean", "https://example.com/a"], "is an address: pagelets crawl https://example.com/a --pages 1"),
         (["clean", "page.html", "-o", "no/folder.md"], "no/folder.md cannot be written: No such file or directory"),
+        (["clean", "page.html", "-s", "PAGELETS_CHUNKS=9"], "-s is for a folder or an archive"),
+        (["template", "http://127.0.0.1:9/", "--out", "page.html/x"], "page.html/x cannot be written: "),
+        (["crawl", "http://127.0.0.1:9/", "-s", "JOBDIR=page.html"], "page.html cannot be written: "),
         (["clean", "mirror", "--format", "text"], "--format and --url are for one page"),
         (["clean", "mirror", "-o", "page.txt"], "-o is page.txt: give a name that ends in .jsonl,"),
         (["crawl", "http://h/", "-o", "no/pages.jsonl"], "no/pages.jsonl cannot be written: there is no folder"),
@@ -255,6 +258,14 @@ def test_a_command_without_arguments_says_what_it_needs(capsys, name):
         rf"pagelets {name}: the following arguments are required: .*; pagelets {name} --help has examples\n",
         capsys.readouterr().err,
     )
+
+
+@pytest.mark.parametrize(("given", "name"), [(["report", "x", "-s", "A=1"], "pagelets report"), (["--x"], "pagelets")])
+def test_an_option_that_a_command_does_not_have_is_one_sentence_of_the_command(capsys, given, name):
+    with pytest.raises(SystemExit):
+        console.main(given)
+    said = f"{name}: unrecognized arguments: {' '.join(given[-2:]) if len(given) > 2 else '--x'}"
+    assert capsys.readouterr().err == f"{said}; {name} --help has examples\n"
 
 
 @pytest.mark.parametrize(("name", "closest"), [("claen", " (did you mean clean?)"), ("xyz", "")])
@@ -385,6 +396,23 @@ def test_ctrl_c_ends_a_command_that_still_imports_modules(site, module):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=site[0], env=environment, capture_output=True, text=True, timeout=LIMIT)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_one_ctrl_c_before_a_crawl_begins_is_no_second_one(site):
+    command = [
+        sys.executable,
+        "-c",
+        INTERRUPTING,
+        "scrapy_pagelets.probing.prober",
+        "clean",
+        "mirror",
+        "-o",
+        "new.jsonl",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=site[0], env=environment, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 130
+    assert done.stderr.endswith("\ninterrupted before a page was written\n")
 
 
 def test_a_crawl_that_loads_nothing_leaves_the_feed_that_was_there(tmp_path):

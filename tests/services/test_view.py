@@ -91,7 +91,7 @@ def test_a_file_is_drawn_as_a_picture_with_its_style_sheet(tmp_path):
     ("arguments", "sentence"),
     [
         (["none.html"], "none.html cannot be shown: there is no such file; an address begins with http"),
-        (["http://127.0.0.1:9/"], "http://127.0.0.1:9/ cannot be shown: APIRequestContext.get: connect ECONNREFUSED"),
+        (["http://127.0.0.1:9/"], "http://127.0.0.1:9/ cannot be shown: connect ECONNREFUSED 127.0.0.1:9; check"),
         ([str(SITE / "index.html"), "--method", "scissors"], "scissors"),
         ([str(SITE / "index.html"), "--out", "none/x.html"], "none/x.html cannot be written: there is no folder /"),
     ],

@@ -86,25 +86,6 @@ def test_a_site_says_what_it_learns_from(given, sentence):
         Site.of(given)
 
 
-def python_in(text):
-    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def test_the_program_of_the_readme_runs(capsys):
-    [program] = [code for code in python_in(README) if "import" in code]
-    (html, url), *more_pages = pages()
-    exec(program, {"html": html, "url": url, "more_pages": more_pages})
-    assert capsys.readouterr().out.startswith("# ")
-
-
-def test_the_programs_of_the_docs_run(capsys):
-    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    html, url = pages()[0]
-    for program in python_in(text):
-        exec(program.replace("(html, url), ...", "(html, url)"), {"html": html, "url": url, "body": html})
-    assert "content" in capsys.readouterr().out
-
-
 def test_public_names_are_there_and_typed():
     assert all(getattr(scrapy_pagelets, name) for name in scrapy_pagelets.__all__)
     assert isinstance(clean("<p>a"), CleanPage)

@@ -279,6 +279,18 @@ def test_every_module_has_one_name():
     assert "scrapy_pagelets.crawler" in loaded
 
 
+def test_sqlite_gets_its_options_by_name():
+    """Python 3.13 warns of others, and 3.15 refuses them."""
+    opened = [
+        (module, node)
+        for module in modules()
+        for node in nodes_of(module)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "sqlite3.connect"
+    ]
+    assert opened
+    assert [module for module, node in opened if len(node.args) > 1] == []
+
+
 def test_algorithms_load_without_scrapy():
     loaded = loaded_by("import scrapy_pagelets")
     assert "scrapy_pagelets" in loaded

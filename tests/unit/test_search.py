@@ -181,6 +181,7 @@ def test_files_that_are_not_an_index(index, tmp_path, capsys):
     assert "cannot be used" in refused(capsys, tmp_path / "text.sqlite", "sea")
     with sqlite3.connect(tmp_path / "other.sqlite") as base:
         base.execute("CREATE TABLE sea (text)")
+    base.close()
     assert "not an index" in refused(capsys, tmp_path / "other.sqlite", "sea")
     assert "is not an SQLite index" in refused(capsys, "pages.ndjson", "sea")
     assert "is not the name of an index" in refused(capsys, "pages.json", "sea")

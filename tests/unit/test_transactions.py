@@ -10,7 +10,7 @@ from scrapy_pagelets.base.transactions import write_ahead
 @pytest.fixture
 def two(tmp_path):
     """Two connections with one database, of which the second is writing."""
-    one, other = (sqlite3.connect(tmp_path / "x.sqlite", 60, isolation_level=None) for _ in range(2))
+    one, other = (sqlite3.connect(tmp_path / "x.sqlite", timeout=60, isolation_level=None) for _ in range(2))
     other.execute("BEGIN IMMEDIATE")
     other.execute("CREATE TABLE pages (url)")
     yield one, other
