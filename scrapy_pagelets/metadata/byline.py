@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Container, Iterator, Set
 from functools import cached_property
 from itertools import pairwise, takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,21 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, LANDMARKS, RELATED
+from scrapy_pagelets.page.looks import (
+    AUTHOR,
+    BYLINE,
+    COMMENT,
+    COMMENTS,
+    ENTRY,
+    HEADING,
+    LANDMARKS,
+    RELATED,
+    REVIEWS,
+)
 from scrapy_pagelets.page.nodes import (
     LINE,
     TAG,
+    TEXT,
     NodeTable,
     attributes_at,
     leaves_beginning,
@@ -28,8 +39,8 @@ from scrapy_pagelets.page.nodes import (
 )
 from scrapy_pagelets.page.page import Page
 
-#: Attributes with the date of an element, by its tag.
-_ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title"}
+#: Attributes with the date of an element, by its tag; any other tag is one of a web component, as `relative-time`.
+_ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title", TAG["?"]: "datetime"}
 #: Elements that may tell in words how long ago something was, and in their title exactly when.
 _DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
@@ -45,7 +56,31 @@ _BY: Final = (
     r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者|작성자|글쓴이|بقلم|מאת"
 )
 _BY_NAME: Final = lazily(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
+#: What stands between the name of who did something and the day of it: "released this".
+_DID: Final = lazily(
+    r"\s*(?:released|opened|asked|wrote|posted|published|created|started|submitted|uploaded|added|commented|answered)"
+    r"(?: (?:this|it|an?)(?: \w+)?)?(?: on)?:?\s*",
+    re.IGNORECASE,
+)
+#: Addresses of pages of users.
+OF_USER: Final = lazily(
+    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
+    r"mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d",
+    re.IGNORECASE,
+)
 _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
+#: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
+_AUTHORED: Final = lazily(
+    r"(?:(?:author|autore?|auteur|creator|photographer)(?:s|\(s\)|en|es)?|作者|著者)\s*[:：]?|(?:reported )?by\s*:",
+    re.IGNORECASE,
+)
+_CREATED: Final = lazily(
+    r"(?:date )?(?:published|posted|created|released|opened|submitted|added|uploaded|asked|veröffentlicht|erstellt|"
+    r"publié|publicado|pubblicato|опубликовано|发布时间|公開日|投稿日)(?: (?:on|am|le|el|il))?\s*[:：]?",
+    re.IGNORECASE,
+)
+_FIRST_PAGES: Final = "1990"
+_INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
 _CHANGED: Final = lazily(
     r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|"
     r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
@@ -83,7 +118,7 @@ _WORD: Final = lazily(r"[^\W\d_]+")
 _AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
 #: What software writes that knows no author.
 _NOBODY: Final = frozenset(
-    "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody".split(",")
+    "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody,super user".split(",")
 )
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
@@ -121,9 +156,10 @@ class Byline:
     It is read only as far as somebody asks, because most pages tell the same in their head.
     """
 
-    def __init__(self, page: Page, headline: Headline | None, habits: Habits) -> None:
+    def __init__(self, page: Page, headline: Headline | None, habits: Habits, *, is_product: bool = False) -> None:
         self._page = page
         self._habits = habits
+        self._is_product = is_product  # its facts are those of a book, say
         self._heading = page.nodes.leaves_of(headline.row) if headline else None
         whole = " ".join(page.nodes.strings[self._heading or slice(0)])
         self._tail = whole[len(headline.text) :] if headline and whole.startswith(headline.text) else ""  # "by Ana Bo"
@@ -134,14 +170,19 @@ class Byline:
         if self._heading is None:
             return None
         _, _, dated = self._dates
-        if self._tail:
-            return signed_name(self._tail)
-        return _author(self._page, [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop])
+        if signed := signed_name(self._tail):
+            return signed
+        near = [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop]
+        return _author(self._page, near, dated) or self._facts.author
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        return self._dates[0] or _date_of_address(self._page, self._near)
+        return self._dates[0] or _date_of_address(self._page, self._near) or self._facts.published
+
+    @cached_property
+    def _facts(self) -> _Facts:
+        return _facts(self._page, self._habits) if self._heading and not self._is_product else _Facts()
 
     @cached_property
     def modified(self) -> str | None:
@@ -309,7 +350,7 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     if not found:
         row = nodes.parent.item(nodes.leaves.item(leaf))
         is_age = nodes.tag.item(row) in _DATED and any(map(str.isdecimal, text))  # "3 years ago"
-        moment = _moment(nodes, row) if is_age else None
+        moment = (_moment(nodes, row) or _moment(nodes, nodes.parent.item(row))) if is_age else None
         return [(moment, 0)] if moment else []
     words = [_BY_LAST.sub("", each) for each in _words_around(text, found)]
     if not _AROUND_DATE.issuperset(_WORD.findall(" ".join(words).lower())):
@@ -358,8 +399,9 @@ def _changes_of(words: list[str]) -> list[bool]:
     return [bool(_CHANGED.search(each)) for each in (words[1:] if behind else words[:-1])]
 
 
-def _author(page: Page, near: list[int]) -> str | None:
+def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
+    nodes, strings = page.nodes, page.nodes.strings
     called = called_author(page.nodes) if near else set()
     related = called.intersection(page.nodes.relations)
     # Of several, the link to an author, or the one behind "by".
@@ -368,10 +410,18 @@ def _author(page: Page, near: list[int]) -> str | None:
         if len(told) == 1:
             [(name, leaf)] = told.items()
             return ", ".join((name, *_also_named(page, leaf, near)))
-    return None
+    # Or who did something on that day, or the user to whose page a link leads.
+    users = {nodes.first_leaf.item(row) for row in users_of(nodes)} if near else set[int]()
+    did = (leaf for leaf in near if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]] and _did(strings[leaf + 1]))
+    names = {_name(strings[leaf].removeprefix("@")) for leaf in (*did, *users.intersection(near))} - {None}
+    return names.pop() if len(names) == 1 else None
 
 
-def _also_named(page: Page, leaf: int, near: list[int]) -> Iterator[str]:
+def _did(text: str) -> bool:
+    return len(text) <= _LONGEST and _DID.fullmatch(text) is not None
+
+
+def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
     """The names behind a name in the same line, each with "and" or a mark before it, and a link as that is."""
     nodes = page.nodes
     linked = nodes.anchor[nodes.leaves]
@@ -393,6 +443,13 @@ def called_author(nodes: NodeTable) -> set[int]:
     related = [(row, relation.lower()) for row, relation in nodes.relations.items()]
     named = [row for row, relation in related if "author" in relation and "author" in relation.split()]
     return {*rows_with(nodes, AUTHOR), *named}
+
+
+@once
+def users_of(nodes: NodeTable) -> set[int]:
+    """The rows of the links to pages of users."""
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
+    return {row for row, href in links if OF_USER.search(href)}
 
 
 def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:
@@ -498,6 +555,44 @@ def is_name(text: str) -> bool:
     return any(map(str.isalpha, text)) and text.casefold() not in _NOBODY
 
 
+def _behind(page: Page, leaf: int) -> str | None:
+    """The date that an element right behind a leaf tells by itself, but for words as "on" between them."""
+    nodes = page.nodes
+    stop = next(
+        (leaf + n for n in (1, 2) if leaf + n < len(nodes.strings) and not is_between(nodes.strings[leaf + n])), leaf
+    )
+    end = nodes.leaves.item(stop) + 1 if stop > leaf else len(nodes)
+    rows = range(nodes.leaves.item(leaf) + 1, min(end, nodes.leaves.item(leaf) + _LONG))
+    told = (machine_date(page, row) or (_moment(nodes, row), 0) for row in rows if nodes.tag[row] != TEXT)
+    return next((date for date, _ in told if date), None)
+
+
+class _Facts(NamedTuple):
+    """What a table or list of facts tells, anywhere on a page."""
+
+    author: str | None = None
+    published: str | None = None
+
+
+def _facts(page: Page, habits: Habits) -> _Facts:
+    """The one author and the one date behind labels: "Author: Ana Bo", "Created: 4 March 2025".
+
+    Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
+    """
+    nodes, strings = page.nodes, page.nodes.strings
+    others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
+    may_be = (nodes.words > 0) & (nodes.words <= _FEW) & ~nodes.leaves_below(others)
+    authors, moments = set[str](), set[str]()
+    for leaf in np.flatnonzero(may_be[:-1]).tolist():
+        label = strings[leaf].strip()
+        if _AUTHORED.fullmatch(label) and (name := _name(strings[leaf + 1][:_LONGEST])):
+            authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
+        elif _CREATED.fullmatch(label):
+            told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
+            moments.update(filter(None, (_behind(page, leaf) or next(told, None),)))
+    return _Facts(*(found.pop() if len(found) == 1 else None for found in (authors, moments)))
+
+
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     """The dates of the texts that begin as "Last updated on"; without a heading, as in threads, not those of posts."""
     strings = page.nodes.strings
@@ -510,11 +605,11 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
             and (has_heading or text[:11] != "Last edited")
         ):
             rest = text[match.end() :]
-            if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
-                rest = strings[leaf + 1][:_LONGEST]
-                if machine := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf + 1))):
-                    yield machine[0]
+            if not any(map(str.isalnum, rest)):
+                if machine := _behind(page, leaf):
+                    yield machine
                     continue
+                rest = strings[leaf + 1][:_LONGEST] if leaf + 1 < len(strings) else ""
             rest = _SHORT_YEAR.sub(_WITH_CENTURY, rest)
             told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:

@@ -43,6 +43,13 @@ _PARTS: Final = lazily(rf"{_ENDS.pattern}|:\s")
 _UNMARKED: Final = [TAG[name] for name in ("p", "div", "td", "b", "strong", "font", "big", "center")]
 #: The number of a section before its title.
 _NUMBER: Final = lazily(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
+#: What a heading is the title of, and the number of an issue behind its title.
+_KIND: Final = lazily(
+    r"\s*(?:title|thread|topic|subject|question|issue|bug|ticket|titel|thema|betreff|titre|sujet|t[íi]tulo|tema|titolo|"
+    r"oggetto|тема|主题|標題|标题)\s*[:：]\s*",
+    re.IGNORECASE,
+)
+_TICKET: Final = lazily(r"\s*[#!]\d+\s*")
 #: What begins a byline in a heading: "by Ana Bo".
 _BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
 _NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
@@ -228,7 +235,8 @@ class _Candidate(NamedTuple):
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        if (short := _without_buttons(page.nodes, row) or _unsigned(page.nodes, row, titles)) is not None:
+        readings = (reading(page.nodes, row, titles) for reading in (_without_buttons, _unsigned, _unlabelled))
+        if (short := next(filter(None, readings), None)) is not None:
             text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
         if own := _own_words(page.nodes, row, alike, pages):
@@ -275,7 +283,7 @@ def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
     return within if nodes.words_of(row) > sum(map(nodes.words_of, within)) else []
 
 
-def _without_buttons(nodes: NodeTable, row: int) -> str | None:
+def _without_buttons(nodes: NodeTable, row: int, _: Iterable[_Title] = ()) -> str | None:
     """The text of a heading without that of the buttons in it; None if it has none beside other words."""
     buttons = rows_tagged(nodes, TAG["button"])
     if not buttons or not (buttons := _buttons_in(nodes, row, buttons)):
@@ -290,12 +298,23 @@ def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | Non
     """A heading without the byline in it, if a title has the words of the rest alone; None for others."""
     leaves = nodes.leaves_of(row)
     ends = (leaf for leaf in range(leaves.start + 1, leaves.stop) if _BY.match(nodes.strings[leaf]))
-    for end in ends:
-        own, signed = (" ".join(nodes.strings[leaves.start : stop]).strip(_MARKS) for stop in (end, leaves.stop))
-        words, whole = _words(own), _words(signed)
-        if words and any(_place(words, title) is not None and _place(whole, title) is None for title, _ in titles):
-            return " ".join(own.split())
-    return None
+    return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
+
+
+def _unlabelled(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
+    """A heading without a label before it ("Thread:") and a number behind it ("#7"), if a title has the rest alone."""
+    leaves = nodes.leaves_of(row)
+    start = leaves.start + bool(_KIND.fullmatch(nodes.strings[leaves.start]))
+    end = leaves.stop - bool(_TICKET.fullmatch(nodes.strings[leaves.stop - 1]))
+    return _part(nodes, leaves, slice(start, end), titles) if start < end and slice(start, end) != leaves else None
+
+
+def _part(nodes: NodeTable, leaves: slice, part: slice, titles: Iterable[_Title]) -> str | None:
+    """The text of a part of a heading, if a title has it and not the whole heading; None for others."""
+    own, whole = (" ".join(nodes.strings[each]).strip(_MARKS) for each in (part, leaves))
+    words, others = _words(own), _words(whole)
+    is_own = words and any(_place(words, title) is not None and _place(others, title) is None for title, _ in titles)
+    return " ".join(own.split()) if is_own else None
 
 
 def _own_words(nodes: NodeTable, row: int, alike: Ints | None, pages: int) -> list[str]:

@@ -106,8 +106,8 @@ _AUTHOR: Final = (
 ).split()
 _PUBLISHED: Final = (
     "article:published_time og:published_time og:article:published_time datepublished parsely-pub-date sailthru.date "
-    "dc.date.issued dcterms.issued dcterms.created dcterms.date dc.date dc.date.created citation_publication_date "
-    "citation_online_date pubdate publishdate publish-date publish_date publication_date date"
+    "dc.date.issued dcterms.issued dcterms.created dcterms.date dc.date dc.date.created citation_date "
+    "citation_publication_date citation_online_date pubdate publishdate publish-date publish_date publication_date date"
 ).split()
 _MODIFIED: Final = (
     "article:modified_time og:modified_time og:article:modified_time og:updated_time datemodified dcterms.modified "
@@ -150,13 +150,15 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     canonical = page.declared_canonical_url or ""
     told = _Told(page, canonical, habits)
     thread = thread_of(page, habits)
-    beside = Byline(page, None, habits) if thread.is_thread else Byline(page, headline, habits)
+    product, facts = product_of(page, headline, told.metas)
+    beside = Byline(page, None if thread.is_thread else headline, habits, is_product=product is not None)
     first = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1) or Post()
     entry = Entry(page, headline, habits)
     names, trail = _trail(page, headline)
-    product, facts = product_of(page, headline, told.metas)
     costs = [str(product["price"])] if product and product["price"] else []
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
+    if author and first.author in author.split(", "):  # the microdata of a thread names who wrote the other posts, too
+        author = first.author
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
         "published": told.date("datePublished", _PUBLISHED)
@@ -255,7 +257,8 @@ class _Told:
     def _metas_named(self, name: str) -> list[str]:
         """All values of a name: several authors have a ``<meta>`` each."""
         metas = islice(self._page.metas, _MOST)
-        return [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
+        values = [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
+        return [_turned(value) for value in values] if name == "citation_author" else values
 
     def _of_microdata(self, name: str) -> list[str]:
         return [data.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
@@ -279,6 +282,12 @@ class _Told:
         if not value.get(name) and isinstance(reference, str):
             value = self._ids.get(reference, {})
         return next(iter(data.values_of(value.get(name))), None)
+
+
+def _turned(name: str) -> str:
+    """A name as it is spoken: "Bo, Ana" is how libraries sort it."""
+    last, comma, first = name.partition(",")
+    return f"{first.strip()} {last.strip()}" if comma and first.strip() and "," not in first else name
 
 
 def _unsigned(name: str) -> str:

@@ -18,7 +18,15 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
-from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
+from scrapy_pagelets.metadata.byline import (
+    called_author,
+    dates_told,
+    is_between,
+    machine_date,
+    name_in,
+    signed_name,
+    users_of,
+)
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import POST, SIGNATURE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_named, rows_tagged, rows_with
@@ -84,20 +92,15 @@ _IN_REPLY: Final = lazily(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
 _COMMENT: Final = lazily(r"comment|review", re.IGNORECASE)
 #: The class of the post that opens a thread, where all have a head that is named as that of a reply.
 _OPENS: Final = lazily(r"(?:^|\s)topic(?:$|\s)")
-#: Classes of names of users, of what forums tell of the author of a post, and addresses of pages of users.
+#: Classes of names of users, and of what forums tell of the author of a post.
 _USER: Final = lazily(
     r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
-    r"postleft)(?:$|[\s_-])",
+    r"postleft|authi)(?:$|[\s_-])",
     re.IGNORECASE,
 )
 _PROFILE: Final = lazily(
-    r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-user|postleft|"
+    r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-user|postleft|favatar|"
     r"c?author-?_?(?:pane|info|box|details))(?:$|[\s_-])",
-    re.IGNORECASE,
-)
-_OF_USER: Final = lazily(
-    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
-    r"mode=viewprofile|action=profile",
     re.IGNORECASE,
 )
 #: Labels of dates that are not those of a post.
@@ -231,8 +234,7 @@ class _Reader:
     @cached_property
     def _linked(self) -> Bools:
         """(m,) leaves of links to pages of users."""
-        links = zip(self._page.nodes.links.row.tolist(), self._page.nodes.links.href, strict=True)
-        return self._page.nodes.leaves_below(row for row, href in links if _OF_USER.search(href))
+        return self._page.nodes.leaves_below(users_of(self._page.nodes))
 
     def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""

@@ -38,6 +38,10 @@ BBPRESS = (
     "<div id=post-{0}00 class=bbp-reply-header><span>November 1{0}, 2018 at 9:10 am</span></div>"
     "<div class='post-{0}00'><div class=bbp-reply-author><a class=bbp-author-name>user{0}</a></div><div>{2}</div></div>"
 )
+DISCUZ = (
+    "<div id=post_{0}><table><tr><td class=pls><div class=favatar><div class=authi><a href=space-uid-{0}.html>user{0}"
+    "</a></div><p>Points<p>8{1}</div><td><em>2018-11-1{0}</em>{2}</table></div>"
+)
 MICRODATA = (
     "<div itemscope itemtype='http://schema.org/Answer'>{2}<div itemprop=author itemscope>"
     "<span itemprop=name>user{0}</span></div><time itemprop=dateCreated datetime=2018-11-1{0}>then</time></div>"
@@ -45,7 +49,7 @@ MICRODATA = (
 TWO = [("user1", "2018-11-11"), ("user2", "2018-11-12")]
 
 
-@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, MICRODATA])
+@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, MICRODATA])
 def test_each_post_tells_its_author_and_its_date(form):
     assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY)) == TWO
 
