@@ -46,6 +46,14 @@ _LOG_IN: Final = lazily(
     r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
 )
+#: Addresses by which a reader shares a page.
+_SHARE: Final = lazily(
+    r"facebook\.com/(?:sharer|share\.php|dialog/)|(?:twitter|//x)\.com/(?:intent/|share\b)|pinterest\.[a-z.]+/pin/create|"
+    r"linkedin\.com/(?:shareArticle|sharing/)|reddit\.com/submit|//(?:t|telegram)\.me/share|api\.whatsapp\.com/send|"
+    r"//wa\.me/\?|//vk\.com/share|tumblr\.com/(?:share|widgets/share)|getpocket\.com/(?:save|edit)|"
+    r"b\.hatena\.ne\.jp/(?:entry|add)|line\.me/(?:R/msg|lineit)|bsky\.app/intent|^mailto:\?",
+    re.IGNORECASE,
+)
 _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Previous:"
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
 #: its links; of its words, so many times less are in none.
@@ -61,6 +69,7 @@ _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elem
 _DIGITS: Final = 9  # digits of the number of a line
 _SHORT: Final = 40  # words of a form to log in, or of links to further pages
 _LABEL, _FEWEST_POSTS = 2, 3  # words of a link of a post, and posts that have the same ones
+_WIDE: Final = 8  # characters of such a link where words have no spaces between them
 _LEAST: Final = 3  # words of content that the page must have besides, or they are what it is about
 _MOST: Final = 0.8  # share of the words of the content in the element that has it
 _DATA: Final = ('{"', '[{"')  # the beginning of what scripts have written as JSON
@@ -108,10 +117,11 @@ def hints_of(nodes: NodeTable) -> Bools:
 
 
 def _links_alone(nodes: NodeTable) -> Bools:
-    """(m,) leaves of links to pages of a series, and of links to log in and come back, with the labels beside them."""
+    """(m,) leaves of links to pages of a series, to share the page, and to log in and come back, with their labels."""
     series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
     links = zip(nodes.links.row.tolist(), nodes.links.target, strict=True)
     log_in = [row for row, to in links if "?" in to and _leads_back(to)]
+    series += [row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if _SHARE.search(href)]
     return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
         nodes, nodes.leaves_below(log_in), _HINT
     )
@@ -351,12 +361,22 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
 
 
 def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
-    """Leaves of the links that most posts of a page have in lines of links: to reply, to quote, to report."""
+    """Leaves of what most posts of a page have in lines of links or of its own: to reply, to quote, to report.
+
+    Of texts without a link, only those in an element with a class are no words of the posts.
+    """
     if len(thread.posts) < _FEWEST_POSTS:
         return []
     line = np.cumsum(nodes.gap >= LINE)
-    of_links = np.bincount(line, nodes.words * ~nodes.anchor[nodes.leaves]) == 0
-    may_be = of_links[line] & nodes.anchor[nodes.leaves] & (nodes.words <= _LABEL)
+    linked, said_by = nodes.anchor[nodes.leaves], np.zeros(len(line), np.bool_)
+    said_by[[leaf for post in thread.posts for leaf in post.line]] = True
+    of_links = np.bincount(line, nodes.words * ~(linked | said_by)) == 0
+    is_named = np.array([bool(look[2]) for look in nodes.looks])[nodes.look[nodes.leaves]]
+    alone = (np.bincount(line) == 1)[line] & is_named
+    is_short = np.array(
+        [words <= _LABEL or len(text) <= _WIDE for words, text in zip(nodes.words.tolist(), nodes.strings, strict=True)]
+    )
+    may_be = is_short & ((of_links[line] & linked) | alone)
     said = [
         {leaf: nodes.strings[leaf].strip() for leaf in post.leaves if may_be[leaf] and leaf not in post.line}
         for post in thread.posts

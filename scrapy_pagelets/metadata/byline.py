@@ -95,7 +95,7 @@ _BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, 
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
     "at am pm a p m on the um uhr à le el il de "
-    "date posted published publish written created released submitted last update "
+    "date posted published publish written created released submitted opened reported asked last update "
     "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
     "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
     "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so "
@@ -156,9 +156,18 @@ class Byline:
     It is read only as far as somebody asks, because most pages tell the same in their head.
     """
 
-    def __init__(self, page: Page, headline: Headline | None, habits: Habits, *, is_product: bool = False) -> None:
+    def __init__(
+        self,
+        page: Page,
+        headline: Headline | None,
+        habits: Habits,
+        *,
+        posts: Set[int] = frozenset(),
+        is_product: bool = False,
+    ) -> None:
         self._page = page
         self._habits = habits
+        self._posts = posts  # the leaves of the posts of a thread, which tell of themselves
         self._is_product = is_product  # its facts are those of a book, say
         self._heading = page.nodes.leaves_of(headline.row) if headline else None
         whole = " ".join(page.nodes.strings[self._heading or slice(0)])
@@ -182,22 +191,27 @@ class Byline:
 
     @cached_property
     def _facts(self) -> _Facts:
-        return _facts(self._page, self._habits) if self._heading and not self._is_product else _Facts()
+        return _facts(self._page, self._habits, self._posts) if self._heading and not self._is_product else _Facts()
 
     @cached_property
     def modified(self) -> str | None:
         """The first date of a change, or that of the last change, in ISO 8601."""
-        changes = set() if self._dates[1] else set(_changes(self._page, self._habits, self._heading is not None))
+        changes = (
+            set()
+            if self._dates[1]
+            else set(_changes(self._page, self._habits, bool(self._heading) and not self._posts))
+        )
         return changes.pop() if len(changes) == 1 else self._dates[1]
 
     @cached_property
     def _near(self) -> list[int]:
         if self._heading is None:
             return []
-        near = _near(self._page, self._heading)
+        near = [leaf for leaf in _near(self._page, self._heading) if leaf not in self._posts]
         if any(dates.has_year(self._page.nodes.strings[leaf]) for leaf in near):
             return near
-        return [*dict.fromkeys(near + _line(self._page.nodes, self._heading.stop))]
+        line = _line(self._page.nodes, self._heading.stop) if not self._posts else []
+        return [*dict.fromkeys(near + line)]
 
     @cached_property
     def _dates(self) -> tuple[str | None, str | None, list[int]]:
@@ -574,7 +588,7 @@ class _Facts(NamedTuple):
     published: str | None = None
 
 
-def _facts(page: Page, habits: Habits) -> _Facts:
+def _facts(page: Page, habits: Habits, posts: Set[int]) -> _Facts:
     """The one author and the one date behind labels: "Author: Ana Bo", "Created: 4 March 2025".
 
     Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
@@ -582,10 +596,13 @@ def _facts(page: Page, habits: Habits) -> _Facts:
     nodes, strings = page.nodes, page.nodes.strings
     others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
     may_be = (nodes.words > 0) & (nodes.words <= _FEW) & ~nodes.leaves_below(others)
+    may_be[[*posts]] = False
     authors, moments = set[str](), set[str]()
     for leaf in np.flatnonzero(may_be[:-1]).tolist():
         label = strings[leaf].strip()
         if _AUTHORED.fullmatch(label) and (name := _name(strings[leaf + 1][:_LONGEST])):
+            if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
+                continue  # "author: username" explains how to search
             authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
         elif _CREATED.fullmatch(label):
             told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)

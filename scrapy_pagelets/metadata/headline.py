@@ -43,6 +43,7 @@ _PARTS: Final = lazily(rf"{_ENDS.pattern}|:\s")
 _UNMARKED: Final = [TAG[name] for name in ("p", "div", "td", "b", "strong", "font", "big", "center")]
 #: The number of a section before its title.
 _NUMBER: Final = lazily(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
+_EMPHASISED: Final = [TAG[name] for name in ("b", "strong", "font", "big")]
 #: What a heading is the title of, and the number of an issue behind its title.
 _KIND: Final = lazily(
     r"\s*(?:title|thread|topic|subject|question|issue|bug|ticket|titel|thema|betreff|titre|sujet|t[íi]tulo|tema|titolo|"
@@ -204,10 +205,11 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     is_number = any(map(str.isdecimal, parts[0])) and len(_words(parts[0])) < _SHORT  # of a ticket, say
     names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST)]
     wanted = {name.casefold() for name in names if len(_words(name)) >= _SHORT or name == title}
-    for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted else ():
+    emphasised = {name.casefold() for name in names if pages >= _FEWEST and len(_words(name)) == _SHORT - 1}
+    for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted or emphasised else ():
         row = nodes.parent.item(nodes.leaves.item(leaf))
         if (
-            nodes.strings[leaf].strip().casefold() in wanted
+            nodes.strings[leaf].strip().casefold() in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
             and nodes.tag[row] in _UNMARKED
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
             and not nodes.anchor[row]

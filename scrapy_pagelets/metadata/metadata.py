@@ -151,8 +151,10 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     told = _Told(page, canonical, habits)
     thread = thread_of(page, habits)
     product, facts = product_of(page, headline, told.metas)
-    beside = Byline(page, None if thread.is_thread else headline, habits, is_product=product is not None)
-    first = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1) or Post()
+    opening = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1)
+    first, is_product = opening or Post(), product is not None
+    posts = {leaf for post in thread.posts for leaf in post.leaves} if thread.is_thread else set[int]()
+    beside = Byline(page, headline if opening is None else None, habits, posts=posts, is_product=is_product)
     entry = Entry(page, headline, habits)
     names, trail = _trail(page, headline)
     costs = [str(product["price"])] if product and product["price"] else []

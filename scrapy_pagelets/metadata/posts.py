@@ -38,6 +38,8 @@ _FORUM: Final = lazily(
     r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
     re.IGNORECASE,
 )
+#: Addresses of reports of bugs and requests.
+_TRACKER: Final = lazily(r"(?<![a-z])(?:show_bug|bugs?|tickets?|issues/\d+/?$)(?![a-z])", re.IGNORECASE)
 _COMMENTS_ALONE: Final = lazily(r"/comments(?:/|$)", re.IGNORECASE)
 #: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
 _WEAK_SIGNS: Final = 2
@@ -61,7 +63,7 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
     [True, False]
     """
     address = page.url.partition("#")[0]
-    if _FORUM.search(address) or _COMMENTS_ALONE.search(address):
+    if any(form.search(address) for form in (_FORUM, _TRACKER, _COMMENTS_ALONE)):
         return True
     nodes = page.nodes
     top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())

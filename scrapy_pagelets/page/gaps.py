@@ -174,7 +174,12 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
     """Yield the labels or buttons in an element, and as many elements in the one that follows it, or that follow it."""
     for row in rows:
         labels = [child for child in _children(nodes, row) if nodes.tag.item(child) != TAG["input"]]
-        if len(labels) < 2 or not np.isin(nodes.tag[labels], _LABELS).all():
+        leading = set(nodes.links.row.tolist())
+        is_label = (
+            tag in _LABELS or (tag == TAG["a"] and label not in leading)
+            for label, tag in zip(labels, nodes.tag[labels], strict=True)
+        )
+        if len(labels) < 2 or not all(is_label):
             continue
         siblings = [child for child in _children(nodes, nodes.parent.item(row)) if child > row]
         inside = _children(nodes, siblings[0]) if siblings else []

@@ -186,6 +186,7 @@ def test_the_names_of_icons_that_stand_alone_in_cells(cell, expected):
         "<ul class='nav nav-tabs'><li><a href=#b>B</a><li><a href=#a>A</a></ul><div id=a>one</div><div id=b>two</div>",
         "<p role=tab aria-controls=a>A<p role=tab aria-controls=b>B<div id=a>one</div><div id=b>two</div>",
         "<div class=tab><button>A</button><button>B</button></div><div>one</div><div>two</div>",
+        "<div class=w-tab-menu><a data-w-tab=1>A</a><a data-w-tab=2>B</a></div><div><div>one</div><div>two</div></div>",
     ],
 )
 def test_the_label_of_a_tab_stands_at_its_panel(html):

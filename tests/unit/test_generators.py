@@ -18,6 +18,7 @@ from scrapy_pagelets.metadata.metadata import metadata_of
 from scrapy_pagelets.metadata.posts import thread_of
 from tests.trees import page
 
+SHARED = ["Share:", "On X", "Mail"]
 PROSE = "All that there is to say about green tea of the hills, in words that nothing else on the page has. " * 2
 
 
@@ -70,6 +71,9 @@ def test_own_headings(title, body, expected):
         ("<div class=language-ts><span>js</span><pre>a = 1</pre></div>", []),
         # code beside code whose class says that it may be copied
         ("<pre class=code-with-copy>a = 1</pre><pre>b</pre>", []),
+        # links to share the page, with their label
+        ("<p>Share: <a href='https://x.com/intent/tweet?url=a'>On X</a> <a href='mailto:?subject=a'>Mail</a>", SHARED),
+        ("<p>See <a href=https://x.com/ana>Ana on X</a> or <a href=mailto:ana@tea.test>write</a>", []),
         # buttons in a row, but not those that open something
         ("<div><button>1x</button><button>2x</button></div><p><button>How hot?</button>", ["1x", "2x"]),
         ("<div><button>How hot is it?</button><button>How cold is it?</button></div>", []),
@@ -375,6 +379,17 @@ def test_links_that_most_posts_have_in_lines_of_their_own_are_controls():
     thread = thread_of(read, Habits())
     assert [read.nodes.strings[leaf] for leaf in controls_of_posts(read.nodes, thread)] == ["reply"] * 3
     assert controls_of_posts(read.nodes, replace(thread, posts=thread.posts[:2])) == []
+
+
+def test_links_beside_the_date_and_menus_that_most_posts_have_are_controls():
+    post = (
+        "<div id=post_{1}><div class=item>Copy Link</div><p>Agreed</p><a class=username href=/u/{0}>{0}</a><p>"
+        "<em>2018-11-1{1}</em><a href=?by={1}>Only him</a></p><div class=text>The cup of {0} is empty</div></div>"
+    )
+    html = "".join(post.format(name, number) for number, name in enumerate(("ana", "bo", "cy"), 1))
+    read = Page.parse(f"<h1>Tea</h1>{html}".encode(), "http://tea.test/forum/a")
+    found = controls_of_posts(read.nodes, thread_of(read, Habits()))
+    assert [read.nodes.strings[leaf] for leaf in found] == ["Copy Link", "Only him"] * 3
 
 
 CARD = "<div><h4><a href=/{0}>{0}</a></h4><p>{1}</p><p class=price>$24.50</p></div>"

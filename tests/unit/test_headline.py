@@ -118,6 +118,9 @@ def test_a_paragraph_of_what_the_title_begins_with_is_the_headline_of_a_page_wit
         ("How to steep tea: the page of Bo", "<td><b>the page of Bo</b>", 0, None),
         ("Leaf of us", "<p>Leaf</p>", 0, None),
         ("leaf", "<tr><td>Keyword<td><b>leaf</b>", 9, None),
+        ("Teas of Bo: Green tea", "<td><font size=6><b>Green tea</b></font>", 9, "Green tea"),
+        ("Teas of Bo: Green tea", "<td><p>Green tea</p>", 9, None),
+        ("Teas of Bo: Green tea", "<td><b>Green tea</b>", 0, None),
     ],
 )
 def test_a_line_of_all_of_the_title_or_its_end_is_the_headline(title, html, pages, expected):

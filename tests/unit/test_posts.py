@@ -46,10 +46,18 @@ MICRODATA = (
     "<div itemscope itemtype='http://schema.org/Answer'>{2}<div itemprop=author itemscope>"
     "<span itemprop=name>user{0}</span></div><time itemprop=dateCreated datetime=2018-11-1{0}>then</time></div>"
 )
+BUGZILLA = (
+    "<div id=c{0} class=bz_comment><div class=bz_comment_head><a class=email href='mailto:u@t.test'><b class=fn>user{0}"
+    "</b></a><span class=bz_comment_time>2018-11-1{0}</span></div><pre>{2}</pre></div>"
+)
+MAILS = (
+    "<div class=email id=m{0}><div class=email-author><h2 class=name><a href=/users/{0}/>user{0}</a></h2></div>"
+    "<div class=email-date>1{0} Nov 2018</div><div class=email-body>{2}</div></div>"
+)
 TWO = [("user1", "2018-11-11"), ("user2", "2018-11-12")]
 
 
-@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, MICRODATA])
+@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, BUGZILLA, MAILS, MICRODATA])
 def test_each_post_tells_its_author_and_its_date(form):
     assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY)) == TWO
 
@@ -132,6 +140,16 @@ def test_the_post_that_is_called_the_topic_opens_a_thread():
     pages = (first.replace("'post-100'", "'post-100 topic'") + second, first.replace("'post-100'", "'post-100 reply'"))
     fields = [record(f"<title>Tea</title><h1>Tea</h1>{html}", FORUM).decision.metadata.fields for html in pages]
     assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
+
+
+def test_a_report_tells_who_opened_it_before_its_comments():
+    opened = "<title>Tea</title><h1>Tea</h1><p>opened 10 Nov 2018 by <a href=/bo>Bo</a></p>"
+    found = record(
+        opened + BUGZILLA.format(1, 9, BODY) + BUGZILLA.format(2, 8, OTHER), "http://a.example/show_bug.cgi?id=7"
+    )
+    fields = found.decision.metadata.fields
+    assert (fields["author"], fields["published"]) == ("Bo", "2018-11-10")
+    assert {post["role"] for post in found.posts} == {"content"}
 
 
 def test_microdata_without_text_tells_of_posts():
