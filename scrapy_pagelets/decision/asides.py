@@ -15,7 +15,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily
-from scrapy_pagelets.metadata.headline import buttons_in_headings
+from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
 from scrapy_pagelets.metadata.posts import Thread, is_forum
 from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
@@ -60,6 +60,9 @@ _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Pre
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
+#: Links of a table of contents, the share of them that says what headings do, and the number before a heading.
+_FEWEST_LINKS, _REPEATED = 3, 0.6
+_UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
 _LEVELS: Final = 4  # levels of the elements of a button beside code
@@ -90,7 +93,9 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
     buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
-    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes), *buttons))
+    found |= nodes.leaves_below(
+        (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
+    )
     found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -190,6 +195,23 @@ def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
             and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum()
         ):
             yield row
+
+
+def _contents(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the lists that repeat headings of the page as links to them, each with the few words around it."""
+    fragments = [row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href[:1] == "#"]
+    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if len(fragments) >= _FEWEST_LINKS else []
+    texts = {heading_text(nodes, row).casefold() for row in rows_with(nodes, looks.HEADING)} if lists else set[str]()
+    for row in lists:
+        links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
+        if len(links) < _FEWEST_LINKS:
+            continue
+        most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
+        said = (" ".join(nodes.strings[nodes.leaves_of(link)]).casefold() for link in links)
+        named = [text in texts or _UNNUMBERED.sub("", text) in texts for text in said]
+        while row >= 0 and sum(named) > _REPEATED * len(links) and nodes.words_of(row) <= most:
+            yield row
+            row = nodes.parent.item(row)
 
 
 def _counts(nodes: NodeTable) -> Iterator[int]:

@@ -40,8 +40,10 @@ _LONGEST_NAME: Final = 60  # characters of its name
 _BOXES: Final = frozenset("input span div i button label".split())
 _WRAPPERS: Final = 3  # elements around it
 #: Classes of lists of tasks, as wikis name them, and of items that are done.
-_TASKS: Final = lazily(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.IGNORECASE)
-_DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox-checked".split())
+_TASKS: Final = lazily(r"(?:^|[\s_-])(?:tasks?|check|to-?do)-?list(?:$|\s)", re.IGNORECASE)
+_DONE: Final = frozenset(
+    "checked is-checked done completed checkbox-on checkbox-checked fa-check-square fa-check-square-o".split()
+)
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _BULLET: Final = "\N{BULLET} "
 #: What joins the letters or pictures around it: alone, editors keep an empty paragraph open with it.
@@ -479,7 +481,8 @@ def _state_of(item: etree._Element) -> bool | None:
     above = item.getparent()
     if above is None or not _TASKS.search(above.get("class", "")) or item.find(".//input") is not None:
         return None
-    drawn = (child for child in item[:1] if not child.text and not len(child))  # a box without text, as Notion has it
+    first = item[0][0] if len(item) and item[0].tag == "p" and len(item[0]) else item[0] if len(item) else item
+    drawn = (each for each in (first,) if not each.text and not len(each))  # a box without text, as Notion has it
     classes = " ".join(each.get("class", "") for each in (item, *drawn))
     return not _DONE.isdisjoint(classes.lower().split())
 
