@@ -482,7 +482,7 @@ def _state_of(item: etree._Element) -> bool | None:
     icon = item
     while len(icon) and not (icon.text or "").strip():
         icon = icon[0]
-    drawn = [_DRAWN[name] for name in icon.get("class", "").split() if name in _DRAWN]
+    drawn = [_DRAWN[name] for name in (icon.get("class") or "").split() if name in _DRAWN]
     if drawn and not icon.text:
         return drawn[0]
     if above is None or not _TASKS.search(above.get("class", "")) or item.find(".//input") is not None:

@@ -158,6 +158,7 @@ def test_the_state_of_boxes():
     assert markdown("<p><input type=checkbox> a") == "a"  # of a form
     assert markdown("<ul><li><label><input type=checkbox checked><i></i></label> a</ul>") == "- [x] a"
     assert markdown("<ul class=inline-task-list><li class=checked>a<li>b</ul>") == "- [x] a\n- [ ] b"
+    assert markdown("<ul><li><!-- icon --><i></i> a</ul>") == "- a"
     icons = "<ul><li><p><i class='fa fa-check-square-o'></i> a<li><p><i class='fa fa-square-o'></i> b</ul>"
     assert markdown(icons) == "- [x] a\n- [ ] b"
     assert markdown("<ul class=checklist><li class=checked>a</ul>") == "- a"  # drawn with ticks
