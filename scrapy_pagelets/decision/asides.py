@@ -152,7 +152,9 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
 
     The question that opens an answer has a button of its own.
     """
-    buttons = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf[row] < nodes.last_leaf[row]]
+    labels = (row for row in rows_with(nodes, looks.CONTROL) if nodes.tag.item(row) == TAG["label"])
+    rows = sorted((*rows_tagged(nodes, TAG["button"]), *_short(nodes, labels, _LABELS)))
+    buttons = [row for row in rows if nodes.first_leaf[row] < nodes.last_leaf[row]]
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
     count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)

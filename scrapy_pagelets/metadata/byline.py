@@ -146,6 +146,7 @@ _LINES: Final = lazily(
 #: What the address of a blog's post tells: its day.
 _OF_ADDRESS: Final = lazily(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
 _MARKS: Final = " \t\n\xa0|·•,-–—/"  # marks around a name or between two entries
+_FOOT: Final = 12  # runs of text at the end of a page, which may tell of its last change amid other words
 _BADGE: Final = 20  # characters of a day and a month
 _LONGEST: Final = 150  # characters of a text that is looked at
 
@@ -614,8 +615,12 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     """The dates of the texts that begin as "Last updated on"; without a heading, as in threads, not those of posts."""
     strings = page.nodes.strings
     behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
-    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind):
+    ends = range(max(0, len(strings) - _FOOT), len(strings)) if has_heading else ()
+    inside = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and _LAST_CHANGE.search(strings[leaf], 1))
+    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind, *inside):
         text = strings[leaf].lstrip(_MARKS)
+        if not _LAST_CHANGE.match(text) and len(text) <= _LONGEST and (told := _LAST_CHANGE.search(text)):
+            text = text[told.start() :]
         if (
             len(text) <= _LONGEST
             and (match := _LAST_CHANGE.match(text))

@@ -46,7 +46,7 @@ _NUMBER: Final = lazily(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
 _EMPHASISED: Final = [TAG[name] for name in ("b", "strong", "font", "big")]
 #: What a heading is the title of, and the number of an issue behind its title.
 _KIND: Final = lazily(
-    r"\s*(?:title|thread|topic|subject|question|issue|bug|ticket|titel|thema|betreff|titre|sujet|t[íi]tulo|tema|titolo|"
+    r"^\s*(?:title|thread|topic|subject|question|issue|bug|ticket|titel|thema|betreff|titre|sujet|t[íi]tulo|tema|titolo|"
     r"oggetto|тема|主题|標題|标题)\s*[:：]\s*",
     re.IGNORECASE,
 )
@@ -209,14 +209,15 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted or emphasised else ():
         row = nodes.parent.item(nodes.leaves.item(leaf))
         if (
-            nodes.strings[leaf].strip().casefold() in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
+            _KIND.sub("", nodes.strings[leaf], 1).strip().casefold()
+            in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
             and nodes.tag[row] in _UNMARKED
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
             and not nodes.anchor[row]
             and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
         ):
-            return Headline(row, nodes.strings[leaf].strip())
+            return Headline(row, _KIND.sub("", nodes.strings[leaf], 1).strip())
     return None
 
 

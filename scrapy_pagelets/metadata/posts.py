@@ -101,7 +101,7 @@ _USER: Final = lazily(
     re.IGNORECASE,
 )
 _PROFILE: Final = lazily(
-    r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-user|postleft|favatar|"
+    r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-?(?:user|sidebar)|postleft|favatar|"
     r"c?author-?_?(?:pane|info|box|details))(?:$|[\s_-])",
     re.IGNORECASE,
 )

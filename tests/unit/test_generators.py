@@ -87,6 +87,12 @@ def test_own_headings(title, body, expected):
         # links to share the page, with their label
         ("<p>Share: <a href='https://x.com/intent/tweet?url=a'>On X</a> <a href='mailto:?subject=a'>Mail</a>", SHARED),
         ("<p>See <a href=https://x.com/ana>Ana on X</a> or <a href=mailto:ana@tea.test>write</a>", []),
+        # labels that are called a button
+        (
+            "<p>a<label class=view-source-button>View</label><p>b<label class=view-source-button>View</label>",
+            ["View"] * 2,
+        ),
+        ("<p>a<label>View</label><p>b<label>View</label>", []),
         # buttons in a row, but not those that open something
         ("<div><button>1x</button><button>2x</button></div><p><button>How hot?</button>", ["1x", "2x"]),
         ("<div><button>How hot is it?</button><button>How cold is it?</button></div>", []),
@@ -154,6 +160,11 @@ def test_controls(html, expected):
         (
             "<h2>Tea</h2><h3 class=byline><a href=/ana>Ana</a></h3><p>Hot",
             "# Tea\n\n[Ana](http://example.com/ana)\n\nHot",
+        ),
+        # a player that is called like the page
+        (
+            "<video src=/tea.mp4 title='All about tea'></video><h1>All about tea</h1><p>Hot",
+            "# All about tea\n\n[All about tea](http://example.com/tea.mp4)\n\nHot",
         ),
         # an empty paragraph that an editor keeps open
         ("<p><b>\u200d</b>Tea</p><p>\u200d</p>", "Tea"),

@@ -120,6 +120,7 @@ def test_a_paragraph_of_what_the_title_begins_with_is_the_headline_of_a_page_wit
         ("leaf", "<tr><td>Keyword<td><b>leaf</b>", 9, None),
         ("Teas of Bo: Green tea", "<td><font size=6><b>Green tea</b></font>", 9, "Green tea"),
         ("Teas of Bo: Green tea", "<td><p>Green tea</p>", 9, None),
+        ("All of green tea - Bo", "<td><b>Topic: All of green tea</b>", 9, "All of green tea"),
         ("Teas of Bo: Green tea", "<td><b>Green tea</b>", 0, None),
     ],
 )
