@@ -601,6 +601,9 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> _Facts:
     authors, moments = set[str](), set[str]()
     for leaf in np.flatnonzero(may_be[:-1]).tolist():
         label = strings[leaf].strip()
+        above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
+        if above == value and not label.endswith((":", "：")):
+            continue  # the heads of two columns
         if _AUTHORED.fullmatch(label) and (name := _name(strings[leaf + 1][:_LONGEST])):
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search
@@ -619,8 +622,8 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     inside = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and _LAST_CHANGE.search(strings[leaf], 1))
     for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind, *inside):
         text = strings[leaf].lstrip(_MARKS)
-        if not _LAST_CHANGE.match(text) and len(text) <= _LONGEST and (told := _LAST_CHANGE.search(text)):
-            text = text[told.start() :]
+        if not _LAST_CHANGE.match(text) and len(text) <= _LONGEST and (amid := _LAST_CHANGE.search(text)):
+            text = text[amid.start() :]
         if (
             len(text) <= _LONGEST
             and (match := _LAST_CHANGE.match(text))

@@ -208,8 +208,9 @@ class _Told:
     def _is_shown(self, value: data.Object) -> bool:
         """Whether an object is the video or the sound whose name begins the title of the page."""
         name = value.get("name")
-        is_media = not _MEDIA.isdisjoint(data.types_of(value)) and isinstance(name, str) and bool(name.strip())
-        return is_media and self._page.title.startswith(" ".join(name.split()))
+        if _MEDIA.isdisjoint(data.types_of(value)) or not isinstance(name, str) or not name.strip():
+            return False
+        return self._page.title.startswith(" ".join(name.split()))
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""

@@ -311,6 +311,8 @@ STAMP = "2026-11-20T10:00:00+00:00"
         (PARAGRAPH + "<p><b>Author:</b> <i>Ana Bo</i><p><b>Author:</b> <i>Cy Di</i>", {}),
         (PARAGRAPH + "<div class=hentry>Posted on <time datetime=2026-11-20>then</time></div>", {}),
         (PARAGRAPH + "<p><b>Opened</b> <i>24 May 1883</i>", {}),
+        (PARAGRAPH + "<table><tr><td><b>Author</b><td><b>Topic of Tea</b></table>", {}),
+        (PARAGRAPH + "<table><tr><th>Author<td><a href=/a>Ana Bo</a></table>", {"author": "Ana Bo"}),
     ],
 )
 def test_bylines_near_the_heading_tell(byline, expected):

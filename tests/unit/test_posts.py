@@ -54,10 +54,14 @@ MAILS = (
     "<div class=email id=m{0}><div class=email-author><h2 class=name><a href=/users/{0}/>user{0}</a></h2></div>"
     "<div class=email-date>1{0} Nov 2018</div><div class=email-body>{2}</div></div>"
 )
+UBB = (
+    "<table><tr><td><font><b>user{0}</b></font><br>Member<br>Posts: 7<br>Registered: Mar 2000<td>"
+    "posted 2018-11-1{0} 09:15 PM<hr><font>{2}</font></table>"
+)
 TWO = [("user1", "2018-11-11"), ("user2", "2018-11-12")]
 
 
-@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, BUGZILLA, MAILS, MICRODATA])
+@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, BUGZILLA, MAILS, UBB, MICRODATA])
 def test_each_post_tells_its_author_and_its_date(form):
     assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY)) == TWO
 
@@ -140,6 +144,14 @@ def test_the_post_that_is_called_the_topic_opens_a_thread():
     pages = (first.replace("'post-100'", "'post-100 topic'") + second, first.replace("'post-100'", "'post-100 reply'"))
     fields = [record(f"<title>Tea</title><h1>Tea</h1>{html}", FORUM).decision.metadata.fields for html in pages]
     assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
+
+
+def test_the_cell_with_the_author_of_a_post_is_a_profile():
+    rows = UBB.format(1, 9, BODY) + UBB.format(2, 8, OTHER)
+    page = Page.parse(rows.replace("</table><table>", "").encode(), FORUM)
+    found = [[page.nodes.strings[leaf] for leaf in post.profile] for post in thread_of(page, Habits()).posts]
+    assert found == [["Member", "Posts: 7", "Registered: Mar 2000"]] * 2
+    assert told(rows, ARTICLE) == []
 
 
 def test_a_report_tells_who_opened_it_before_its_comments():
