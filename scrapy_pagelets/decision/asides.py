@@ -54,6 +54,8 @@ _SHARE: Final = lazily(
     r"b\.hatena\.ne\.jp/(?:entry|add)|line\.me/(?:R/msg|lineit)|bsky\.app/intent|^mailto:\?",
     re.IGNORECASE,
 )
+#: What one of them has in it; most pages have none.
+_SHARED_ON: Final = "share Share intent /pin/create /submit /send wa.me/ getpocket hatena line.me mailto:?".split()
 _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Previous:"
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
 #: its links; of its words, so many times less are in none.
@@ -126,7 +128,10 @@ def _links_alone(nodes: NodeTable) -> Bools:
     series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
     links = zip(nodes.links.row.tolist(), nodes.links.target, strict=True)
     log_in = [row for row, to in links if "?" in to and _leads_back(to)]
-    series += [row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if _SHARE.search(href)]
+    addresses = "\n".join(nodes.links.href)
+    if any(name in addresses for name in _SHARED_ON):
+        links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
+        series += [row for row, href in links if _SHARE.search(href)]
     return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
         nodes, nodes.leaves_below(log_in), _HINT
     )

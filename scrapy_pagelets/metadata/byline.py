@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Set
+from collections.abc import Container, Iterable, Iterator, Set
 from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
@@ -70,15 +70,24 @@ OF_USER: Final = lazily(
 )
 _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 #: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
-_AUTHORED: Final = lazily(
-    r"(?:(?:author|autore?|auteur|creator|photographer)(?:s|\(s\)|en|es)?|作者|著者)\s*[:：]?|(?:reported )?by\s*:",
-    re.IGNORECASE,
+_AUTHORED: Final = frozenset(
+    "author authors author(s) autor autoren autores auteur auteurs autore autori creator photographer 作者 著者".split()
 )
-_CREATED: Final = lazily(
-    r"(?:date )?(?:published|posted|created|released|opened|submitted|added|uploaded|asked|veröffentlicht|erstellt|"
-    r"publié|publicado|pubblicato|опубликовано|发布时间|公開日|投稿日)(?: (?:on|am|le|el|il))?\s*[:：]?",
-    re.IGNORECASE,
+_AUTHORED_WITH_COLON: Final = frozenset(("by", "reported by"))
+_CREATED: Final = frozenset(
+    f"{before}{done}{behind}"
+    for done in "published posted created released opened submitted added uploaded asked".split()
+    for before, behind in (("", ""), ("", " on"), ("date ", ""))
+).union(
+    "veröffentlicht,veröffentlicht am,erstellt,erstellt am,publié,publié le,publicado,publicado el,pubblicato,"
+    "pubblicato il,опубликовано,发布时间,公開日,投稿日".split(",")
 )
+_BEGINS_FACT: Final = (
+    "aAcCpPbBrRdDoOsSuUvVeEоО作著发公投",
+    "uUrRhHyYeEoOaApPdDsSпП者布開稿",
+    "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
+)
+_LABEL: Final = 30  # characters of such a label
 _FIRST_PAGES: Final = "1990"
 _INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
 _CHANGED: Final = lazily(
@@ -426,7 +435,7 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
             [(name, leaf)] = told.items()
             return ", ".join((name, *_also_named(page, leaf, near)))
     # Or who did something on that day, or the user to whose page a link leads.
-    users = {nodes.first_leaf.item(row) for row in users_of(nodes)} if near else set[int]()
+    users = {nodes.first_leaf.item(row) for row in users_of(nodes, near)} if near else set[int]()
     did = (leaf for leaf in near if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]] and _did(strings[leaf + 1]))
     names = {_name(strings[leaf].removeprefix("@")) for leaf in (*did, *users.intersection(near))} - {None}
     return names.pop() if len(names) == 1 else None
@@ -460,11 +469,12 @@ def called_author(nodes: NodeTable) -> set[int]:
     return {*rows_with(nodes, AUTHOR), *named}
 
 
-@once
-def users_of(nodes: NodeTable) -> set[int]:
-    """The rows of the links to pages of users."""
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
-    return {row for row, href in links if OF_USER.search(href)}
+def users_of(nodes: NodeTable, near: Iterable[int]) -> list[int]:
+    """The rows of the links to pages of users that begin with some leaves."""
+    links, may_be = nodes.links, np.zeros(len(nodes.leaves) + 1, np.bool_)
+    may_be[[*near]] = True
+    found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
+    return [links.row.item(link) for link in found if OF_USER.search(links.href[link])]
 
 
 def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:
@@ -589,28 +599,39 @@ class _Facts(NamedTuple):
     published: str | None = None
 
 
+def _fact(text: str) -> bool | None:
+    """Whether a text is the label of a date, or else that of an author; None for others."""
+    name = text.rstrip(" :：").lower()
+    if name in _AUTHORED or (name in _AUTHORED_WITH_COLON and name != text.lower()):
+        return False
+    return True if name in _CREATED else None
+
+
 def _facts(page: Page, habits: Habits, posts: Set[int]) -> _Facts:
     """The one author and the one date behind labels: "Author: Ana Bo", "Created: 4 March 2025".
 
     Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
     """
     nodes, strings = page.nodes, page.nodes.strings
+    short = [leaf for leaf in leaves_beginning(nodes, _BEGINS_FACT) if len(strings[leaf]) <= _LABEL]
+    labels = {leaf: is_date for leaf in short if (is_date := _fact(strings[leaf])) is not None}
+    if not labels:
+        return _Facts()
     others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
-    may_be = (nodes.words > 0) & (nodes.words <= _FEW) & ~nodes.leaves_below(others)
-    may_be[[*posts]] = False
+    elsewhere = nodes.leaves_below(others)
     authors, moments = set[str](), set[str]()
-    for leaf in np.flatnonzero(may_be[:-1]).tolist():
-        label = strings[leaf].strip()
+    for leaf in (each for each in labels if each + 1 < len(strings) and not elsewhere[each] and each not in posts):
+        label = strings[leaf]
         above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
         if above == value and not label.endswith((":", "：")):
             continue  # the heads of two columns
-        if _AUTHORED.fullmatch(label) and (name := _name(strings[leaf + 1][:_LONGEST])):
+        if labels[leaf]:
+            told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
+            moments.update(filter(None, (_behind(page, leaf) or next(told, None),)))
+        elif name := _name(strings[leaf + 1][:_LONGEST]):
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search
             authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
-        elif _CREATED.fullmatch(label):
-            told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
-            moments.update(filter(None, (_behind(page, leaf) or next(told, None),)))
     return _Facts(*(found.pop() if len(found) == 1 else None for found in (authors, moments)))
 
 
@@ -619,7 +640,8 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     strings = page.nodes.strings
     behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
     ends = range(max(0, len(strings) - _FOOT), len(strings)) if has_heading else ()
-    inside = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and _LAST_CHANGE.search(strings[leaf], 1))
+    feet = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and "ast " in strings[leaf])
+    inside = (leaf for leaf in feet if _LAST_CHANGE.search(strings[leaf], 1))
     for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind, *inside):
         text = strings[leaf].lstrip(_MARKS)
         if not _LAST_CHANGE.match(text) and len(text) <= _LONGEST and (amid := _LAST_CHANGE.search(text)):

@@ -307,6 +307,8 @@ def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | Non
 def _unlabelled(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
     """A heading without a label before it ("Thread:") and a number behind it ("#7"), if a title has the rest alone."""
     leaves = nodes.leaves_of(row)
+    if leaves.stop - leaves.start < 2:
+        return None
     start = leaves.start + bool(_KIND.fullmatch(nodes.strings[leaves.start]))
     end = leaves.stop - bool(_TICKET.fullmatch(nodes.strings[leaves.stop - 1]))
     return _part(nodes, leaves, slice(start, end), titles) if start < end and slice(start, end) != leaves else None

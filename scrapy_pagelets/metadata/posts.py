@@ -62,8 +62,7 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
     >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
     [True, False]
     """
-    address = page.url.partition("#")[0]
-    if any(form.search(address) for form in (_FORUM, _TRACKER, _COMMENTS_ALONE)):
+    if _is_named(page):
         return True
     nodes = page.nodes
     top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())
@@ -76,6 +75,12 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
                 return True
             weak.add(found[1].lower())
     return len(weak) >= _WEAK_SIGNS
+
+
+def _is_named(page: Page) -> bool:
+    """Whether the address of a page is that of a forum."""
+    address = page.url.partition("#")[0]
+    return any(form.search(address) for form in (_FORUM, _TRACKER, _COMMENTS_ALONE))
 
 
 @once
@@ -215,12 +220,9 @@ def _articles(page: Page) -> Iterator[int]:
 def _dated(page: Page, habits: Habits) -> Iterator[int]:
     """Rows of the elements side by side that tell when they were posted, on forums that name none of them."""
     nodes = page.nodes
-    may_be = (
-        leaf for leaf, text in enumerate(nodes.strings) if "posted" in text[:_SAYS].lower() and dates.has_year(text)
-    )
-    places = (
-        [nodes.leaves.item(leaf) for leaf in may_be if dates_told(page, leaf, habits)] if is_discussion(page) else []
-    )
+    strings = nodes.strings if _is_named(page) else []
+    may_be = (leaf for leaf, text in enumerate(strings) if "posted" in text[:_SAYS].lower() and dates.has_year(text))
+    places = [nodes.leaves.item(leaf) for leaf in may_be if dates_told(page, leaf, habits)]
     if len(places) < 2:
         return
     around = places[0]
@@ -259,7 +261,7 @@ class _Reader:
     @cached_property
     def _linked(self) -> Bools:
         """(m,) leaves of links to pages of users."""
-        return self._page.nodes.leaves_below(users_of(self._page.nodes))
+        return self._page.nodes.leaves_below(users_of(self._page.nodes, range(len(self._page.nodes.leaves))))
 
     def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
