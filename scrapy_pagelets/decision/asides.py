@@ -46,16 +46,12 @@ _LOG_IN: Final = lazily(
     r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
 )
-#: Addresses by which a reader shares a page.
+#: Addresses by which a reader shares the page, which is a part of their query.
 _SHARE: Final = lazily(
-    r"facebook\.com/(?:sharer|share\.php|dialog/)|(?:twitter|//x)\.com/(?:intent/|share\b)|pinterest\.[a-z.]+/pin/create|"
-    r"linkedin\.com/(?:shareArticle|sharing/)|reddit\.com/submit|//(?:t|telegram)\.me/share|api\.whatsapp\.com/send|"
-    r"//wa\.me/\?|//vk\.com/share|tumblr\.com/(?:share|widgets/share)|getpocket\.com/(?:save|edit)|"
-    r"b\.hatena\.ne\.jp/(?:entry|add)|line\.me/(?:R/msg|lineit)|bsky\.app/intent|^mailto:\?",
+    r"/(?:sharer?(?:\.php)?|share-?article|sharing|dialog/\w+|intent|pin/create|submit|send|save|entry|add|msg)\b[^?#]*"
+    r"\?(?:[^#]*&)?(?:u|url|link|text|status|body|via)=|^mailto:\?",
     re.IGNORECASE,
 )
-#: What one of them has in it; most pages have none.
-_SHARED_ON: Final = "share Share intent /pin/create /submit /send wa.me/ getpocket hatena line.me mailto:?".split()
 _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Previous:"
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
 #: its links; of its words, so many times less are in none.
@@ -64,6 +60,7 @@ _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
 #: Links of a table of contents, the share of them that says what headings do, and the number before a heading.
 _FEWEST_LINKS, _REPEATED = 3, 0.6
+_CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
@@ -128,10 +125,8 @@ def _links_alone(nodes: NodeTable) -> Bools:
     series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
     links = zip(nodes.links.row.tolist(), nodes.links.target, strict=True)
     log_in = [row for row, to in links if "?" in to and _leads_back(to)]
-    addresses = "\n".join(nodes.links.href)
-    if any(name in addresses for name in _SHARED_ON):
-        links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
-        series += [row for row, href in links if _SHARE.search(href)]
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
+    series += [row for row, href in links if "?" in href and _SHARE.search(href)]
     return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
         nodes, nodes.leaves_below(log_in), _HINT
     )
@@ -205,20 +200,20 @@ def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
 
 
 def _contents(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the lists that repeat headings of the page as links to them, each with the few words around it."""
+    """Rows of the tables of contents, by their names, that repeat headings of the page as links to them.
+
+    A list without such a name may be a part of the text.
+    """
     fragments = [row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href[:1] == "#"]
-    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if len(fragments) >= _FEWEST_LINKS else []
-    texts = {heading_text(nodes, row).casefold() for row in rows_with(nodes, looks.HEADING)} if lists else set[str]()
-    for row in lists:
+    named = nodes.outermost(rows_named(nodes, _CONTENTS)) if len(fragments) >= _FEWEST_LINKS else []
+    texts = {heading_text(nodes, row).casefold() for row in rows_with(nodes, looks.HEADING)} if named else set[str]()
+    for row in named:
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
-        if len(links) < _FEWEST_LINKS:
-            continue
+        said = [" ".join(nodes.strings[nodes.leaves_of(link)]).casefold() for link in links]
+        again = sum(text in texts or _UNNUMBERED.sub("", text) in texts for text in said)
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
-        said = (" ".join(nodes.strings[nodes.leaves_of(link)]).casefold() for link in links)
-        named = [text in texts or _UNNUMBERED.sub("", text) in texts for text in said]
-        while row >= 0 and sum(named) > _REPEATED * len(links) and nodes.words_of(row) <= most:
+        if again > _REPEATED * len(links) and len(links) >= _FEWEST_LINKS and nodes.words_of(row) <= most:
             yield row
-            row = nodes.parent.item(row)
 
 
 def _counts(nodes: NodeTable) -> Iterator[int]:

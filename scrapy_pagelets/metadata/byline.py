@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Set
 from functools import cached_property
 from itertools import pairwise, takewhile
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -15,17 +15,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.looks import (
-    AUTHOR,
-    BYLINE,
-    COMMENT,
-    COMMENTS,
-    ENTRY,
-    HEADING,
-    LANDMARKS,
-    RELATED,
-    REVIEWS,
-)
+from scrapy_pagelets.page.looks import AUTHOR, BYLINE, COMMENT, COMMENTS, ENTRY, HEADING, LANDMARKS, RELATED, REVIEWS
 from scrapy_pagelets.page.nodes import (
     LINE,
     TAG,
@@ -72,8 +62,7 @@ _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 #: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
 _AUTHORED: Final = frozenset(
     "author authors author(s) autor autoren autores auteur auteurs autore autori creator photographer 作者 著者".split()
-)
-_AUTHORED_WITH_COLON: Final = frozenset(("by", "reported by"))
+).union(("by:", "reported by:"))
 _CREATED: Final = frozenset(
     f"{before}{done}{behind}"
     for done in "published posted created released opened submitted added uploaded asked".split()
@@ -166,19 +155,12 @@ class Byline:
     It is read only as far as somebody asks, because most pages tell the same in their head.
     """
 
-    def __init__(
-        self,
-        page: Page,
-        headline: Headline | None,
-        habits: Habits,
-        *,
-        posts: Set[int] = frozenset(),
-        is_product: bool = False,
-    ) -> None:
+    has_facts = True  # whether labels tell of the page; on that of a product they tell of it, say of a book
+
+    def __init__(self, page: Page, headline: Headline | None, habits: Habits, posts: Set[int] = frozenset()) -> None:
         self._page = page
         self._habits = habits
         self._posts = posts  # the leaves of the posts of a thread, which tell of themselves
-        self._is_product = is_product  # its facts are those of a book, say
         self._heading = page.nodes.leaves_of(headline.row) if headline else None
         whole = " ".join(page.nodes.strings[self._heading or slice(0)])
         self._tail = whole[len(headline.text) :] if headline and whole.startswith(headline.text) else ""  # "by Ana Bo"
@@ -192,25 +174,23 @@ class Byline:
         if signed := signed_name(self._tail):
             return signed
         near = [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop]
-        return _author(self._page, near, dated) or self._facts.author
+        return _author(self._page, near, dated) or self._facts[0]
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        return self._dates[0] or _date_of_address(self._page, self._near) or self._facts.published
+        return self._dates[0] or _date_of_address(self._page, self._near) or self._facts[1]
 
     @cached_property
-    def _facts(self) -> _Facts:
-        return _facts(self._page, self._habits, self._posts) if self._heading and not self._is_product else _Facts()
+    def _facts(self) -> tuple[str | None, str | None]:
+        is_read = self._heading is not None and self.has_facts
+        return _facts(self._page, self._habits, self._posts) if is_read else (None, None)
 
     @cached_property
     def modified(self) -> str | None:
         """The first date of a change, or that of the last change, in ISO 8601."""
-        changes = (
-            set()
-            if self._dates[1]
-            else set(_changes(self._page, self._habits, bool(self._heading) and not self._posts))
-        )
+        is_own = self._heading is not None and not self._posts
+        changes = set() if self._dates[1] else set(_changes(self._page, self._habits, is_own))
         return changes.pop() if len(changes) == 1 else self._dates[1]
 
     @cached_property
@@ -436,13 +416,13 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
             return ", ".join((name, *_also_named(page, leaf, near)))
     # Or who did something on that day, or the user to whose page a link leads.
     users = {nodes.first_leaf.item(row) for row in users_of(nodes, near)} if near else set[int]()
-    did = (leaf for leaf in near if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]] and _did(strings[leaf + 1]))
+    did = (
+        leaf
+        for leaf in near
+        if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]] and _DID.fullmatch(strings[leaf + 1][:_LONGEST])
+    )
     names = {_name(strings[leaf].removeprefix("@")) for leaf in (*did, *users.intersection(near))} - {None}
     return names.pop() if len(names) == 1 else None
-
-
-def _did(text: str) -> bool:
-    return len(text) <= _LONGEST and _DID.fullmatch(text) is not None
 
 
 def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
@@ -592,22 +572,13 @@ def _behind(page: Page, leaf: int) -> str | None:
     return next((date for date, _ in told if date), None)
 
 
-class _Facts(NamedTuple):
-    """What a table or list of facts tells, anywhere on a page."""
-
-    author: str | None = None
-    published: str | None = None
-
-
 def _fact(text: str) -> bool | None:
     """Whether a text is the label of a date, or else that of an author; None for others."""
     name = text.rstrip(" :：").lower()
-    if name in _AUTHORED or (name in _AUTHORED_WITH_COLON and name != text.lower()):
-        return False
-    return True if name in _CREATED else None
+    return True if name in _CREATED else False if name in _AUTHORED or text.lower() in _AUTHORED else None
 
 
-def _facts(page: Page, habits: Habits, posts: Set[int]) -> _Facts:
+def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str | None]:
     """The one author and the one date behind labels: "Author: Ana Bo", "Created: 4 March 2025".
 
     Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
@@ -616,7 +587,7 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> _Facts:
     short = [leaf for leaf in leaves_beginning(nodes, _BEGINS_FACT) if len(strings[leaf]) <= _LABEL]
     labels = {leaf: is_date for leaf in short if (is_date := _fact(strings[leaf])) is not None}
     if not labels:
-        return _Facts()
+        return None, None
     others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
     elsewhere = nodes.leaves_below(others)
     authors, moments = set[str](), set[str]()
@@ -632,7 +603,7 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> _Facts:
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search
             authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
-    return _Facts(*(found.pop() if len(found) == 1 else None for found in (authors, moments)))
+    return authors.pop() if len(authors) == 1 else None, moments.pop() if len(moments) == 1 else None
 
 
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:

@@ -153,9 +153,10 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     thread = thread_of(page, habits)
     product, facts = product_of(page, headline, told.metas)
     opening = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1)
-    first, is_product = opening or Post(), product is not None
+    first = opening or Post()
     posts = {leaf for post in thread.posts for leaf in post.leaves} if thread.is_thread else set[int]()
-    beside = Byline(page, headline if opening is None else None, habits, posts=posts, is_product=is_product)
+    beside = Byline(page, headline if opening is None else None, habits, posts)
+    beside.has_facts = product is None
     entry = Entry(page, headline, habits)
     names, trail = _trail(page, headline)
     costs = [str(product["price"])] if product and product["price"] else []

@@ -73,17 +73,22 @@ def test_own_headings(title, body, expected):
         ("<pre class=code-with-copy>a = 1</pre><pre>b</pre>", []),
         # a table of contents repeats the headings, with their numbers or without
         (
-            "<div><p>On this page<ul><li><a href=#a>1. Water</a><li><a href=#b>Leaves</a><li><a href=#c>Cups</a></ul>"
-            "</div>"
+            "<div class=toc><p>On this page<ul><li><a href=#a>1. Water</a><li><a href=#b>Leaves</a>"
+            "<li><a href=#c>Cups</a></ul></div>"
             "<h2 id=a>Water</h2><p>Soft<h2 id=b>Leaves</h2><p>Whole<h2 id=c>Cups</h2><p>Thin",
             ["On this page", "1. Water", "Leaves", "Cups"],
         ),
         (
-            "<ul><li><a href=#a>Water</a> is soft, from hills and wells<li><a href=#b>Leaves</a><li><a href=#c>Cups</a>"
-            "</ul><h2>Water</h2><p>Soft<h2>Leaves</h2><p>Whole<h2>Cups</h2><p>Thin",
+            "<ul class=toc><li><a href=#a>Water</a> is soft, from hills and wells<li><a href=#b>Leaves</a>"
+            "<li><a href=#c>Cups</a></ul><h2>Water</h2><p>Soft<h2>Leaves</h2><p>Whole<h2>Cups</h2><p>Thin",
             [],
         ),
-        ("<ul><li><a href=#a>Kyoto</a><li><a href=#b>Uji</a><li><a href=#c>Kobe</a></ul><h2>Water</h2><p>Soft", []),
+        ("<ul id=toc><li><a href=#a>Kyoto</a><li><a href=#b>Uji</a><li><a href=#c>Kobe</a></ul><h2>Water</h2>", []),
+        (
+            "<ul><li><a href=#a>Water</a><li><a href=#b>Leaves</a><li><a href=#c>Cups</a></ul>"
+            "<h2>Water</h2><p>Soft<h2>Leaves</h2><p>Whole<h2>Cups</h2><p>Thin",
+            [],
+        ),
         # links to share the page, with their label
         ("<p>Share: <a href='https://x.com/intent/tweet?url=a'>On X</a> <a href='mailto:?subject=a'>Mail</a>", SHARED),
         ("<p>See <a href=https://x.com/ana>Ana on X</a> or <a href=mailto:ana@tea.test>write</a>", []),
