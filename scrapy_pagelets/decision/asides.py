@@ -46,10 +46,10 @@ _LOG_IN: Final = lazily(
     r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
 )
-#: Addresses by which a reader shares the page, which is a part of their query.
+#: Addresses by which a reader shares the page, whose own address is a part of them.
 _SHARE: Final = lazily(
-    r"/(?:sharer?(?:\.php)?|share-?article|sharing|dialog/\w+|intent|pin/create|submit|send|save|entry|add|msg)\b[^?#]*"
-    r"\?(?:[^#]*&)?(?:u|url|link|text|status|body|via)=|^mailto:\?",
+    r"[^?#]*/(?:sharer?(?:\.php)?|share-?article|sharing|dialog/\w+|intent|pin/create|submit|send|save|entry|add|msg)\b|"
+    r"mailto:\?",
     re.IGNORECASE,
 )
 _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Previous:"
@@ -126,7 +126,7 @@ def _links_alone(nodes: NodeTable) -> Bools:
     links = zip(nodes.links.row.tolist(), nodes.links.target, strict=True)
     log_in = [row for row, to in links if "?" in to and _leads_back(to)]
     links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
-    series += [row for row, href in links if "?" in href and _SHARE.search(href)]
+    series += [row for row, href in links if ("http" in href[9:] or "mailto:?" in href) and _SHARE.match(href)]
     return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
         nodes, nodes.leaves_below(log_in), _HINT
     )
@@ -205,15 +205,23 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
     A list without such a name may be a part of the text.
     """
     fragments = [row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href[:1] == "#"]
-    named = nodes.outermost(rows_named(nodes, _CONTENTS)) if len(fragments) >= _FEWEST_LINKS else []
-    texts = {heading_text(nodes, row).casefold() for row in rows_with(nodes, looks.HEADING)} if named else set[str]()
-    for row in named:
+    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if len(fragments) >= _FEWEST_LINKS else []
+    for row in lists:
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
-        said = [" ".join(nodes.strings[nodes.leaves_of(link)]).casefold() for link in links]
-        again = sum(text in texts or _UNNUMBERED.sub("", text) in texts for text in said)
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
-        if again > _REPEATED * len(links) and len(links) >= _FEWEST_LINKS and nodes.words_of(row) <= most:
-            yield row
+        named = -1
+        while row >= 0 and len(links) >= _FEWEST_LINKS and nodes.words_of(row) <= most:
+            named = row if _CONTENTS.search(" ".join(nodes.looks[nodes.look.item(row)][1:3])) else named
+            row = nodes.parent.item(row)
+        if named >= 0 and _repeat_headings(nodes, links):
+            yield named
+
+
+def _repeat_headings(nodes: NodeTable, links: list[int]) -> bool:
+    """Whether most of some links have the text of a heading, with its number or without."""
+    texts = {heading_text(nodes, row).casefold() for row in rows_with(nodes, looks.HEADING)}
+    said = [" ".join(nodes.strings[nodes.leaves_of(link)]).casefold() for link in links]
+    return sum(text in texts or _UNNUMBERED.sub("", text) in texts for text in said) > _REPEATED * len(links)
 
 
 def _counts(nodes: NodeTable) -> Iterator[int]:

@@ -90,7 +90,10 @@ def test_own_headings(title, body, expected):
             [],
         ),
         # links to share the page, with their label
-        ("<p>Share: <a href='https://x.com/intent/tweet?url=a'>On X</a> <a href='mailto:?subject=a'>Mail</a>", SHARED),
+        (
+            "<p>Share: <a href='https://x.com/intent/tweet?url=http://a'>On X</a> <a href='mailto:?subject=a'>Mail</a>",
+            SHARED,
+        ),
         ("<p>See <a href=https://x.com/ana>Ana on X</a> or <a href=mailto:ana@tea.test>write</a>", []),
         # labels that are called a button
         (
