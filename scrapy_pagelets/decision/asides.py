@@ -123,10 +123,10 @@ def hints_of(nodes: NodeTable) -> Bools:
 def _links_alone(nodes: NodeTable) -> Bools:
     """(m,) leaves of links to pages of a series, to share the page, and to log in and come back, with their labels."""
     series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
-    links = zip(nodes.links.row.tolist(), nodes.links.target, strict=True)
-    log_in = [row for row, to in links if "?" in to and _leads_back(to)]
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
-    series += [row for row, href in links if ("http" in href[9:] or "mailto:?" in href) and _SHARE.match(href)]
+    rows = nodes.links.row.tolist()
+    log_in = [row for row, to in zip(rows, nodes.links.target, strict=True) if "?" in to and _leads_back(to)]
+    leading = ((row, href) for row, href in zip(rows, nodes.links.href, strict=True) if ":" in href)
+    series += [row for row, href in leading if ("http" in href[9:] or "mailto:?" in href) and _SHARE.match(href)]
     return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
         nodes, nodes.leaves_below(log_in), _HINT
     )
@@ -204,8 +204,9 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
 
     A list without such a name may be a part of the text.
     """
-    fragments = [row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href[:1] == "#"]
-    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if len(fragments) >= _FEWEST_LINKS else []
+    within = [link for link, href in enumerate(nodes.links.href) if href.startswith("#")]
+    fragments = nodes.links.row[within].tolist() if len(within) >= _FEWEST_LINKS else []
+    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if fragments else []
     for row in lists:
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))

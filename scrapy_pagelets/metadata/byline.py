@@ -72,7 +72,7 @@ _CREATED: Final = frozenset(
     "pubblicato il,опубликовано,发布时间,公開日,投稿日".split(",")
 )
 _BEGINS_FACT: Final = (
-    "aAcCpPbBrRdDoOsSuUvVeEоО作著发公投",
+    "ACPBRDOSUVEО作著发公投",
     "uUrRhHyYeEoOaApPdDsSпП者布開稿",
     "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
 )
@@ -612,11 +612,9 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
     ends = range(max(0, len(strings) - _FOOT), len(strings)) if has_heading else ()
     feet = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and "ast " in strings[leaf])
-    inside = (leaf for leaf in feet if _LAST_CHANGE.search(strings[leaf], 1))
-    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind, *inside):
-        text = strings[leaf].lstrip(_MARKS)
-        if not _LAST_CHANGE.match(text) and len(text) <= _LONGEST and (amid := _LAST_CHANGE.search(text)):
-            text = text[amid.start() :]
+    amid = {leaf: match.start() for leaf in feet if (match := _LAST_CHANGE.search(strings[leaf], 1))}
+    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind, *amid):
+        text = strings[leaf][amid.get(leaf, 0) :].lstrip(_MARKS)
         if (
             len(text) <= _LONGEST
             and (match := _LAST_CHANGE.match(text))

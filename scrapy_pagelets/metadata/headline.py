@@ -238,8 +238,9 @@ class _Candidate(NamedTuple):
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        readings = (reading(page.nodes, row, titles) for reading in (_without_buttons, _unsigned, _unlabelled))
-        if (short := next(filter(None, readings), None)) is not None:
+        nodes = page.nodes
+        short = _without_buttons(nodes, row) or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
+        if short:
             text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
         if own := _own_words(page.nodes, row, alike, pages):
@@ -286,7 +287,7 @@ def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
     return within if nodes.words_of(row) > sum(map(nodes.words_of, within)) else []
 
 
-def _without_buttons(nodes: NodeTable, row: int, _: Iterable[_Title] = ()) -> str | None:
+def _without_buttons(nodes: NodeTable, row: int) -> str | None:
     """The text of a heading without that of the buttons in it; None if it has none beside other words."""
     buttons = rows_tagged(nodes, TAG["button"])
     if not buttons or not (buttons := _buttons_in(nodes, row, buttons)):

@@ -62,7 +62,8 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
     >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
     [True, False]
     """
-    if _is_named(page):
+    address = page.url.partition("#")[0]
+    if any(form.search(address) for form in (_FORUM, _TRACKER, _COMMENTS_ALONE)):
         return True
     nodes = page.nodes
     top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())
@@ -75,12 +76,6 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
                 return True
             weak.add(found[1].lower())
     return len(weak) >= _WEAK_SIGNS
-
-
-def _is_named(page: Page) -> bool:
-    """Whether the address of a page is that of a forum."""
-    address = page.url.partition("#")[0]
-    return any(form.search(address) for form in (_FORUM, _TRACKER, _COMMENTS_ALONE))
 
 
 @once
@@ -220,7 +215,7 @@ def _articles(page: Page) -> Iterator[int]:
 def _dated(page: Page, habits: Habits) -> Iterator[int]:
     """Rows of the elements side by side that tell when they were posted, on forums that name none of them."""
     nodes = page.nodes
-    strings = nodes.strings if _is_named(page) else []
+    strings = nodes.strings if _FORUM.search(page.url) else []
     may_be = (leaf for leaf, text in enumerate(strings) if "posted" in text[:_SAYS].lower() and dates.has_year(text))
     places = [nodes.leaves.item(leaf) for leaf in may_be if dates_told(page, leaf, habits)]
     if len(places) < 2:
