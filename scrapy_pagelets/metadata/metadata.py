@@ -115,7 +115,6 @@ _MODIFIED: Final = (
 ).split()
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
 _PRICE: Final = "product:price:amount og:price:amount".split()
-_MEDIA: Final = frozenset(("VideoObject", "AudioObject"))
 _MOST_OFFERS: Final = 20  # offers and media that are looked at
 _MOST: Final = 1000  # ``<meta>`` elements that are looked at
 _LONGEST: Final = 5000  # characters of a value; longer ones are cut off
@@ -187,7 +186,7 @@ class _Told:
         self._page, self._habits, objects = page, habits, page.objects
         self._ids = data.by_id(objects)
         self._work = _one([each for each in objects if any(map(data.is_work, data.types_of(each)))], page, canonical)
-        self._media = next((each for each in objects[:_MOST_OFFERS] if self._is_shown(each)), {})
+        self._media = next((each for each in objects[:_MOST_OFFERS] if _is_shown(each, page.title)), {})
         self._about = _one([each for each in objects if any(map(data.is_page, data.types_of(each)))], page, canonical)
         self.metas = _metas(page.metas)
         self._properties = data.properties_of(page.microdata)
@@ -205,13 +204,6 @@ class _Told:
         jobs = (each.get("datePosted") for each in self._page.objects if "JobPosting" in data.types_of(each))
         told = (value for each in (*jobs, self._media.get("uploadDate")) for value in data.values_of(each))
         return next(filter(None, (dates.iso(value) for value in told if isinstance(value, str))), None)
-
-    def _is_shown(self, value: data.Object) -> bool:
-        """Whether an object is the video or the sound whose name begins the title of the page."""
-        name = value.get("name")
-        if _MEDIA.isdisjoint(data.types_of(value)) or not isinstance(name, str) or not name.strip():
-            return False
-        return self._page.title.startswith(" ".join(name.split()))
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""
@@ -295,6 +287,12 @@ class _Told:
         if not value.get(name) and isinstance(reference, str):
             value = self._ids.get(reference, {})
         return next(iter(data.values_of(value.get(name))), None)
+
+
+def _is_shown(value: data.Object, title: str) -> bool:
+    """Whether an object is a video whose name begins the title of the page."""
+    name = value.get("name") if "VideoObject" in data.types_of(value) else None
+    return isinstance(name, str) and bool(name) and title.startswith(name)
 
 
 def _turned(name: str) -> str:
