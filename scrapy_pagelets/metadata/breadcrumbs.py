@@ -176,12 +176,13 @@ def _labelled(page: Page) -> set[int]:
 def _is_trail(page: Page, row: int) -> bool:
     nodes = page.nodes
     first, last, end = int(nodes.first_leaf[row]), int(nodes.last_leaf[row]), int(nodes.end[row])
+    headings = np.flatnonzero(np.isin(nodes.tag[row:end], _HEADINGS)) + row
     return (
         nodes.tag[row] not in _PAGE
         and 0 < last - first <= _MOST_LEAVES
         and int(nodes.words[first:last].sum()) <= _MOST_WORDS
         and bool(np.any((nodes.links.row >= row) & (nodes.links.row < end)))
-        and not np.isin(nodes.tag[row:end], _HEADINGS).any()
+        and all(_LEAD.fullmatch(" ".join(nodes.strings[nodes.leaves_of(each)])) for each in headings.tolist())
     )
 
 

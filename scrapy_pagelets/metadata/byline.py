@@ -72,7 +72,7 @@ _CREATED: Final = frozenset(
     "pubblicato il,опубликовано,发布时间,公開日,投稿日".split(",")
 )
 _BEGINS_FACT: Final = (
-    "ACPBRDOSUVEО作著发公投",
+    "ACPBRDOSUVEpsО作著发公投",
     "uUrRhHyYeEoOaApPdDsSпП者布開稿",
     "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
 )

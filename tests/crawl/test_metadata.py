@@ -310,6 +310,7 @@ STAMP = "2026-11-20T10:00:00+00:00"
         (PARAGRAPH + "<div class=infobox><b>Author:</b> <i>Ana Bo</i> <b>Published</b> <i>20 May 2026</i></div>", {}),
         (PARAGRAPH + "<p><b>Author:</b> <i>Ana Bo</i><p><b>Author:</b> <i>Cy Di</i>", {}),
         (PARAGRAPH + "<div class=hentry>Posted on <time datetime=2026-11-20>then</time></div>", {}),
+        (PARAGRAPH + "<p><b>submitted on</b> <time datetime=2026-11-20T10:00Z>then</time>", {"published": STAMP}),
         (PARAGRAPH + "<p><b>Opened</b> <i>24 May 1883</i>", {}),
         (PARAGRAPH + "<table><tr><td><b>Author</b><td><b>Topic of Tea</b></table>", {}),
         (PARAGRAPH + "<table><tr><th>Author<td><a href=/a>Ana Bo</a></table>", {"author": "Ana Bo"}),
@@ -536,6 +537,9 @@ def test_back_and_search_are_no_breadcrumbs():
     links = "<ul class=breadcrumbs><li><a href=/>Home</a><li><a href=/s>Search</a></ul>"
     assert told(links + article(""))["breadcrumbs"] == ["Home"]
     assert told(links.replace("Search", "View page source") + article(""))["breadcrumbs"] == ["Home"]
+    titled = f"<div id=breadCrumb><h2>You are here:</h2>{links}</div>".replace("class=breadcrumbs", "")
+    assert told(titled + article(""))["breadcrumbs"] == ["Home"]
+    assert "breadcrumbs" not in told(titled.replace("You are here:", "Our teas") + article(""))
     assert told(links.replace("<li>", "<li>Aktuelle Seite:\xa0<li>", 1) + article(""))["breadcrumbs"] == ["Home"]
     assert "breadcrumbs" not in told("<div class=breadcrumb><a href=/>« Back to our teas</a></div>" + article(""))
 
