@@ -15,7 +15,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily
-from scrapy_pagelets.metadata.headline import buttons_in_headings
+from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
 from scrapy_pagelets.metadata.posts import Thread, is_forum
 from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
@@ -46,12 +46,22 @@ _LOG_IN: Final = lazily(
     r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
 )
+#: Addresses by which a reader shares the page, whose own address is a part of them.
+_SHARE: Final = lazily(
+    r"[^?#]*/(?:sharer?(?:\.php)?|share-?article|sharing|dialog/\w+|intent|pin/create|submit|send|save|entry|add|msg)\b|"
+    r"mailto:\?",
+    re.IGNORECASE,
+)
 _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Previous:"
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
 #: its links; of its words, so many times less are in none.
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
+#: Links of a table of contents, the share of them that says what headings do, and the number before a heading.
+_FEWEST_LINKS, _REPEATED = 3, 0.6
+_CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
+_UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
 _LEVELS: Final = 4  # levels of the elements of a button beside code
@@ -61,6 +71,7 @@ _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elem
 _DIGITS: Final = 9  # digits of the number of a line
 _SHORT: Final = 40  # words of a form to log in, or of links to further pages
 _LABEL, _FEWEST_POSTS = 2, 3  # words of a link of a post, and posts that have the same ones
+_WIDE: Final = 8  # characters of such a link where words have no spaces between them
 _LEAST: Final = 3  # words of content that the page must have besides, or they are what it is about
 _MOST: Final = 0.8  # share of the words of the content in the element that has it
 _DATA: Final = ('{"', '[{"')  # the beginning of what scripts have written as JSON
@@ -81,7 +92,9 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
     buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
-    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_counts(nodes), *buttons))
+    found |= nodes.leaves_below(
+        (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
+    )
     found[controls_of_code(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -108,10 +121,12 @@ def hints_of(nodes: NodeTable) -> Bools:
 
 
 def _links_alone(nodes: NodeTable) -> Bools:
-    """(m,) leaves of links to pages of a series, and of links to log in and come back, with the labels beside them."""
+    """(m,) leaves of links to pages of a series, to share the page, and to log in and come back, with their labels."""
     series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
-    links = zip(nodes.links.row.tolist(), nodes.links.target, strict=True)
-    log_in = [row for row, to in links if "?" in to and _leads_back(to)]
+    rows = nodes.links.row.tolist()
+    log_in = [row for row, to in zip(rows, nodes.links.target, strict=True) if "?" in to and _leads_back(to)]
+    leading = ((row, href) for row, href in zip(rows, nodes.links.href, strict=True) if ":" in href)
+    series += [row for row, href in leading if ("http" in href[9:] or "mailto:?" in href) and _SHARE.match(href)]
     return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
         nodes, nodes.leaves_below(log_in), _HINT
     )
@@ -137,7 +152,9 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
 
     The question that opens an answer has a button of its own.
     """
-    buttons = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf[row] < nodes.last_leaf[row]]
+    labels = (row for row in rows_with(nodes, looks.CONTROL) if nodes.tag.item(row) == TAG["label"])
+    rows = sorted((*rows_tagged(nodes, TAG["button"]), *_short(nodes, labels, _LABELS)))
+    buttons = [row for row in rows if nodes.first_leaf[row] < nodes.last_leaf[row]]
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
     count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
@@ -180,6 +197,32 @@ def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
             and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum()
         ):
             yield row
+
+
+def _contents(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the tables of contents, by their names, that repeat headings of the page as links to them.
+
+    A list without such a name may be a part of the text.
+    """
+    within = [link for link, href in enumerate(nodes.links.href) if href.startswith("#")]
+    fragments = nodes.links.row[within].tolist() if len(within) >= _FEWEST_LINKS else []
+    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if fragments else []
+    for row in lists:
+        links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
+        most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
+        named = -1
+        while row >= 0 and len(links) >= _FEWEST_LINKS and nodes.words_of(row) <= most:
+            named = row if _CONTENTS.search(" ".join(nodes.looks[nodes.look.item(row)][1:3])) else named
+            row = nodes.parent.item(row)
+        if named >= 0 and _repeat_headings(nodes, links):
+            yield named
+
+
+def _repeat_headings(nodes: NodeTable, links: list[int]) -> bool:
+    """Whether most of some links have the text of a heading, with its number or without."""
+    texts = {heading_text(nodes, row).casefold() for row in rows_with(nodes, looks.HEADING)}
+    said = [" ".join(nodes.strings[nodes.leaves_of(link)]).casefold() for link in links]
+    return sum(text in texts or _UNNUMBERED.sub("", text) in texts for text in said) > _REPEATED * len(links)
 
 
 def _counts(nodes: NodeTable) -> Iterator[int]:
@@ -351,12 +394,22 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
 
 
 def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
-    """Leaves of the links that most posts of a page have in lines of links: to reply, to quote, to report."""
+    """Leaves of what most posts of a page have in lines of links or of its own: to reply, to quote, to report.
+
+    Of texts without a link, only those in an element with a class are no words of the posts.
+    """
     if len(thread.posts) < _FEWEST_POSTS:
         return []
     line = np.cumsum(nodes.gap >= LINE)
-    of_links = np.bincount(line, nodes.words * ~nodes.anchor[nodes.leaves]) == 0
-    may_be = of_links[line] & nodes.anchor[nodes.leaves] & (nodes.words <= _LABEL)
+    linked, said_by = nodes.anchor[nodes.leaves], np.zeros(len(line), np.bool_)
+    said_by[[leaf for post in thread.posts for leaf in post.line]] = True
+    of_links = np.bincount(line, nodes.words * ~(linked | said_by)) == 0
+    is_named = np.array([bool(look[2]) for look in nodes.looks])[nodes.look[nodes.leaves]]
+    alone = (np.bincount(line) == 1)[line] & is_named
+    is_short = np.array(
+        [words <= _LABEL or len(text) <= _WIDE for words, text in zip(nodes.words.tolist(), nodes.strings, strict=True)]
+    )
+    may_be = is_short & ((of_links[line] & linked) | alone)
     said = [
         {leaf: nodes.strings[leaf].strip() for leaf in post.leaves if may_be[leaf] and leaf not in post.line}
         for post in thread.posts

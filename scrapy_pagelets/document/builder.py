@@ -77,7 +77,9 @@ def _put_first(root: Block, headline: Headline, leaves: list[int], key: int) -> 
         block.children = [child for child in block.children if not child.leaves or not own.issuperset(child.leaves)]
         block.children = [child for child in block.children if not _leads_here(child, headline.text, key)]
     _prune(root)
-    while root.children and _says(root.children[0], ("heading", "paragraph"), headline.text):
+    while (
+        root.children and _says(root.children[0], ("heading", "paragraph"), headline.text) and root.children[0].leaves
+    ):
         del root.children[0]
     _prune(root)  # a rule may have stood below it
     root.children.insert(0, Block("heading", runs=runs, level=level, leaves=leaves))

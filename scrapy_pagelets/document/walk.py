@@ -42,6 +42,8 @@ _WRAPPERS: Final = 3  # elements around it
 #: Classes of lists of tasks, as wikis name them, and of items that are done.
 _TASKS: Final = lazily(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.IGNORECASE)
 _DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox-checked".split())
+#: Classes of icons that are a box, and whether it is checked.
+_DRAWN: Final = {"fa-check-square": True, "fa-check-square-o": True, "fa-square": False, "fa-square-o": False}
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _BULLET: Final = "\N{BULLET} "
 #: What joins the letters or pictures around it: alone, editors keep an empty paragraph open with it.
@@ -477,10 +479,16 @@ def _is_checked(box: etree._Element) -> bool:
 def _state_of(item: etree._Element) -> bool | None:
     """The state of an item of a list of tasks that classes draw; None in other lists, and where a box says it."""
     above = item.getparent()
+    icon = item
+    while len(icon) and not (icon.text or "").strip():
+        icon = icon[0]
+    drawn = [_DRAWN[name] for name in (icon.get("class") or "").split() if name in _DRAWN]
+    if drawn and not icon.text:
+        return drawn[0]
     if above is None or not _TASKS.search(above.get("class", "")) or item.find(".//input") is not None:
         return None
-    drawn = (child for child in item[:1] if not child.text and not len(child))  # a box without text, as Notion has it
-    classes = " ".join(each.get("class", "") for each in (item, *drawn))
+    boxes = (child for child in item[:1] if not child.text and not len(child))  # a box without text, as Notion has it
+    classes = " ".join(each.get("class", "") for each in (item, *boxes))
     return not _DONE.isdisjoint(classes.lower().split())
 
 

@@ -124,7 +124,9 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
         if _FEWEST <= len(names) + 1 <= _MOST_NAMES:
             return [*names, _pointed(strings[leaf])], slice(first, leaf + 1)
     names, first = _names_before(page, own.start)
-    is_trail = _FEWEST <= len(names) + 1 <= _MOST_NAMES and _leads_down(page, own.start - 1, strings[first + 1])
+    is_pointed = own.start > 0 and bool(_ARROW.fullmatch(strings[own.start - 1]))
+    is_long = _FEWEST <= len(names) + 1 <= _MOST_NAMES
+    is_trail = is_long and (is_pointed or _leads_down(page, own.start - 1, strings[first + 1]))
     return (names, slice(first, own.start)) if is_trail else ([], slice(0))
 
 
@@ -144,7 +146,7 @@ def _names_before(page: Page, leaf: int) -> tuple[list[str], int]:
         # The own name may stand in the next line.
         is_pointed = bool(_ARROW.match(nodes.strings[leaf])) or (not names and nodes.gap[leaf] >= LINE)
         leaf -= 1
-        if not is_pointed and _ARROW.fullmatch(nodes.strings[leaf]):
+        if _ARROW.fullmatch(nodes.strings[leaf]):
             is_pointed, leaf = leaf > 0, leaf - 1
         if not is_pointed or not nodes.anchor[nodes.leaves[leaf]]:
             break
@@ -174,12 +176,13 @@ def _labelled(page: Page) -> set[int]:
 def _is_trail(page: Page, row: int) -> bool:
     nodes = page.nodes
     first, last, end = int(nodes.first_leaf[row]), int(nodes.last_leaf[row]), int(nodes.end[row])
+    headings = np.flatnonzero(np.isin(nodes.tag[row:end], _HEADINGS)) + row
     return (
         nodes.tag[row] not in _PAGE
         and 0 < last - first <= _MOST_LEAVES
         and int(nodes.words[first:last].sum()) <= _MOST_WORDS
         and bool(np.any((nodes.links.row >= row) & (nodes.links.row < end)))
-        and not np.isin(nodes.tag[row:end], _HEADINGS).any()
+        and all(_LEAD.fullmatch(" ".join(nodes.strings[nodes.leaves_of(each)])) for each in headings.tolist())
     )
 
 
@@ -189,6 +192,8 @@ def _shown_names(page: Page, first: int, last: int) -> Iterator[str]:
     for leaf in range(first, last):
         row = int(nodes.leaves[leaf])
         item = _item(page, row)
+        if before < 0 and nodes.strings[leaf].rstrip(" \xa0").endswith(":") and not nodes.anchor[row]:
+            continue  # "You are here:"
         if item != before or item < 0:
             yield from _cleaned(name)
             name = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Container, Iterable, Iterator, Set
 from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import Final
@@ -15,10 +15,11 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.looks import AUTHOR, COMMENT, COMMENTS, HEADING, LANDMARKS, RELATED
+from scrapy_pagelets.page.looks import AUTHOR, BYLINE, COMMENT, COMMENTS, ENTRY, HEADING, LANDMARKS, RELATED, REVIEWS
 from scrapy_pagelets.page.nodes import (
     LINE,
     TAG,
+    TEXT,
     NodeTable,
     attributes_at,
     leaves_beginning,
@@ -28,8 +29,8 @@ from scrapy_pagelets.page.nodes import (
 )
 from scrapy_pagelets.page.page import Page
 
-#: Attributes with the date of an element, by its tag.
-_ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title"}
+#: Attributes with the date of an element, by its tag; any other tag is one of a web component, as `relative-time`.
+_ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title", TAG["?"]: "datetime"}
 #: Elements that may tell in words how long ago something was, and in their title exactly when.
 _DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
@@ -45,7 +46,39 @@ _BY: Final = (
     r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者|작성자|글쓴이|بقلم|מאת"
 )
 _BY_NAME: Final = lazily(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
+#: What stands between the name of who did something and the day of it: "released this".
+_DID: Final = lazily(
+    r"\s*(?:released|opened|asked|wrote|posted|published|created|started|submitted|uploaded|added|commented|answered)"
+    r"(?: (?:this|it|an?)(?: \w+)?)?(?: on)?:?\s*",
+    re.IGNORECASE,
+)
+#: Addresses of pages of users.
+OF_USER: Final = lazily(
+    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
+    r"mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d",
+    re.IGNORECASE,
+)
 _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
+#: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
+_AUTHORED: Final = frozenset(
+    "author authors author(s) autor autoren autores auteur auteurs autore autori creator photographer 作者 著者".split()
+).union(("by:", "reported by:"))
+_CREATED: Final = frozenset(
+    f"{before}{done}{behind}"
+    for done in "published posted created released opened submitted added uploaded asked".split()
+    for before, behind in (("", ""), ("", " on"), ("date ", ""))
+).union(
+    "veröffentlicht,veröffentlicht am,erstellt,erstellt am,publié,publié le,publicado,publicado el,pubblicato,"
+    "pubblicato il,опубликовано,发布时间,公開日,投稿日".split(",")
+)
+_BEGINS_FACT: Final = (
+    "ACPBRDOSUVEpsО作著发公投",
+    "uUrRhHyYeEoOaApPdDsSпП者布開稿",
+    "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
+)
+_LABEL: Final = 30  # characters of such a label
+_FIRST_PAGES: Final = "1990"
+_INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
 _CHANGED: Final = lazily(
     r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|"
     r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
@@ -60,7 +93,7 @@ _BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, 
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
     "at am pm a p m on the um uhr à le el il de "
-    "date posted published publish written created released submitted last update "
+    "date posted published publish written created released submitted opened reported asked last update "
     "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
     "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
     "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so "
@@ -83,7 +116,7 @@ _WORD: Final = lazily(r"[^\W\d_]+")
 _AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
 #: What software writes that knows no author.
 _NOBODY: Final = frozenset(
-    "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody".split(",")
+    "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody,super user".split(",")
 )
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
@@ -111,6 +144,7 @@ _LINES: Final = lazily(
 #: What the address of a blog's post tells: its day.
 _OF_ADDRESS: Final = lazily(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
 _MARKS: Final = " \t\n\xa0|·•,-–—/"  # marks around a name or between two entries
+_FOOT: Final = 12  # runs of text at the end of a page, which may tell of its last change amid other words
 _BADGE: Final = 20  # characters of a day and a month
 _LONGEST: Final = 150  # characters of a text that is looked at
 
@@ -121,9 +155,12 @@ class Byline:
     It is read only as far as somebody asks, because most pages tell the same in their head.
     """
 
-    def __init__(self, page: Page, headline: Headline | None, habits: Habits) -> None:
+    has_facts = True  # whether labels tell of the page; on that of a product they tell of it, say of a book
+
+    def __init__(self, page: Page, headline: Headline | None, habits: Habits, posts: Set[int] = frozenset()) -> None:
         self._page = page
         self._habits = habits
+        self._posts = posts  # the leaves of the posts of a thread, which tell of themselves
         self._heading = page.nodes.leaves_of(headline.row) if headline else None
         whole = " ".join(page.nodes.strings[self._heading or slice(0)])
         self._tail = whole[len(headline.text) :] if headline and whole.startswith(headline.text) else ""  # "by Ana Bo"
@@ -134,29 +171,37 @@ class Byline:
         if self._heading is None:
             return None
         _, _, dated = self._dates
-        if self._tail:
-            return signed_name(self._tail)
-        return _author(self._page, [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop])
+        if signed := signed_name(self._tail):
+            return signed
+        near = [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop]
+        return _author(self._page, near, dated) or self._facts[0]
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        return self._dates[0] or _date_of_address(self._page, self._near)
+        return self._dates[0] or _date_of_address(self._page, self._near) or self._facts[1]
+
+    @cached_property
+    def _facts(self) -> tuple[str | None, str | None]:
+        is_read = self._heading is not None and self.has_facts
+        return _facts(self._page, self._habits, self._posts) if is_read else (None, None)
 
     @cached_property
     def modified(self) -> str | None:
         """The first date of a change, or that of the last change, in ISO 8601."""
-        changes = set() if self._dates[1] else set(_changes(self._page, self._habits, self._heading is not None))
+        is_own = self._heading is not None and not self._posts
+        changes = set() if self._dates[1] else set(_changes(self._page, self._habits, is_own))
         return changes.pop() if len(changes) == 1 else self._dates[1]
 
     @cached_property
     def _near(self) -> list[int]:
         if self._heading is None:
             return []
-        near = _near(self._page, self._heading)
+        near = [leaf for leaf in _near(self._page, self._heading) if leaf not in self._posts]
         if any(dates.has_year(self._page.nodes.strings[leaf]) for leaf in near):
             return near
-        return [*dict.fromkeys(near + _line(self._page.nodes, self._heading.stop))]
+        line = _line(self._page.nodes, self._heading.stop) if not self._posts else []
+        return [*dict.fromkeys(near + line)]
 
     @cached_property
     def _dates(self) -> tuple[str | None, str | None, list[int]]:
@@ -309,7 +354,7 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     if not found:
         row = nodes.parent.item(nodes.leaves.item(leaf))
         is_age = nodes.tag.item(row) in _DATED and any(map(str.isdecimal, text))  # "3 years ago"
-        moment = _moment(nodes, row) if is_age else None
+        moment = (_moment(nodes, row) or _moment(nodes, nodes.parent.item(row))) if is_age else None
         return [(moment, 0)] if moment else []
     words = [_BY_LAST.sub("", each) for each in _words_around(text, found)]
     if not _AROUND_DATE.issuperset(_WORD.findall(" ".join(words).lower())):
@@ -358,8 +403,9 @@ def _changes_of(words: list[str]) -> list[bool]:
     return [bool(_CHANGED.search(each)) for each in (words[1:] if behind else words[:-1])]
 
 
-def _author(page: Page, near: list[int]) -> str | None:
+def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
+    nodes, strings = page.nodes, page.nodes.strings
     called = called_author(page.nodes) if near else set()
     related = called.intersection(page.nodes.relations)
     # Of several, the link to an author, or the one behind "by".
@@ -368,10 +414,18 @@ def _author(page: Page, near: list[int]) -> str | None:
         if len(told) == 1:
             [(name, leaf)] = told.items()
             return ", ".join((name, *_also_named(page, leaf, near)))
-    return None
+    # Or who did something on that day, or the user to whose page a link leads.
+    users = {nodes.first_leaf.item(row) for row in users_of(nodes, near)} if near else set[int]()
+    did = (
+        leaf
+        for leaf in near
+        if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]] and _DID.fullmatch(strings[leaf + 1][:_LONGEST])
+    )
+    names = {_name(strings[leaf].removeprefix("@")) for leaf in (*did, *users.intersection(near))} - {None}
+    return names.pop() if len(names) == 1 else None
 
 
-def _also_named(page: Page, leaf: int, near: list[int]) -> Iterator[str]:
+def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
     """The names behind a name in the same line, each with "and" or a mark before it, and a link as that is."""
     nodes = page.nodes
     linked = nodes.anchor[nodes.leaves]
@@ -393,6 +447,14 @@ def called_author(nodes: NodeTable) -> set[int]:
     related = [(row, relation.lower()) for row, relation in nodes.relations.items()]
     named = [row for row, relation in related if "author" in relation and "author" in relation.split()]
     return {*rows_with(nodes, AUTHOR), *named}
+
+
+def users_of(nodes: NodeTable, near: Iterable[int]) -> list[int]:
+    """The rows of the links to pages of users that begin with some leaves."""
+    links, may_be = nodes.links, np.zeros(len(nodes.leaves) + 1, np.bool_)
+    may_be[[*near]] = True
+    found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
+    return [links.row.item(link) for link in found if OF_USER.search(links.href[link])]
 
 
 def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:
@@ -498,23 +560,72 @@ def is_name(text: str) -> bool:
     return any(map(str.isalpha, text)) and text.casefold() not in _NOBODY
 
 
+def _behind(page: Page, leaf: int) -> str | None:
+    """The date that an element right behind a leaf tells by itself, but for words as "on" between them."""
+    nodes = page.nodes
+    stop = next(
+        (leaf + n for n in (1, 2) if leaf + n < len(nodes.strings) and not is_between(nodes.strings[leaf + n])), leaf
+    )
+    end = nodes.leaves.item(stop) + 1 if stop > leaf else len(nodes)
+    rows = range(nodes.leaves.item(leaf) + 1, min(end, nodes.leaves.item(leaf) + _LONG))
+    told = (machine_date(page, row) or (_moment(nodes, row), 0) for row in rows if nodes.tag[row] != TEXT)
+    return next((date for date, _ in told if date), None)
+
+
+def _fact(text: str) -> bool | None:
+    """Whether a text is the label of a date, or else that of an author; None for others."""
+    name = text.rstrip(" :：").lower()
+    return True if name in _CREATED else False if name in _AUTHORED or text.lower() in _AUTHORED else None
+
+
+def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str | None]:
+    """The one author and the one date behind labels: "Author: Ana Bo", "Created: 4 March 2025".
+
+    Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
+    """
+    nodes, strings = page.nodes, page.nodes.strings
+    short = [leaf for leaf in leaves_beginning(nodes, _BEGINS_FACT) if len(strings[leaf]) <= _LABEL]
+    labels = {leaf: is_date for leaf in short if (is_date := _fact(strings[leaf])) is not None}
+    if not labels:
+        return None, None
+    others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
+    elsewhere = nodes.leaves_below(others)
+    authors, moments = set[str](), set[str]()
+    for leaf in (each for each in labels if each + 1 < len(strings) and not elsewhere[each] and each not in posts):
+        label = strings[leaf]
+        above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
+        if above == value and not label.endswith((":", "：")):
+            continue  # the heads of two columns
+        if labels[leaf]:
+            told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
+            moments.update(filter(None, (_behind(page, leaf) or next(told, None),)))
+        elif name := _name(strings[leaf + 1][:_LONGEST]):
+            if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
+                continue  # "author: username" explains how to search
+            authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
+    return authors.pop() if len(authors) == 1 else None, moments.pop() if len(moments) == 1 else None
+
+
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     """The dates of the texts that begin as "Last updated on"; without a heading, as in threads, not those of posts."""
     strings = page.nodes.strings
     behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
-    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind):
-        text = strings[leaf].lstrip(_MARKS)
+    ends = range(max(0, len(strings) - _FOOT), len(strings)) if has_heading else ()
+    feet = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and "ast " in strings[leaf])
+    amid = {leaf: match.start() for leaf in feet if (match := _LAST_CHANGE.search(strings[leaf], 1))}
+    for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind, *amid):
+        text = strings[leaf][amid.get(leaf, 0) :].lstrip(_MARKS)
         if (
             len(text) <= _LONGEST
             and (match := _LAST_CHANGE.match(text))
             and (has_heading or text[:11] != "Last edited")
         ):
             rest = text[match.end() :]
-            if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
-                rest = strings[leaf + 1][:_LONGEST]
-                if machine := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf + 1))):
-                    yield machine[0]
+            if not any(map(str.isalnum, rest)):
+                if machine := _behind(page, leaf):
+                    yield machine
                     continue
+                rest = strings[leaf + 1][:_LONGEST] if leaf + 1 < len(strings) else ""
             rest = _SHORT_YEAR.sub(_WITH_CENTURY, rest)
             told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:

@@ -43,6 +43,14 @@ _PARTS: Final = lazily(rf"{_ENDS.pattern}|:\s")
 _UNMARKED: Final = [TAG[name] for name in ("p", "div", "td", "b", "strong", "font", "big", "center")]
 #: The number of a section before its title.
 _NUMBER: Final = lazily(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
+_EMPHASISED: Final = [TAG[name] for name in ("b", "strong", "font", "big")]
+#: What a heading is the title of, and the number of an issue behind its title.
+_KIND: Final = lazily(
+    r"^\s*(?:title|thread|topic|subject|question|issue|bug|ticket|titel|thema|betreff|titre|sujet|t[íi]tulo|tema|titolo|"
+    r"oggetto|тема|主题|標題|标题)\s*[:：]\s*",
+    re.IGNORECASE,
+)
+_TICKET: Final = lazily(r"\s*[#!]\d+\s*")
 #: What begins a byline in a heading: "by Ana Bo".
 _BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
 _NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
@@ -197,17 +205,19 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     is_number = any(map(str.isdecimal, parts[0])) and len(_words(parts[0])) < _SHORT  # of a ticket, say
     names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST)]
     wanted = {name.casefold() for name in names if len(_words(name)) >= _SHORT or name == title}
-    for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted else ():
+    emphasised = {name.casefold() for name in names if pages >= _FEWEST and len(_words(name)) == _SHORT - 1}
+    for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted or emphasised else ():
         row = nodes.parent.item(nodes.leaves.item(leaf))
         if (
-            nodes.strings[leaf].strip().casefold() in wanted
+            _KIND.sub("", nodes.strings[leaf], 1).strip().casefold()
+            in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
             and nodes.tag[row] in _UNMARKED
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
             and not nodes.anchor[row]
             and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
         ):
-            return Headline(row, nodes.strings[leaf].strip())
+            return Headline(row, _KIND.sub("", nodes.strings[leaf], 1).strip())
     return None
 
 
@@ -228,7 +238,9 @@ class _Candidate(NamedTuple):
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        if (short := _without_buttons(page.nodes, row) or _unsigned(page.nodes, row, titles)) is not None:
+        nodes = page.nodes
+        short = _without_buttons(nodes, row) or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
+        if short:
             text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
         if own := _own_words(page.nodes, row, alike, pages):
@@ -290,12 +302,25 @@ def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | Non
     """A heading without the byline in it, if a title has the words of the rest alone; None for others."""
     leaves = nodes.leaves_of(row)
     ends = (leaf for leaf in range(leaves.start + 1, leaves.stop) if _BY.match(nodes.strings[leaf]))
-    for end in ends:
-        own, signed = (" ".join(nodes.strings[leaves.start : stop]).strip(_MARKS) for stop in (end, leaves.stop))
-        words, whole = _words(own), _words(signed)
-        if words and any(_place(words, title) is not None and _place(whole, title) is None for title, _ in titles):
-            return " ".join(own.split())
-    return None
+    return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
+
+
+def _unlabelled(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
+    """A heading without a label before it ("Thread:") and a number behind it ("#7"), if a title has the rest alone."""
+    leaves = nodes.leaves_of(row)
+    if leaves.stop - leaves.start < 2:
+        return None
+    start = leaves.start + bool(_KIND.fullmatch(nodes.strings[leaves.start]))
+    end = leaves.stop - bool(_TICKET.fullmatch(nodes.strings[leaves.stop - 1]))
+    return _part(nodes, leaves, slice(start, end), titles) if start < end and slice(start, end) != leaves else None
+
+
+def _part(nodes: NodeTable, leaves: slice, part: slice, titles: Iterable[_Title]) -> str | None:
+    """The text of a part of a heading, if a title has it and not the whole heading; None for others."""
+    own, whole = (" ".join(nodes.strings[each]).strip(_MARKS) for each in (part, leaves))
+    words, others = _words(own), _words(whole)
+    is_own = words and any(_place(words, title) is not None and _place(others, title) is None for title, _ in titles)
+    return " ".join(own.split()) if is_own else None
 
 
 def _own_words(nodes: NodeTable, row: int, alike: Ints | None, pages: int) -> list[str]:

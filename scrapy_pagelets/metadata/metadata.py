@@ -106,8 +106,8 @@ _AUTHOR: Final = (
 ).split()
 _PUBLISHED: Final = (
     "article:published_time og:published_time og:article:published_time datepublished parsely-pub-date sailthru.date "
-    "dc.date.issued dcterms.issued dcterms.created dcterms.date dc.date dc.date.created citation_publication_date "
-    "citation_online_date pubdate publishdate publish-date publish_date publication_date date"
+    "dc.date.issued dcterms.issued dcterms.created dcterms.date dc.date dc.date.created citation_date "
+    "citation_publication_date citation_online_date pubdate publishdate publish-date publish_date publication_date date"
 ).split()
 _MODIFIED: Final = (
     "article:modified_time og:modified_time og:article:modified_time og:updated_time datemodified dcterms.modified "
@@ -115,7 +115,7 @@ _MODIFIED: Final = (
 ).split()
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
 _PRICE: Final = "product:price:amount og:price:amount".split()
-_MOST_OFFERS: Final = 20
+_MOST_OFFERS: Final = 20  # offers and media that are looked at
 _MOST: Final = 1000  # ``<meta>`` elements that are looked at
 _LONGEST: Final = 5000  # characters of a value; longer ones are cut off
 _MOST_AUTHORS: Final = 10  # names of authors
@@ -150,13 +150,18 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     canonical = page.declared_canonical_url or ""
     told = _Told(page, canonical, habits)
     thread = thread_of(page, habits)
-    beside = Byline(page, None, habits) if thread.is_thread else Byline(page, headline, habits)
-    first = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1) or Post()
+    product, facts = product_of(page, headline, told.metas)
+    opening = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1)
+    first = opening or Post()
+    posts = {leaf for post in thread.posts for leaf in post.leaves} if thread.is_thread else set[int]()
+    beside = Byline(page, headline if opening is None else None, habits, posts)
+    beside.has_facts = product is None
     entry = Entry(page, headline, habits)
     names, trail = _trail(page, headline)
-    product, facts = product_of(page, headline, told.metas)
     costs = [str(product["price"])] if product and product["price"] else []
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
+    if author and first.author in author.split(", "):  # the microdata of a thread names who wrote the other posts, too
+        author = first.author
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
         "published": told.date("datePublished", _PUBLISHED)
@@ -181,6 +186,7 @@ class _Told:
         self._page, self._habits, objects = page, habits, page.objects
         self._ids = data.by_id(objects)
         self._work = _one([each for each in objects if any(map(data.is_work, data.types_of(each)))], page, canonical)
+        self._media = next((each for each in objects[:_MOST_OFFERS] if _is_shown(each, page.title)), {})
         self._about = _one([each for each in objects if any(map(data.is_page, data.types_of(each)))], page, canonical)
         self.metas = _metas(page.metas)
         self._properties = data.properties_of(page.microdata)
@@ -194,10 +200,10 @@ class _Told:
 
     @property
     def posted(self) -> str | None:
-        """The date of the first job that it declares."""
-        jobs = (each for each in self._page.objects if "JobPosting" in data.types_of(each))
-        values = (value for each in jobs for value in data.values_of(each.get("datePosted")) if isinstance(value, str))
-        return next(filter(None, map(dates.iso, values)), None)
+        """The date of the first job that it declares, or of the video that it shows."""
+        jobs = (each.get("datePosted") for each in self._page.objects if "JobPosting" in data.types_of(each))
+        told = (value for each in (*jobs, self._media.get("uploadDate")) for value in data.values_of(each))
+        return next(filter(None, (dates.iso(value) for value in told if isinstance(value, str))), None)
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""
@@ -236,6 +242,7 @@ class _Told:
             *(self._metas_named(name) for name in _AUTHOR if name in self.metas),
             self._of_microdata("author") or self._of_microdata("creator"),
             [self._about.get("author")] if self._about else [],
+            [self._media.get("author")],
         )
         for values in structured:
             if names := list(dict.fromkeys(self._names(values)))[:_MOST_AUTHORS]:
@@ -255,7 +262,8 @@ class _Told:
     def _metas_named(self, name: str) -> list[str]:
         """All values of a name: several authors have a ``<meta>`` each."""
         metas = islice(self._page.metas, _MOST)
-        return [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
+        values = [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
+        return [_turned(value) for value in values] if name == "citation_author" else values
 
     def _of_microdata(self, name: str) -> list[str]:
         return [data.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
@@ -279,6 +287,18 @@ class _Told:
         if not value.get(name) and isinstance(reference, str):
             value = self._ids.get(reference, {})
         return next(iter(data.values_of(value.get(name))), None)
+
+
+def _is_shown(value: data.Object, title: str) -> bool:
+    """Whether an object is a video whose name begins the title of the page."""
+    name = value.get("name") if "VideoObject" in data.types_of(value) else None
+    return isinstance(name, str) and bool(name) and title.startswith(name)
+
+
+def _turned(name: str) -> str:
+    """A name as it is spoken: "Bo, Ana" is how libraries sort it."""
+    last, comma, first = name.partition(",")
+    return f"{first.strip()} {last.strip()}" if comma and first.strip() and "," not in first else name
 
 
 def _unsigned(name: str) -> str:

@@ -18,7 +18,15 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
-from scrapy_pagelets.metadata.byline import called_author, dates_told, is_between, machine_date, name_in, signed_name
+from scrapy_pagelets.metadata.byline import (
+    called_author,
+    dates_told,
+    is_between,
+    machine_date,
+    name_in,
+    signed_name,
+    users_of,
+)
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import POST, SIGNATURE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_named, rows_tagged, rows_with
@@ -30,6 +38,8 @@ _FORUM: Final = lazily(
     r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
     re.IGNORECASE,
 )
+#: Addresses of reports of bugs and requests.
+_TRACKER: Final = lazily(r"(?<![a-z])(?:show_bug|bugs?|tickets?|issues/\d+/?$)(?![a-z])", re.IGNORECASE)
 _COMMENTS_ALONE: Final = lazily(r"/comments(?:/|$)", re.IGNORECASE)
 #: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
 _WEAK_SIGNS: Final = 2
@@ -53,7 +63,7 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
     [True, False]
     """
     address = page.url.partition("#")[0]
-    if _FORUM.search(address) or _COMMENTS_ALONE.search(address):
+    if any(form.search(address) for form in (_FORUM, _TRACKER, _COMMENTS_ALONE)):
         return True
     nodes = page.nodes
     top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())
@@ -84,20 +94,15 @@ _IN_REPLY: Final = lazily(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
 _COMMENT: Final = lazily(r"comment|review", re.IGNORECASE)
 #: The class of the post that opens a thread, where all have a head that is named as that of a reply.
 _OPENS: Final = lazily(r"(?:^|\s)topic(?:$|\s)")
-#: Classes of names of users, of what forums tell of the author of a post, and addresses of pages of users.
+#: Classes of names of users, and of what forums tell of the author of a post.
 _USER: Final = lazily(
     r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
-    r"postleft)(?:$|[\s_-])",
+    r"postleft|authi)(?:$|[\s_-])",
     re.IGNORECASE,
 )
 _PROFILE: Final = lazily(
-    r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-user|postleft|"
+    r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-?(?:user|sidebar)|postleft|favatar|"
     r"c?author-?_?(?:pane|info|box|details))(?:$|[\s_-])",
-    re.IGNORECASE,
-)
-_OF_USER: Final = lazily(
-    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
-    r"mode=viewprofile|action=profile",
     re.IGNORECASE,
 )
 #: Labels of dates that are not those of a post.
@@ -121,6 +126,8 @@ _HEADED, _HEAD = 3, 12
 _ABOVE: Final = 3  # elements from a name in microdata to that of the author whose it is
 _LINE: Final = 6  # runs of text between an author and a date in one line
 _LABEL: Final = 3  # words of a label
+_BOLD: Final = (TAG["b"], TAG["strong"])
+_SAYS: Final = 20  # characters of a text in which it says that it tells when a post was written
 _ENOUGH: Final = 3  # dates that must be in order
 
 
@@ -170,7 +177,7 @@ def thread_of(page: Page, habits: Habits) -> Thread:
 
     ``habits``: what the pages of the site tell alike.
     """
-    rows = _rows(page)
+    rows = _rows(page, habits)
     looks = [page.nodes.looks[page.nodes.look.item(row)] for row in rows]
     names = {row: f"{look[1]} {look[2]}" for row, look in zip(rows, looks, strict=True)}
     others = [row for row in rows if not _COMMENT.search(names[row])]
@@ -191,10 +198,10 @@ def _have_profiles(nodes: NodeTable, rows: Sequence[int]) -> bool:
     return int((places[0] < places[1]).sum()) > 1
 
 
-def _rows(page: Page) -> list[int]:
+def _rows(page: Page, habits: Habits) -> list[int]:
     nodes = page.nodes
     typed = {each for each in page.microdata if (each.get("itemtype") or "").rpartition("/")[2] in _TYPES}
-    rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)}
+    rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)} or {*_dated(page, habits)}
     return sorted(row for row in rows if nodes.first_leaf.item(row) < nodes.last_leaf.item(row))[:_MOST]
 
 
@@ -203,6 +210,24 @@ def _articles(page: Page) -> Iterator[int]:
     rows = rows_tagged(page.nodes, TAG["article"])
     above = Counter(page.nodes.parent[rows].tolist())
     yield from (row for row in rows if above[page.nodes.parent.item(row)] > 1 and is_discussion(page))
+
+
+def _dated(page: Page, habits: Habits) -> Iterator[int]:
+    """Rows of the elements side by side that tell when they were posted, on forums that name none of them."""
+    nodes = page.nodes
+    strings = nodes.strings if _FORUM.search(page.url) else []
+    may_be = (leaf for leaf, text in enumerate(strings) if "posted" in text[:_SAYS].lower() and dates.has_year(text))
+    places = [nodes.leaves.item(leaf) for leaf in may_be if dates_told(page, leaf, habits)]
+    if len(places) < 2:
+        return
+    around = places[0]
+    while around > 0 and nodes.end[around] <= places[-1]:
+        around = nodes.parent.item(around)
+    for row in places:
+        while row > 0 and nodes.parent[row] != around:
+            row = nodes.parent.item(row)
+        if row > 0:
+            yield row
 
 
 def _authors(page: Page) -> set[etree._Element]:
@@ -231,8 +256,7 @@ class _Reader:
     @cached_property
     def _linked(self) -> Bools:
         """(m,) leaves of links to pages of users."""
-        links = zip(self._page.nodes.links.row.tolist(), self._page.nodes.links.href, strict=True)
-        return self._page.nodes.leaves_below(row for row, href in links if _OF_USER.search(href))
+        return self._page.nodes.leaves_below(users_of(self._page.nodes, range(len(self._page.nodes.leaves))))
 
     def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
@@ -326,6 +350,8 @@ class _Reader:
         short = [leaf for leaf in near if words.item(leaf) < _LONG and not self._quoted[leaf]]
         said_at, published = self._date(short)
         said_by, author = self._author(short)
+        if author is None and said_at >= 0:
+            said_by, author = self._in_first_cell(post.leaves[0], said_at)
         if author and said_at >= 0:  # rather the name in the line of the date than that in the profile
             beside = range(said_at - _LINE, said_at + _LINE + 1)
             strings, own = self._page.nodes.strings, (leaf for leaf in short if not self._in_profile[leaf])
@@ -343,6 +369,22 @@ class _Reader:
         named = ((leaf, name) for each in (marked, called, linked, signed) for leaf, name in each)
         # A letter stands where others have a picture.
         return next(((leaf, name) for leaf, name in named if name and len(name) > 1), (-1, None))
+
+    def _in_first_cell(self, leaf: int, said_at: int) -> tuple[int, str | None]:
+        """The name in bold that a post begins with, in another cell than that of its date, as on forums of tables."""
+        nodes = self._page.nodes
+        is_bold = nodes.tag[nodes.parent[nodes.leaves[leaf]]] in _BOLD
+        name = name_in(nodes.strings[leaf]) if is_bold and self._cell(leaf, said_at) else None
+        return (leaf, name) if name else (-1, None)
+
+    def _cell(self, leaf: int, said_at: int) -> range:
+        """The leaves of the cell of a table with one leaf and without another one."""
+        nodes = self._page.nodes
+        row = nodes.parent.item(nodes.leaves.item(leaf)) if min(leaf, said_at) >= 0 else -1
+        while row > 0 and nodes.tag[row] != TAG["td"]:
+            row = nodes.parent.item(row)
+        leaves = range(nodes.first_leaf.item(row), nodes.last_leaf.item(row)) if row > 0 else range(0)
+        return leaves if said_at not in leaves else range(0)
 
     def _date(self, leaves: Sequence[int]) -> tuple[int, str | None]:
         """The first date that an attribute tells, else the first in words, else the first that a class calls one."""
@@ -377,6 +419,8 @@ class _Reader:
     def _is_of_author(self, leaf: int) -> bool:
         """Whether a date is that of something else, as the label before it or its place says."""
         nodes = self._page.nodes
+        if "posted" in nodes.strings[leaf][:_SAYS].lower():
+            return False
         label = nodes.strings[leaf - 1] if leaf and nodes.words.item(leaf - 1) <= _LABEL else ""
         in_profile = self._in_profile[leaf] and not _OF_POST.match(label)
         return bool(in_profile or _NO_POST.search(label))
@@ -391,7 +435,7 @@ class _Reader:
     def _profile(self, post: Post) -> tuple[int, ...]:
         """What tells of the author, but for the name if it stands nowhere else; nothing if it is most of the post."""
         words, leaves = self._page.nodes.words, np.array(post.leaves, np.int64)
-        inside = leaves[self._in_profile[leaves]]
+        inside = leaves[self._in_profile[leaves] | np.isin(leaves, self._cell(post.said_by, post.said_at))]
         if 2 * words[inside].sum() > words[leaves].sum():
             return ()
         return tuple(leaf for leaf in inside.tolist() if leaf not in post.line)

@@ -204,7 +204,7 @@ _CART: Final = lazily(
 )
 _RELATED: Final = lazily(r"related|similar|recommend|upsell|crosssell|recently|also(?:bought|like|viewed)|mightlike")
 _NUMBER: Final = lazily(r"\bsku\b|(?:product|item|article|art|part|model)(?:sku|code|number|no|nr)\b")
-_BRAND: Final = lazily(r"\b(?:product|item)?(?:brand|vendor|manufacturer)(?:name)?\b")
+_BRAND: Final = lazily(r"\b(?:(?:product|item)\w{0,8})?(?:brand|vendor|manufacturer)(?:name)?\b")
 
 
 @cached

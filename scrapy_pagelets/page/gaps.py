@@ -174,11 +174,16 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
     """Yield the labels or buttons in an element, and as many elements in the one that follows it, or that follow it."""
     for row in rows:
         labels = [child for child in _children(nodes, row) if nodes.tag.item(child) != TAG["input"]]
-        if len(labels) < 2 or not np.isin(nodes.tag[labels], _LABELS).all():
+        if len(labels) < 2 or not all(nodes.tag[label] in _LABELS or _leads_nowhere(nodes, label) for label in labels):
             continue
         siblings = [child for child in _children(nodes, nodes.parent.item(row)) if child > row]
         inside = _children(nodes, siblings[0]) if siblings else []
         yield labels, inside if len(inside) == len(labels) else siblings[: len(labels)]
+
+
+def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
+    """Whether an element is a link without an address."""
+    return nodes.tag.item(row) == TAG["a"] and not (nodes.links.row == row).any()
 
 
 def _children(nodes: NodeTable, row: int) -> list[int]:

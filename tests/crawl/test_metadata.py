@@ -100,9 +100,15 @@ def test_a_job_tells_when_it_was_posted():
     assert "published" not in told(script({**job, "@type": "Event"}) + article(""))
 
 
+def test_a_video_tells_of_the_page_that_is_called_like_it():
+    video = {"@type": "VideoObject", "name": "On tea", "uploadDate": "2026-11-20", "author": {"name": "Ana Bo"}}
+    assert told(script(video) + article("")) == {"author": "Ana Bo", "published": "2026-11-20"}
+    assert told(script(video | {"name": "On pots"}) + article("")) == {}
+
+
 def test_authors_have_a_meta_each():
     metas = "<meta name=citation_author content='Bo, Ana'><meta name=citation_author content='Roe, Tad'>"
-    assert told(metas + article(""))["author"] == "Bo, Ana, Roe, Tad"
+    assert told(metas + article(""))["author"] == "Ana Bo, Tad Roe"
 
 
 def test_reviews_and_entries_of_a_list_do_not_count():
@@ -221,6 +227,9 @@ def test_microdata_tells_of_the_one_work():
     assert told("<b itemscope>" * 500 + one) == told(one)
 
 
+STAMP = "2026-11-20T10:00:00+00:00"
+
+
 @pytest.mark.parametrize(
     ("byline", "expected"),
     [
@@ -283,6 +292,28 @@ def test_microdata_tells_of_the_one_work():
         ),
         ("<ul><li>Nov 20, 2026<li><a href=/topics>All about tea</a></ul>", {"published": "2026-11-20"}),
         ("<p class=vcard><b class='fn org'>On tea</b>", {}),
+        (  # who did something on a day, the page of a user, an age whose moment stands around it
+            "<p><a href=/ana>ana</a> released this <relative-time datetime=2026-11-20>soon</relative-time>",
+            {"author": "ana", "published": "2026-11-20"},
+        ),
+        ("<p><a href=/ana>More</a> of this on 20 November 2026", {}),
+        ("<p><a href=/u/ana><b>@ana</b>@tea.example</a> to <a href=/c/teas>Teas</a>", {"author": "ana"}),
+        ("<p><a href=/u/ana>ana</a> and <a href=/u/bo>bo</a>", {}),
+        ("<p><i title='2026-11-20T10:00:00 1795'><a>2 months ago</a></i>", {"published": "2026-11-20T10:00:00"}),
+        # labels, wherever they stand
+        (
+            PARAGRAPH + "<aside><b>Author:</b> <a href=/a>Ana Bo</a> <b>Posted on</b> <a href=/d>20 November 2026</a>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        (PARAGRAPH + "<h2>More</h2><p>Opened <a title='Since 2026-11-20T10:00Z'>long ago</a>", {"published": STAMP}),
+        (PARAGRAPH + "<p><b>Released:</b> <time datetime=2026-11-20T10:00Z></time>", {"published": STAMP}),
+        (PARAGRAPH + "<div class=infobox><b>Author:</b> <i>Ana Bo</i> <b>Published</b> <i>20 May 2026</i></div>", {}),
+        (PARAGRAPH + "<p><b>Author:</b> <i>Ana Bo</i><p><b>Author:</b> <i>Cy Di</i>", {}),
+        (PARAGRAPH + "<div class=hentry>Posted on <time datetime=2026-11-20>then</time></div>", {}),
+        (PARAGRAPH + "<p><b>submitted on</b> <time datetime=2026-11-20T10:00Z>then</time>", {"published": STAMP}),
+        (PARAGRAPH + "<p><b>Opened</b> <i>24 May 1883</i>", {}),
+        (PARAGRAPH + "<table><tr><td><b>Author</b><td><b>Topic of Tea</b></table>", {}),
+        (PARAGRAPH + "<table><tr><th>Author<td><a href=/a>Ana Bo</a></table>", {"author": "Ana Bo"}),
     ],
 )
 def test_bylines_near_the_heading_tell(byline, expected):
@@ -430,9 +461,15 @@ def test_a_footer_tells_of_the_last_change():
     assert told(article("") + "<p>tea.txt<br>· Last modified: 2026/11/20 by <b>ana</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<footer>Last updated on Nov 20, 2026.")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last modified: <b>2026-11-20</b>")["modified"] == "2026-11-20"
+    assert (
+        told(article("") + "<p>Last updated<!-- --> on <b><time datetime=2026-11-20>then")["modified"] == "2026-11-20"
+    )
+    assert told(article("") + "<p>Last updated: <time datetime=2026-11-20></time><p>End")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last edited <b>Fri Nov 20 20:23:50 2026</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<p>Last updated Nov 20, 2026<p>Last updated Nov 21, 2026") == {}
     assert told(f"{PARAGRAPH}<p>Last edited: Nov 20, 2026") == {}  # a post of a thread
+    assert told(article("") + "<p>Teas/Green (last edited 2026-11-20 10:00 by ana)")["modified"] == "2026-11-20"
+    assert told(article("") + "<address>By ana. Last updated: Nov 20, 2026")["modified"] == "2026-11-20"
 
 
 @pytest.mark.parametrize(
@@ -500,6 +537,10 @@ def test_back_and_search_are_no_breadcrumbs():
     links = "<ul class=breadcrumbs><li><a href=/>Home</a><li><a href=/s>Search</a></ul>"
     assert told(links + article(""))["breadcrumbs"] == ["Home"]
     assert told(links.replace("Search", "View page source") + article(""))["breadcrumbs"] == ["Home"]
+    titled = f"<div id=breadCrumb><h2>You are here:</h2>{links}</div>".replace("class=breadcrumbs", "")
+    assert told(titled + article(""))["breadcrumbs"] == ["Home"]
+    assert "breadcrumbs" not in told(titled.replace("You are here:", "Our teas") + article(""))
+    assert told(links.replace("<li>", "<li>Aktuelle Seite:\xa0<li>", 1) + article(""))["breadcrumbs"] == ["Home"]
     assert "breadcrumbs" not in told("<div class=breadcrumb><a href=/>« Back to our teas</a></div>" + article(""))
 
 
@@ -517,6 +558,8 @@ def test_links_to_the_pages_before_and_after_are_no_breadcrumbs():
         ("<p><a href=/>Home</a> <i>»</i> <a href=/a/>Teas</a> <i>»</i> <i>On tea</i>", NAMES),
         ("<p><a href=/>Home</a> / <a href=/a/>Teas</a> / On tea", NAMES),
         ("<p><a href=/>Home</a> › <a href=/a/>Teas</a><br><i>On tea</i>", NAMES),
+        ("<ul><li><a href=/>Home</a> »<li><a href=/a/>Teas</a> »<li><a href=/b>On tea</a></ul>", NAMES),
+        ("<p><a href=/>Home</a> / <a href=/c/>Teas</a> <i> / </i>", NAMES[:2]),
         ("<p><a href=/>Home</a> | <a href=/a/>Teas</a> | On tea", None),
         ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On pots", None),
         ("<p><a href=/>Home</a> -&gt; On tea", None),

@@ -158,6 +158,9 @@ def test_the_state_of_boxes():
     assert markdown("<p><input type=checkbox> a") == "a"  # of a form
     assert markdown("<ul><li><label><input type=checkbox checked><i></i></label> a</ul>") == "- [x] a"
     assert markdown("<ul class=inline-task-list><li class=checked>a<li>b</ul>") == "- [x] a\n- [ ] b"
+    assert markdown("<ul><li><!-- icon --><i></i> a</ul>") == "- a"
+    icons = "<ul><li><p><i class='fa fa-check-square-o'></i> a<li><p><i class='fa fa-square-o'></i> b</ul>"
+    assert markdown(icons) == "- [x] a\n- [ ] b"
     assert markdown("<ul class=checklist><li class=checked>a</ul>") == "- a"  # drawn with ticks
 
 
@@ -186,6 +189,7 @@ def test_the_names_of_icons_that_stand_alone_in_cells(cell, expected):
         "<ul class='nav nav-tabs'><li><a href=#b>B</a><li><a href=#a>A</a></ul><div id=a>one</div><div id=b>two</div>",
         "<p role=tab aria-controls=a>A<p role=tab aria-controls=b>B<div id=a>one</div><div id=b>two</div>",
         "<div class=tab><button>A</button><button>B</button></div><div>one</div><div>two</div>",
+        "<div class=w-tab-menu><a data-w-tab=1>A</a><a data-w-tab=2>B</a></div><div><div>one</div><div>two</div></div>",
     ],
 )
 def test_the_label_of_a_tab_stands_at_its_panel(html):

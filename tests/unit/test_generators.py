@@ -18,6 +18,7 @@ from scrapy_pagelets.metadata.metadata import metadata_of
 from scrapy_pagelets.metadata.posts import thread_of
 from tests.trees import page
 
+SHARED = ["Share:", "On X", "Mail"]
 PROSE = "All that there is to say about green tea of the hills, in words that nothing else on the page has. " * 2
 
 
@@ -70,6 +71,36 @@ def test_own_headings(title, body, expected):
         ("<div class=language-ts><span>js</span><pre>a = 1</pre></div>", []),
         # code beside code whose class says that it may be copied
         ("<pre class=code-with-copy>a = 1</pre><pre>b</pre>", []),
+        # a table of contents repeats the headings, with their numbers or without
+        (
+            "<div class=toc><p>On this page<ul><li><a href=#a>1. Water</a><li><a href=#b>Leaves</a>"
+            "<li><a href=#c>Cups</a></ul></div>"
+            "<h2 id=a>Water</h2><p>Soft<h2 id=b>Leaves</h2><p>Whole<h2 id=c>Cups</h2><p>Thin",
+            ["On this page", "1. Water", "Leaves", "Cups"],
+        ),
+        (
+            "<ul class=toc><li><a href=#a>Water</a> is soft, from hills and wells<li><a href=#b>Leaves</a>"
+            "<li><a href=#c>Cups</a></ul><h2>Water</h2><p>Soft<h2>Leaves</h2><p>Whole<h2>Cups</h2><p>Thin",
+            [],
+        ),
+        ("<ul id=toc><li><a href=#a>Kyoto</a><li><a href=#b>Uji</a><li><a href=#c>Kobe</a></ul><h2>Water</h2>", []),
+        (
+            "<ul><li><a href=#a>Water</a><li><a href=#b>Leaves</a><li><a href=#c>Cups</a></ul>"
+            "<h2>Water</h2><p>Soft<h2>Leaves</h2><p>Whole<h2>Cups</h2><p>Thin",
+            [],
+        ),
+        # links to share the page, with their label
+        (
+            "<p>Share: <a href='https://x.com/intent/tweet?url=http://a'>On X</a> <a href='mailto:?subject=a'>Mail</a>",
+            SHARED,
+        ),
+        ("<p>See <a href=https://x.com/ana>Ana on X</a> or <a href=mailto:ana@tea.test>write</a>", []),
+        # labels that are called a button
+        (
+            "<p>a<label class=view-source-button>View</label><p>b<label class=view-source-button>View</label>",
+            ["View"] * 2,
+        ),
+        ("<p>a<label>View</label><p>b<label>View</label>", []),
         # buttons in a row, but not those that open something
         ("<div><button>1x</button><button>2x</button></div><p><button>How hot?</button>", ["1x", "2x"]),
         ("<div><button>How hot is it?</button><button>How cold is it?</button></div>", []),
@@ -137,6 +168,11 @@ def test_controls(html, expected):
         (
             "<h2>Tea</h2><h3 class=byline><a href=/ana>Ana</a></h3><p>Hot",
             "# Tea\n\n[Ana](http://example.com/ana)\n\nHot",
+        ),
+        # a player that is called like the page
+        (
+            "<video src=/tea.mp4 title='All about tea'></video><h1>All about tea</h1><p>Hot",
+            "# All about tea\n\n[All about tea](http://example.com/tea.mp4)\n\nHot",
         ),
         # an empty paragraph that an editor keeps open
         ("<p><b>\u200d</b>Tea</p><p>\u200d</p>", "Tea"),
@@ -375,6 +411,17 @@ def test_links_that_most_posts_have_in_lines_of_their_own_are_controls():
     thread = thread_of(read, Habits())
     assert [read.nodes.strings[leaf] for leaf in controls_of_posts(read.nodes, thread)] == ["reply"] * 3
     assert controls_of_posts(read.nodes, replace(thread, posts=thread.posts[:2])) == []
+
+
+def test_links_beside_the_date_and_menus_that_most_posts_have_are_controls():
+    post = (
+        "<div id=post_{1}><div class=item>Copy Link</div><p>Agreed</p><a class=username href=/u/{0}>{0}</a><p>"
+        "<em>2018-11-1{1}</em><a href=?by={1}>Only him</a></p><div class=text>The cup of {0} is empty</div></div>"
+    )
+    html = "".join(post.format(name, number) for number, name in enumerate(("ana", "bo", "cy"), 1))
+    read = Page.parse(f"<h1>Tea</h1>{html}".encode(), "http://tea.test/forum/a")
+    found = controls_of_posts(read.nodes, thread_of(read, Habits()))
+    assert [read.nodes.strings[leaf] for leaf in found] == ["Copy Link", "Only him"] * 3
 
 
 CARD = "<div><h4><a href=/{0}>{0}</a></h4><p>{1}</p><p class=price>$24.50</p></div>"

@@ -57,6 +57,9 @@ def heading_of(html):
         ),
         ("<title>{name}</title><body><h2>{name} index</h2><ul><li><a href=/k>{text}</a></ul>", "Matcha index"),
         ("<title>{name}</title><body><h2>Index of {name}</h2><p>{text}<h2>{name} cups</h2><p>{text}", None),
+        # labels before it and numbers behind it
+        ("<title>{name} tea</title><body><h1>Thread: <a href=/t>{name} tea</a></h1><p>{text}", "Matcha tea"),
+        ("<title>#{number} - {name} - Tea</title><body><h1>{name} <i>#{number}</i></h1><p>{text}", "Matcha"),
         # two equal ones are one
         ("<title>Leaf House</title><body><h1>Green {name}</h1><p>{text}<h1>green {name}</h1>", "Green Matcha"),
         # numbers
@@ -115,6 +118,10 @@ def test_a_paragraph_of_what_the_title_begins_with_is_the_headline_of_a_page_wit
         ("How to steep tea: the page of Bo", "<td><b>the page of Bo</b>", 0, None),
         ("Leaf of us", "<p>Leaf</p>", 0, None),
         ("leaf", "<tr><td>Keyword<td><b>leaf</b>", 9, None),
+        ("Teas of Bo: Green tea", "<td><font size=6><b>Green tea</b></font>", 9, "Green tea"),
+        ("Teas of Bo: Green tea", "<td><p>Green tea</p>", 9, None),
+        ("All of green tea - Bo", "<td><b>Topic: All of green tea</b>", 9, "All of green tea"),
+        ("Teas of Bo: Green tea", "<td><b>Green tea</b>", 0, None),
     ],
 )
 def test_a_line_of_all_of_the_title_or_its_end_is_the_headline(title, html, pages, expected):

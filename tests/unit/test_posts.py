@@ -38,14 +38,30 @@ BBPRESS = (
     "<div id=post-{0}00 class=bbp-reply-header><span>November 1{0}, 2018 at 9:10 am</span></div>"
     "<div class='post-{0}00'><div class=bbp-reply-author><a class=bbp-author-name>user{0}</a></div><div>{2}</div></div>"
 )
+DISCUZ = (
+    "<div id=post_{0}><table><tr><td class=pls><div class=favatar><div class=authi><a href=space-uid-{0}.html>user{0}"
+    "</a></div><p>Points<p>8{1}</div><td><em>2018-11-1{0}</em>{2}</table></div>"
+)
 MICRODATA = (
     "<div itemscope itemtype='http://schema.org/Answer'>{2}<div itemprop=author itemscope>"
     "<span itemprop=name>user{0}</span></div><time itemprop=dateCreated datetime=2018-11-1{0}>then</time></div>"
 )
+BUGZILLA = (
+    "<div id=c{0} class=bz_comment><div class=bz_comment_head><a class=email href='mailto:u@t.test'><b class=fn>user{0}"
+    "</b></a><span class=bz_comment_time>2018-11-1{0}</span></div><pre>{2}</pre></div>"
+)
+MAILS = (
+    "<div class=email id=m{0}><div class=email-author><h2 class=name><a href=/users/{0}/>user{0}</a></h2></div>"
+    "<div class=email-date>1{0} Nov 2018</div><div class=email-body>{2}</div></div>"
+)
+UBB = (
+    "<table><tr><td><font><b>user{0}</b></font><br>Member<br>Posts: 7<br>Registered: Mar 2000<td>"
+    "posted 2018-11-1{0} 09:15 PM<hr><font>{2}</font></table>"
+)
 TWO = [("user1", "2018-11-11"), ("user2", "2018-11-12")]
 
 
-@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, MICRODATA])
+@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, BUGZILLA, MAILS, UBB, MICRODATA])
 def test_each_post_tells_its_author_and_its_date(form):
     assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY)) == TWO
 
@@ -128,6 +144,24 @@ def test_the_post_that_is_called_the_topic_opens_a_thread():
     pages = (first.replace("'post-100'", "'post-100 topic'") + second, first.replace("'post-100'", "'post-100 reply'"))
     fields = [record(f"<title>Tea</title><h1>Tea</h1>{html}", FORUM).decision.metadata.fields for html in pages]
     assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
+
+
+def test_the_cell_with_the_author_of_a_post_is_a_profile():
+    rows = UBB.format(1, 9, BODY) + UBB.format(2, 8, OTHER)
+    page = Page.parse(rows.replace("</table><table>", "").encode(), FORUM)
+    found = [[page.nodes.strings[leaf] for leaf in post.profile] for post in thread_of(page, Habits()).posts]
+    assert found == [["Member", "Posts: 7", "Registered: Mar 2000"]] * 2
+    assert told(rows, ARTICLE) == []
+
+
+def test_a_report_tells_who_opened_it_before_its_comments():
+    opened = "<title>Tea</title><h1>Tea</h1><p>opened 10 Nov 2018 by <a href=/bo>Bo</a></p>"
+    found = record(
+        opened + BUGZILLA.format(1, 9, BODY) + BUGZILLA.format(2, 8, OTHER), "http://a.example/show_bug.cgi?id=7"
+    )
+    fields = found.decision.metadata.fields
+    assert (fields["author"], fields["published"]) == ("Bo", "2018-11-10")
+    assert {post["role"] for post in found.posts} == {"content"}
 
 
 def test_microdata_without_text_tells_of_posts():

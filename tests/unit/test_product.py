@@ -225,6 +225,9 @@ def test_a_number_that_the_page_labels_counts_before_a_declared_one():
 
 
 def test_a_sentence_before_the_label_is_not_the_brand():
+    view = "<h2 class=productView-brand>Ana</h2>"
+    assert told(ld(PRODUCT_LD | {"brand": None}) + shop(view))["brand"] == "Ana"
+    assert "brand" not in told(ld(PRODUCT_LD | {"brand": None}) + shop(view.replace("product", "nav")))
     assert told(ld(PRODUCT_LD | {"brand": None}) + shop("<p class=brand>More of the brand: Ana"))["brand"] == "Ana"
 
 
