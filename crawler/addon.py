@@ -1,7 +1,5 @@
 """The Scrapy add-on that enables all components. Scrapy's command imports this module at each start."""
 
-from __future__ import annotations
-
 import argparse
 from contextlib import suppress
 from typing import Final

@@ -1,7 +1,5 @@
 """The extension that writes a report when a crawl has ended."""
 
-from __future__ import annotations
-
 import logging
 from importlib.util import find_spec
 from pathlib import Path

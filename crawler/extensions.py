@@ -1,7 +1,5 @@
 """The extensions that log a summary of each site, prepare the process for a crawl, and write stats for Prometheus."""
 
-from __future__ import annotations
-
 import gc
 import logging
 from datetime import datetime

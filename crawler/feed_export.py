@@ -1,7 +1,5 @@
 """Feed exports that report what they could not write."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Scrapy's scheduler, disk queues and spider state, made robust against a full disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

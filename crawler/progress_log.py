@@ -1,7 +1,5 @@
 """Tell in log, terminal and notebook what a crawl does and what came out of it, and log items in few words."""
 
-from __future__ import annotations
-
 import logging
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The scheduler of a crawl that several processes share through Redis."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import zlib

@@ -1,7 +1,5 @@
 """The downloader middleware that keeps links from leading to this machine and its private network."""
 
-from __future__ import annotations
-
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured

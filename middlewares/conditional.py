@@ -1,7 +1,5 @@
 """The downloader middleware that asks for pages only if they have been modified since an earlier crawl."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The downloader middleware that answers requests with responses already loaded for a template."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The spider middleware for focused crawling: requests for links that match the topic go first, template links last."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """The downloader middleware that learns the template of a site from pages that its menu links to each other."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The item pipeline that finds near-duplicates by the content of pages, without their template."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from contextlib import suppress

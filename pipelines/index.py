@@ -1,7 +1,5 @@
 """The item pipeline that writes pages to a search index."""
 
-from __future__ import annotations
-
 import json
 import logging
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The base class of our item pipelines, and how they set fields on items of any type."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, MutableMapping
 from dataclasses import MISSING, is_dataclass

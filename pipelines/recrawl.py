@@ -1,7 +1,5 @@
 """The item pipeline that says whether the content of a page is new, the same or changed since an earlier crawl."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from pathlib import Path

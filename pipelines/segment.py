@@ -1,7 +1,5 @@
 """The item pipeline that cuts pages into pagelets."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from scrapy.exceptions import DropItem

@@ -1,7 +1,5 @@
 """The item pipeline that collects what is stripped, and writes it once for each class of pages."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The list of all commands, and how one is called. A new command is a row of `COMMANDS` and its module."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from importlib import import_module

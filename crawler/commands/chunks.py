@@ -1,7 +1,5 @@
 """The command ``pagelets chunks``: one line of JSON for each chunk of a feed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """The command ``pagelets crawl``: crawl a site, in any folder."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Final
 

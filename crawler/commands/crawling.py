@@ -1,7 +1,5 @@
 """Run one of our spiders in this process, outside of any Scrapy project as well, and tell what came out."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import shlex

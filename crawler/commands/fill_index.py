@@ -1,7 +1,5 @@
 """The command ``pagelets index``: write a feed to a search index."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """The command ``pagelets duplicates``: near-duplicates in a feed, copied blocks, copied hosts, and excerpts."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, field

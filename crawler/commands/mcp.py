@@ -1,7 +1,5 @@
 """The command ``pagelets mcp``: serve an index to language models, by the Model Context Protocol."""
 
-from __future__ import annotations
-
 import argparse
 from contextlib import suppress
 from typing import Final

@@ -1,7 +1,5 @@
 """The command ``pagelets merge``: one feed out of the parts of a shared crawl."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections import Counter

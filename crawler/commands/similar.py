@@ -1,7 +1,5 @@
 """The command ``pagelets similar``: the pages of a feed whose content resembles that of one page most."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Final
 

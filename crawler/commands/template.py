@@ -1,7 +1,5 @@
 """The command ``pagelets template``: the template of a site as HTML, from a store or a crawl."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 from collections.abc import Callable, Iterator

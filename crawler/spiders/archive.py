@@ -1,7 +1,5 @@
 """The spider ``archive``, which cleans pages of an earlier crawl."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

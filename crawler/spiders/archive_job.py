@@ -1,7 +1,5 @@
 """Jobs of the spider `archive`, and their journal: they go on after the last line that was written."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

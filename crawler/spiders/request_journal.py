@@ -1,7 +1,5 @@
 """The requests of a job of the spider `site` and their outcomes: an SQLite file in the job directory."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator

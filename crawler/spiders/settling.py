@@ -1,7 +1,5 @@
 """Settling pages, which wait until the crawl has seen enough of their site."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The spider ``site``, which crawls one or several sites."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import shutil

@@ -1,7 +1,5 @@
 """Where the spiders begin: their arguments, sitemaps, and why a start page failed."""
 
-from __future__ import annotations
-
 import logging
 import re
 from contextlib import suppress

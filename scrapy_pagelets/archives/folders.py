@@ -1,7 +1,5 @@
 """Read files and folders of HTML as archives, and list the sources of a path."""
 
-from __future__ import annotations
-
 import glob
 import os
 import zlib

@@ -1,7 +1,5 @@
 """Read the pages of WARC files and of folders of HTML files, in order or one at a time."""
 
-from __future__ import annotations
-
 import glob
 import logging
 import os

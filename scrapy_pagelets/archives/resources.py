@@ -1,7 +1,5 @@
 """Look up the resources of archived pages: style sheets, images and frames from the same archive."""
 
-from __future__ import annotations
-
 import logging
 import mimetypes
 import os

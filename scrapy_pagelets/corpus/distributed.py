@@ -1,7 +1,5 @@
 """The engine on a Spark cluster: statements are Spark SQL, page work is `mapInArrow` in the executors."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The engine on one machine: statements run on DuckDB, which spills to disk, and page work in worker processes."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

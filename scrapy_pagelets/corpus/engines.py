@@ -1,7 +1,5 @@
 """The tables of the corpus job: their schemas, their folders, and what runs statements and functions over them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

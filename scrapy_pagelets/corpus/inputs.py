@@ -1,8 +1,6 @@
 """What a corpus job is given: its options; and its sources, which are WARC and WACZ files, Parquet of raw pages, lists
 of files, and records of an index."""
 
-from __future__ import annotations
-
 import glob
 import gzip
 import json

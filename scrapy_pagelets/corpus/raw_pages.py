@@ -1,7 +1,5 @@
 """Read the pages of a source of a corpus job: each as it was received, with its site."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

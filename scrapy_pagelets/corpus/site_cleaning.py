@@ -1,7 +1,5 @@
 """Learn sites, or parts of large sites, from tables of raw pages, and make the rows of all tables of their pages."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache

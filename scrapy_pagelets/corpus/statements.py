@@ -10,8 +10,6 @@ band, and the first one. Pages are in the order of their numbers; those that dec
 come last, because ``LAST`` is added to their numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

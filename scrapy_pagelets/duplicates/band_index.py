@@ -4,8 +4,6 @@ Source of the filters, for corpora whose tables do not fit: Khan et al. 2024, *L
 Document Deduplication* (arXiv 2411.04257); Bloom 1970, *Space/Time Trade-offs in Hash Coding with Allowable Errors*.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import tempfile

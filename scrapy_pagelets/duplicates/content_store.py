@@ -1,7 +1,5 @@
 """The store of the contents that a crawl has seen: an SQLite file and an index of bands."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sqlite3

@@ -1,7 +1,5 @@
 """Near-duplicates in a whole collection: groups, blocks that appear on many hosts, and mirrored hosts."""
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ is a character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the 
 they say how surely each word is content, so that leftovers of templates do not separate copies on two sites.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final
 

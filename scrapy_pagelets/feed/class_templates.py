@@ -1,7 +1,5 @@
 """Templates of classes of pages, the lines of ``PAGELETS_TEMPLATES``: what a crawl strips from the pages of a class."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections import Counter

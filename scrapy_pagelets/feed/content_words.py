@@ -1,7 +1,5 @@
 """The hash of a content and the counts of its words, by which contents of different crawls are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b

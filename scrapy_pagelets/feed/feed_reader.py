@@ -4,8 +4,6 @@
 are there, and names those that are missing.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """The record of a page: what the feed says of it, for crawls, the corpus job and the inspector alike."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Pagelets of a page: cut it and, given the templateness of its leaves, give each pagelet its role."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise

@@ -5,8 +5,6 @@ then replaces all of its pagelets. Its identifier is a hash of the URL (identifi
 version is the time of the crawl, so that an older page never replaces a later one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence

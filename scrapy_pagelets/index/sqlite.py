@@ -4,8 +4,6 @@ The table ``search`` indexes the texts. ``vocabulary`` has the number of pagelet
 positions of terms in pagelets.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Names of indexes, and how to open them."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name

@@ -1,7 +1,5 @@
 """Writing to an index during a crawl: in a thread, with retries, and with a queue on disk."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """What the inspector shows of a page, and the HTML file that shows it: it loads nothing, and runs only its script."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence

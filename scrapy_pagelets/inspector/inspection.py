@@ -1,7 +1,5 @@
 """Find a page to inspect: on the web, in a file, an archive or a feed; decide it as its site or the feed does."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher

@@ -1,7 +1,5 @@
 """Why a pagelet is content or template: each witness in a sentence; and the rule that decides otherwise."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

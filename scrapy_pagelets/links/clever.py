@@ -4,8 +4,6 @@ Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 1, and Section 5. What di
 ``docs/algorithms/pagelets-templates-2002.md``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from typing import Any, Final, NamedTuple

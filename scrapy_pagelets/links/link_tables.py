@@ -3,8 +3,6 @@
 Source: Bar-Yossef & Rajagopalan 2002, Section 3.2 (``docs/algorithms/pagelets-templates-2002.md``).
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

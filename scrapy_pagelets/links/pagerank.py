@@ -1,7 +1,5 @@
 """PageRank of the pages of a crawl."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

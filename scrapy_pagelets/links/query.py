@@ -1,7 +1,5 @@
 """The words of a query, and where they stand in a text and around its links."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple

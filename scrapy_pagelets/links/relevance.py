@@ -4,8 +4,6 @@ Source of the distiller: FOCUS (Chakrabarti, van den Berg & Dom 1999), with page
 Rajagopalan 2002, Section 4, case 2.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections import deque

@@ -1,7 +1,5 @@
 """Write a feed as ``llms.txt`` and ``llms-full.txt`` (https://llmstxt.org), one pair of files for each host."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -14,8 +14,6 @@ call a set of *adjacent* nodes of one value a section. Here each edge between tw
 ``tests/oracles/exact_smoothing.py`` minimises what the slides print, which gains nothing.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, fields
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The search for a complete subdigraph: load pages of a menu until enough of them link each other."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urldefrag, urljoin

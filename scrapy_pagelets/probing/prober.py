@@ -1,7 +1,5 @@
 """Loading pages for templates, one by one, in the way the spider would load them, if it does not request them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Build a page and its layout from the result of a walk in the browser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

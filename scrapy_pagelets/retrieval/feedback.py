@@ -7,8 +7,6 @@ compare differ in what a segment is: FULLDOC (`cut_whole`), DOMPS (`cut_blocks`)
 ``docs/algorithms/vips-feedback-2003.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Search a collection: the pages for a query, the best pagelet of each, and the passage of a text that matches best."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Open an SQLite index as a collection: a query reads only the rows that it needs."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager

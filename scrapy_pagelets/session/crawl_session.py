@@ -1,7 +1,5 @@
 """The state that the components of one crawl share."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

@@ -1,7 +1,5 @@
 """A priority queue of Scrapy whose requests can be raised while they wait."""
 
-from __future__ import annotations
-
 from typing import Final
 from weakref import WeakKeyDictionary
 

@@ -3,8 +3,6 @@
 JSON runs no code when it is read. A resolver guards against names that are bound anew to private addresses.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

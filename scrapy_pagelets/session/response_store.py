@@ -1,7 +1,5 @@
 """Responses: which are pages, which end early, which were rendered; and their stores, on disk and in Redis."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

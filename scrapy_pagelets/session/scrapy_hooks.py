@@ -17,8 +17,6 @@ ours.
 Scrapy's command imports this module at each start, so it imports nothing slow.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Awaitable, Callable
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The part of this process in a crawl that several processes share through Redis, and the requests it works on."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

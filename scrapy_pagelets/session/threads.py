@@ -1,7 +1,5 @@
 """Where functions run: in threads, so that they do not block the reactor, unless they are short."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections import defaultdict, deque

@@ -4,8 +4,6 @@ Settings come from files as Python values and from the command line as strings; 
 cannot be used it raises a ``ValueError`` whose message continues the name of the setting: ``is 'x': give ...``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping

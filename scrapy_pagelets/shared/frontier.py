@@ -1,7 +1,5 @@
 """The frontier that many processes share: requests that wait, and requests that a process works on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from secrets import token_hex

@@ -1,7 +1,5 @@
 """Share sites and contents through Redis: the counterparts of site store and content store."""
 
-from __future__ import annotations
-
 import threading
 import zlib
 from collections.abc import Callable

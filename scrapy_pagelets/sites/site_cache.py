@@ -1,7 +1,5 @@
 """The sites of a crawl: recently used ones in memory, the others on disk."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence

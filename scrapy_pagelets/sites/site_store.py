@@ -1,7 +1,5 @@
 """Store what is learnt about sites in SQLite, for several crawls at once."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 import threading

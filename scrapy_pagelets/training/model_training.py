@@ -1,7 +1,5 @@
 """Train the model: the page-level classifiers, and one pass after the other on top of them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -9,8 +9,6 @@ sites, content and template recur on about as many pages, and at the same path o
 sites, most of which are manuals; template changes more than there. This method is ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final, Self
 

@@ -1,7 +1,5 @@
 """Labels of pages, training tables of nodes and of leaves, and the lexicon of class names and headings."""
 
-from __future__ import annotations
-
 import bisect
 import json
 import tempfile

@@ -5,8 +5,6 @@ sizes and colours of text. The paper gives no formulas; those here are ours. Gap
 Ma 2003). Alignment is ours.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -12,8 +12,6 @@ expansion after Boykov, Veksler, Zabih 2001. ``docs/algorithms/gcuts-2008.md`` d
   invisible label. So an expansion also makes nodes invisible wherever that pays.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final

@@ -4,8 +4,6 @@ Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: place, size of
 gives no formulas; those here are ours. So are the features of parents and siblings, and templateness.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

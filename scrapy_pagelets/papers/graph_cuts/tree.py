@@ -1,7 +1,5 @@
 """The DOM tree for segmentation: nodes with text or pictures; a chain of single children is one node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final

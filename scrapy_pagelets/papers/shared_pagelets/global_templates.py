@@ -5,8 +5,6 @@ Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and i
 ``relational`` does the same in SQL for all pages at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and i
 is the least share of a site's pages (``docs/algorithms/pagelets-templates-2002.md``).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations

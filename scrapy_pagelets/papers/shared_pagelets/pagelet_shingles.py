@@ -6,8 +6,6 @@ pagelets of a template have one shingle, ``s(p) = s(T)``. The paper uses one shi
 Zhang 2012) and densification (Shrivastava 2017).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final

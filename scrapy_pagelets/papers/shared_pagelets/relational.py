@@ -10,8 +10,6 @@ site)``, ``pagelets (page, pagelet, shingle)`` and ``links (src, dst)``. They ar
 store their results as tables.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 #: Statements in order, each with the name of the table that it makes.

@@ -7,8 +7,6 @@ that were not rendered is ours: blocks are placed below each other, cells beside
 width.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -7,8 +7,6 @@ and the coherence that a separator leaves. The weights of gaps, rulers and backg
 implementation ``vips_java``; the others are ours.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Final
 

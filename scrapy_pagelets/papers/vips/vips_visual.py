@@ -9,8 +9,6 @@ are those of Cai, Yu, Wen, Ma 2003, section 4.2; the other cues are ours. The re
 These are learnt (``python -m benchmarks vips --fit``), as section 2.3 of the other paper proposes.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
