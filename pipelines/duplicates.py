@@ -11,7 +11,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.duplicates.content_store import ContentStore, DiskError, Document, StoreError, Verdict
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.duplicates.content_store import ContentStore, Document, Verdict
 from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import Threshold, encode
 from scrapy_pagelets.page import urls

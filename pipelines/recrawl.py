@@ -10,11 +10,13 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.base.transactions import set_aside
 from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.feed.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.recrawl import version_store
-from scrapy_pagelets.recrawl.version_store import Change, Validators, VersionStore, VersionStoreError
+from scrapy_pagelets.recrawl.version_store import Change, Validators, VersionStore
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
@@ -55,7 +57,7 @@ class RecrawlPipeline(PagePipeline):
         try:
             store = VersionStore(None)
             number = store.put_feed(feed)
-        except (FeedError, VersionStoreError, sqlite3.Error) as error:
+        except (FeedError, StoreError, sqlite3.Error) as error:
             abort_crawl(self.crawler, f"PAGELETS_EARLIER_FEED cannot be used: {error}")
         logger.info("pages are compared with the %d lines of %s", number, name)
         if feed.note:
@@ -67,15 +69,14 @@ class RecrawlPipeline(PagePipeline):
         try:
             try:
                 return VersionStore(folder, job)
-            except version_store.VersionDiskError:
+            except DiskError:
                 raise
-            except VersionStoreError as error:
+            except StoreError as error:
                 sentence = "%s cannot be read: it is renamed to *.broken, and all pages are new: %s"
                 self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
-                for part in folder.glob(version_store.FILE + "*"):
-                    part.replace(part.with_name(part.name + ".broken"))
+                set_aside(folder / version_store.FILE)
                 return VersionStore(folder, job)
-        except (OSError, VersionStoreError) as error:
+        except (OSError, StoreError) as error:
             sentence = "%s cannot be used, the next crawl cannot compare its pages with those of this one: %s"
             self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
             return None

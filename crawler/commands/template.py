@@ -12,7 +12,7 @@ from typing import Final
 
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.display import counted
-from scrapy_pagelets.base.errors import CommandError
+from scrapy_pagelets.base.errors import CommandError, StoreError
 from scrapy_pagelets.crawler.commands.terminal import saving, show, tell, warn, write
 
 EXAMPLES: Final = (
@@ -138,7 +138,7 @@ def _classes(options: argparse.Namespace) -> Iterator[_Class]:
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
     """The classes of all stores in a folder, the newest store first."""
-    from scrapy_pagelets.sites.site_store import FILES, SiteStoreError
+    from scrapy_pagelets.sites.site_store import FILES
 
     stores = sorted(folder.glob(FILES), key=lambda path: -path.stat().st_mtime)
     if not stores:
@@ -147,7 +147,7 @@ def _of_folder(folder: Path) -> Iterator[_Class]:
     for path in stores:
         try:
             yield from _of_store(path)
-        except SiteStoreError as error:
+        except StoreError as error:
             errors.append(error)
     if len(errors) == len(stores):
         raise errors[0]

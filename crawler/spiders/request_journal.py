@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from scrapy import Request, Spider
 
 from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.base.transactions import set_aside
 from scrapy_pagelets.session.requests import from_json, to_json
 
 logger = logging.getLogger(__name__)
@@ -72,11 +73,7 @@ class RequestJournal:
             self.complete = False
             return None
         except sqlite3.DatabaseError as error:
-            broken = path.with_name(path.name + ".broken")
-            self.problem = f"{path} cannot be read and was renamed to {broken.name}: {error}"
-            path.replace(broken)
-            for end in ("-wal", "-shm"):
-                path.with_name(path.name + end).unlink(missing_ok=True)
+            self.problem = f"{path} cannot be read and was renamed to {set_aside(path).name}: {error}"
             return self._open(path)
 
     @property

@@ -20,5 +20,13 @@ class QueryError(PageletsError, ValueError):
     """Raised for a query without a word."""
 
 
+class StoreError(PageletsError, ValueError):
+    """Raised for a file that is damaged, or no store of this version; the message says what is wrong."""
+
+
+class DiskError(StoreError):
+    """Raised if the disk is full or not writable; the file itself may be intact."""
+
+
 class CommandError(PageletsError):
     """Raised by a command that cannot do what is asked; `run_command` prints the message and exits with code 1."""

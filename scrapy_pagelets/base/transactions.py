@@ -51,6 +51,30 @@ def write_ahead(base: sqlite3.Connection, patience: float) -> None:
             time.sleep(_PAUSE)
 
 
+def open_shared(name: Path | str, patience: float, schema: str = "") -> sqlite3.Connection:
+    """Open a database of several threads and processes, created if it does not exist; "" is a temporary file.
+
+    Writers do not wait for readers. A power failure may lose the last seconds, but never damages the file.
+    """
+    base = sqlite3.connect(name, patience, isolation_level=None, check_same_thread=False)
+    try:
+        write_ahead(base, patience)
+        base.execute("PRAGMA synchronous = NORMAL")
+        base.executescript(schema)
+    except BaseException:
+        base.close()
+        raise
+    return base
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a database, and the files beside it, to ``*.broken``; return the new path."""
+    for end in ("-wal", "-shm", ""):
+        if (part := path.with_name(path.name + end)).exists():
+            part = part.replace(part.with_name(f"{part.name}.broken"))
+    return part
+
+
 def append_whole(file: int, data: bytes) -> None:
     """Append all or nothing to a file, by its descriptor: a full disk may take a part only, which is removed again."""
     size, rest = os.fstat(file).st_size, memoryview(data)

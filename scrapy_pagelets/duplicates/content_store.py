@@ -14,8 +14,8 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.transactions import writing
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.base.transactions import open_shared, writing
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import (
     SIZE,
@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 _VERSION: Final = 2
 #: Errors of the disk, not of the file: it is full or not writable.
 _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")
+#: Seconds to wait for another process, which a job should not have.
+_PATIENCE: Final = 5.0
 #: Number of candidates that are verified by their shingles: those with the most common bands.
 _VERIFIED: Final = 8
 #: Sketches that are read at once when a job is continued.
@@ -54,14 +56,6 @@ CREATE INDEX by_exact ON pages (exact);
 INSERT INTO scheme VALUES ('{}');
 COMMIT;
 """
-
-
-class StoreError(PageletsError, ValueError):
-    """Raised for a file of another scheme, or one that is damaged; the message says what is wrong."""
-
-
-class DiskError(StoreError):
-    """Raised if the disk is full or not writable; the file itself may be intact."""
 
 
 class Verdict(NamedTuple):
@@ -180,8 +174,8 @@ class ContentStore:
         self._threshold, self._within_sites = threshold or Threshold(), within_sites
         self._least = self._threshold.within if within_sites else self._threshold.least
         self._lock = threading.Lock()
-        try:  # with an empty name, SQLite uses a temporary file on disk
-            self._base = sqlite3.connect(path or "", check_same_thread=False, isolation_level=None)
+        try:
+            self._base = open_shared(path or "", _PATIENCE)
         except sqlite3.Error as error:
             raise _unusable(error) from error
         try:
@@ -193,8 +187,7 @@ class ContentStore:
             raise _unusable(error) from error
 
     def _prepare(self) -> None:
-        for pragma, value in (("journal_mode", "WAL"), ("synchronous", "NORMAL"), ("cache_size", _CACHE)):
-            self._base.execute(f"PRAGMA {pragma} = {value}")
+        self._base.execute(f"PRAGMA cache_size = {_CACHE}")
         scope = "site" if self._within_sites else "all sites"
         ours = f"version {_VERSION}, {SCHEME}, {PERMUTATIONS} values, seed {SEED}, {SIZE} words, {scope}"
         if not self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:

@@ -15,8 +15,8 @@ from uuid import uuid4
 
 from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.base.display import shortened
-from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.transactions import write_ahead, writing
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.base.transactions import open_shared, writing
 from scrapy_pagelets.feed.content_words import WordCounts, changed_share, content_hash
 from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text
 from scrapy_pagelets.page.urls import key
@@ -48,20 +48,12 @@ COLUMNS: Final = ("content_hash", "text", "pagelets")
 NEEDED: Final = COLUMNS[:2]
 
 
-class VersionStoreError(PageletsError, ValueError):
-    """Raised for a file that is damaged or no store of versions."""
-
-
-class VersionDiskError(VersionStoreError):
-    """Raised if the disk is full or not writable; the file itself may be intact."""
-
-
 class VersionStore:
     """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
 
     A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Without a
     folder, the file is a temporary one. The runs in a job directory are one crawl until `close` is told that it has
-    finished. Raises VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
+    finished. Raises StoreError if the file is damaged; DiskError if the disk is full or not writable.
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:
@@ -70,27 +62,20 @@ class VersionStore:
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            # With an empty name SQLite uses a temporary file on disk.
-            self._base = sqlite3.connect(
-                folder / FILE if folder else "", _LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
-            )
-        except (OSError, sqlite3.Error) as error:
-            raise VersionDiskError(str(error)) from error
-        try:
-            self._prepare()
+            self._base = open_shared(folder / FILE if folder else "", _LOCK_TIMEOUT, _SCHEMA)
+            self._crawl = self._begun()
+        except (OSError, sqlite3.OperationalError) as error:
+            raise DiskError(str(error)) from error
         except sqlite3.Error as error:
-            self._base.close()
-            kind = VersionDiskError if isinstance(error, sqlite3.OperationalError) else VersionStoreError
-            raise kind(str(error)) from error
+            raise StoreError(str(error)) from error
 
-    def _prepare(self) -> None:
-        write_ahead(self._base, _LOCK_TIMEOUT)
-        self._base.execute("PRAGMA synchronous = NORMAL")
-        self._base.executescript(_SCHEMA)
-        self._crawl = uuid4().hex
+    def _begun(self) -> str:
+        """The name of this crawl, or that of the job, which another run has begun."""
+        crawl = uuid4().hex
         if self._job:
-            self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (self._job, self._crawl))
-            (self._crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
+            self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (self._job, crawl))
+            (crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
+        return crawl
 
     def find(self, page: int) -> PageVersion | None:
         """The version of a page that an earlier crawl has seen, None if there is none. ``page``: key of its URL."""

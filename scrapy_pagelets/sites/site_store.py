@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from xxhash import xxh3_64
 
-from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.transactions import write_ahead, writing
+from scrapy_pagelets.base.errors import StoreError
+from scrapy_pagelets.base.transactions import open_shared, set_aside, writing
 from scrapy_pagelets.decision.model import Model
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.evidence import Column, keys_of
@@ -53,10 +53,6 @@ _REFERENCE: Final = (
 )
 
 
-class SiteStoreError(PageletsError):
-    """Raised for a file that cannot be read as a store; the message is a sentence."""
-
-
 class SiteStore:
     """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
 
@@ -80,7 +76,8 @@ class SiteStore:
         self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
         #: Number of the last page of each site whose pagelets have been read.
         self._last_pages: dict[str, int] = {}
-        self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
+        path = folder / f"pagelets-sites-{meaning(model)}.sqlite" if folder else None
+        self._db = self._open(path) if path else open_shared("", _LOCK_TIMEOUT, _SCHEMA)
 
     def load(self, site: Site) -> None:
         """Load what is stored about a new site."""
@@ -158,15 +155,14 @@ class SiteStore:
                     "%s is of another version or model: it is left unchanged, and the sites are learnt again",
                     others[-1],
                 )
-            return _connect(str(path))
+            return open_shared(path, _LOCK_TIMEOUT, _SCHEMA)
         except (OSError, sqlite3.OperationalError) as error:
             self._failed(f"{path} cannot be used, what the crawl learns about sites is lost when it ends: {error}")
             self.lasting = False
-            return _connect("")
+            return open_shared("", _LOCK_TIMEOUT, _SCHEMA)
         except sqlite3.DatabaseError as error:
             self._failed(f"{path} cannot be read: it is renamed to *.broken, and the sites are learnt again: {error}")
-            for part in path.parent.glob(path.name + "*"):
-                part.replace(part.with_name(part.name + ".broken"))
+            set_aside(path)
             return self._open(path)
 
     def _read(self, name: str, known: int = 0) -> tuple[int, SiteCounts | None]:
@@ -199,35 +195,20 @@ class SiteStore:
             self._failed(f"{sentence}, the crawl goes on with what is in memory: {error}")
 
 
-def _connect(name: str) -> sqlite3.Connection:
-    db = sqlite3.connect(name, timeout=_LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
-    try:
-        # Writers do not wait for readers. A power failure may lose the last seconds, but never damages the file.
-        write_ahead(db, _LOCK_TIMEOUT)
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.executescript(_SCHEMA)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
 def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
     """Yield the name of each site of a store, and what is known of it; the file is not changed.
 
-    No model is needed, but the counts can only be used with the one that they were made with. Raise SiteStoreError if
-    the file is no store, is damaged, or is of another version.
+    No model is needed, but the counts can only be used with the one that they were made with. Raise StoreError if the
+    file is no store, is damaged, or is of another version.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
             for name, content in db.execute("SELECT name, learnt FROM sites ORDER BY name"):
                 yield name, SiteCounts.from_arrays(name, unpack(content))
     except UNREADABLE:
-        raise SiteStoreError(
-            f"{path} cannot be used: it is damaged or of another version, crawl the sites again"
-        ) from None
+        raise StoreError(f"{path} cannot be used: it is damaged or of another version, crawl the sites again") from None
     except sqlite3.Error as error:
-        raise SiteStoreError(f"{path} cannot be used as a store of sites: {error}") from None
+        raise StoreError(f"{path} cannot be used as a store of sites: {error}") from None
 
 
 def pack(arrays: Mapping[str, Column]) -> bytes:
