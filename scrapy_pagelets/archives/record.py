@@ -128,10 +128,7 @@ def media_type(declared: str) -> str:
 
 
 def unpacked(headers: Headers, packed: bytes, most: int) -> tuple[bytes, bool]:
-    """Remove chunking and compression from a body, up to one byte after ``most``; tell whether its coding breaks off.
-
-    Raise ValueError if the body cannot be decoded.
-    """
+    """Unchunk and decompress a body, to a byte beyond ``most``; tell whether it breaks off. May raise ValueError."""
     body, cut = packed, False
     if "chunked" in ",".join(headers.get("Transfer-Encoding", [])).lower():
         body, cut = _dechunked(body)

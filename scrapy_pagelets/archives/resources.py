@@ -22,10 +22,7 @@ _MAX_REDIRECTS: Final = 5
 
 
 class Resources:
-    """All resources of some sources by URL; ``base`` as for `reader.records`. Thread-safe.
-
-    WARC files are indexed once, on the first request.
-    """
+    """All resources of some sources by URL, indexed once; ``base`` as for `reader.records`. Thread-safe."""
 
     def __init__(self, sources: Iterable[str], base: str = "") -> None:
         listed = list(sources)

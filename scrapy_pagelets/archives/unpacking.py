@@ -57,10 +57,7 @@ class Unpacked:
         return self._position
 
     def read(self, size: int = _CHUNK) -> bytes:
-        """Read the next bytes, up to the end of the current member.
-
-        Raise Bomb if the member is a bomb; every later call raises as well; OSError if the file is damaged.
-        """
+        """Read the next bytes, up to the end of the member; Bomb, ever since, if it is one; OSError if damaged."""
         unpacked, packed = self._position - self._member_position, self._offset - self._member
         if self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * packed):
             raise Bomb(self._member)

@@ -117,10 +117,7 @@ class SparkEngine:
 
 
 def check(master: str) -> None:
-    """Find out whether Spark can run, before anything is written.
-
-    Raise CorpusError without the Java that Spark needs, or if a standalone master does not answer.
-    """
+    """Raise CorpusError, before anything is written, without Java for Spark, or if a master does not answer."""
     _check_java()
     _check_master(master)
 

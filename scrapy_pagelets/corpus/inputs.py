@@ -46,10 +46,7 @@ class CorpusError(PageletsError, ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusOptions(RecordOptions):
-    """The settings of a crawl that decide how pages are cleaned; they travel to worker processes and executors.
-
-    Most are named as the attributes of ``session.config.Config``.
-    """
+    """How pages are cleaned, mostly named as in ``session.config.Config``; workers and executors get it."""
 
     started: str  # when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
     model: str = LABELLED
@@ -207,10 +204,7 @@ def is_remote(path: str) -> bool:
 
 
 def file_system(path: str) -> tuple[Any, str]:
-    """The fsspec file system of a URL, and the path in it.
-
-    Raises CorpusError if fsspec, or what it needs for such URLs, is not installed.
-    """
+    """The fsspec file system of a URL, and the path in it; CorpusError if a library for such URLs is missing."""
     try:
         from fsspec.core import url_to_fs
 

@@ -100,10 +100,7 @@ def _digest(sources: Sequence[Source]) -> str:
 
 
 class CorpusJob:
-    """A job on an engine.
-
-    ``out``: the output folder, see `prepare_job`. ``progress`` is called with a sentence now and then.
-    """
+    """A job on an engine; ``out`` is its folder, see `prepare_job`, and ``progress`` gets a sentence now and then."""
 
     def __init__(
         self,

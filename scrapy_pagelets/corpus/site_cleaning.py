@@ -205,10 +205,7 @@ def _hash(name: str) -> int:
 
 
 def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
-    """Parse a row of the schema ``RAW``, and mark what the rules of the user name and what the page asks of robots.
-
-    Raise TooLarge if the page exceeds the limits.
-    """
+    """Parse a row of ``RAW``, marked by the rules and by what it asks of robots; TooLarge beyond the limits."""
     content_type, link = row["content_type"], row["link"] or ""
     page = with_data(Page.parse(row["body"], row["url"], content_type, options.limits, link))
     page = _rules(options.rules, options.started).mark(page)
@@ -229,10 +226,7 @@ def learn(site: Site, pages: Iterable[Page]) -> None:
 
 
 def learn_parts(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
-    """Learn the pages of each part of a site; yield a table of the schema ``COUNTS`` for each part.
-
-    The rows are sorted by site, part and page.
-    """
+    """Learn each part of a site, from rows by site, part and page; yield a table of ``COUNTS`` for each part."""
     for part in groups(table, ("site", "part")):
         site = Site(part["site"][0].as_py(), options.model)
         learn(site, _pages(part, options))
@@ -241,10 +235,7 @@ def learn_parts(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
 
 
 def merge_parts(table: pa.Table) -> Iterator[pa.Table]:
-    """Add up the counts of the parts of each site; yield a table of the schema ``COUNTS`` for each site.
-
-    The rows are sorted by site and part.
-    """
+    """Add up the counts of each site, from rows by site and part; yield a table of ``COUNTS`` for each site."""
     for parts in groups(table, ("site",)):
         name = parts["site"][0].as_py()
         counts = merge_counts(name, [counts_of(name, content.as_py()) for content in parts["counts"]])

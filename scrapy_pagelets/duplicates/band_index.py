@@ -61,10 +61,7 @@ class BandIndex:
         return int(self._keys.nbytes + self._next.nbytes + self._heads.nbytes)
 
     def add(self, keys: NDArray[np.uint32]) -> int:
-        """Add sketches; return the number of the first one.
-
-        ``keys``: (n, bands) see `band_keys`. Raise OverflowError if there are 2^31 / bands sketches or more.
-        """
+        """Add (n, bands) `band_keys`; return the number of the first one. OverflowError from 2^31 / bands on."""
         first: int = self._count
         if first + len(keys) > len(self._keys):
             self._grow(first + len(keys))
@@ -178,10 +175,7 @@ class BloomBands:
         self.bits = np.zeros((bands, ceil(capacity * one / log(2) / _BYTE)), np.uint8)  # (bands, bytes) the filters
 
     def add(self, sketches: NDArray[np.uint32]) -> Bools:
-        """Add texts; return (n,) whether each is a near-duplicate of an earlier one, including the rows before it.
-
-        ``sketches``: (n, 128).
-        """
+        """Add (n, 128) sketches; return (n,) whether each is near an earlier one, rows before it included."""
         return np.array([self._add(places) for places in self._places(sketches)], np.bool_)
 
     def _places(self, sketches: NDArray[np.uint32]) -> Ints:

@@ -147,10 +147,7 @@ class StrippedTemplates:
 
 
 def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
-    """Return the texts of the leaves that are not kept; the parts of a word are one text.
-
-    ``keep``: (m,) a mask of the leaves of the content.
-    """
+    """The texts of the leaves that the (m,) mask ``keep`` leaves out; the parts of a word are one text."""
     seen: Counter[str] = Counter()
     found = []
     leaves: Ints = np.flatnonzero(~keep)

@@ -79,10 +79,7 @@ class Feed:
         self._advice = advice or _ADVICE
 
     def __iter__(self) -> Iterator[Line]:
-        """Yield the pages.
-
-        Raise FeedError if the file cannot be read, has no page, or has a line that is not a page.
-        """
+        """Yield the pages; FeedError if the file cannot be read, has no page, or a line that is no page."""
         pages, self.left_out, first = 0, 0, ""
         try:
             for number, line in self._read():

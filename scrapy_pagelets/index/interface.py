@@ -130,10 +130,7 @@ class Match(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A page that matches a query.
-
-    ``score``: score of its best pagelet. ``pagelets``: the matching pagelets, the best first.
-    """
+    """A page that matches a query, with the score of its best pagelet; the matching pagelets, the best first."""
 
     url: str
     title: str
@@ -150,10 +147,7 @@ class Index(ABC):
 
     @abstractmethod
     def upsert(self, pages: Sequence[IndexedPage]) -> None:
-        """Write pages, all or none; each replaces the page with its URL, unless that page was seen later.
-
-        Raise PageRefused if the index does not accept one of them.
-        """
+        """Write pages, all or none; each replaces that of its URL, unless seen later. PageRefused for a bad one."""
 
     @abstractmethod
     def purge(self, before: str, sites: Collection[str]) -> int:
@@ -205,10 +199,7 @@ def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
 
 
 def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
-    """Group pagelets by page, in the order of their best pagelets; of near-duplicates only the first page stays.
-
-    ``matches``: the best first.
-    """
+    """Group matches, the best first, by page in the same order; of near-duplicates only the first page stays."""
     groups: dict[str, list[Match]] = {}
     for match in matches:
         groups.setdefault(match.url, []).append(match)

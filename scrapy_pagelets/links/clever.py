@@ -89,10 +89,7 @@ def roots(tables: Tables) -> Bools:
 
 
 def base_set(edges: Votes, root: Bools) -> Bools:
-    """(n,) the root set, the pages that it links to, and for each of its pages the first 50 that link there.
-
-    Source: Kleinberg 1999, Section 2.
-    """
+    """(n,) the root set, the pages it links to, and of each page the first 50 that link to it (Kleinberg 1999, 2)."""
     base = root.copy()
     base[edges.target[root[edges.page]]] = True
     target, parent = np.divmod(np.unique(edges.target * len(root) + edges.page), len(root))

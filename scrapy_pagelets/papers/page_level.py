@@ -68,10 +68,7 @@ class PageLevel:
 
 @lru_cache(4)
 def load(name: str = _SHIPPED) -> PageLevel:
-    """Read the shipped file, or the file of a path.
-
-    Raise ModelError if there is no such file, or if it was not written by this version.
-    """
+    """Read the shipped file, or that of a path; ModelError if there is none, or if it is not of this version."""
     path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == _SHIPPED else Path(name)
     try:
         with path.open("rb") as file, np.load(file) as data:

@@ -113,10 +113,7 @@ class Identities:
 
 
 def token_of(crawler: Crawler, request: Request, identity: str) -> str | None:
-    """Return the key of a response in the response store: the fingerprint of its request and the request's identity.
-
-    None for a request without a fingerprint.
-    """
+    """The key of a stored response: fingerprint, identity and URL of its request; None without a fingerprint."""
     if (fingerprint := known_fingerprint(crawler, request)) is None:
         return None
     # Fingerprinters may take two URLs for one; a response belongs to the URL that was requested.

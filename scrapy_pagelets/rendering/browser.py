@@ -67,10 +67,7 @@ class RenderError(PageletsError):
 
 
 def launch_options(own: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return Playwright's options to launch Chromium, the one of the system, else Playwright's own; ``own`` ones hold.
-
-    Raise MissingBrowser if neither is installed.
-    """
+    """Playwright's options to launch Chromium, the system's or its own; ``own`` ones hold. May raise MissingBrowser."""
     own = own or {}
     options: dict[str, Any] = {"args": [*_ARGUMENTS, *own.get("args", ())]}
     if "channel" not in own:

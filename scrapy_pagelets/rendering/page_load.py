@@ -215,10 +215,7 @@ Resolve = Callable[[str], Awaitable[list[str]]]
 
 
 class ConnectProxy:
-    """Open tunnels (HTTP ``CONNECT``), so that Playwright's driver does not look up names without a check of its own.
-
-    ``url`` is the address of the proxy, on loopback.
-    """
+    """A proxy on loopback, at ``url``, that opens tunnels (HTTP ``CONNECT``) to the addresses that were checked."""
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve

@@ -72,10 +72,7 @@ class Material:
 
     @classmethod
     def of(cls, examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Self:
-        """Train what decides by the page alone, and apply it to pages of sites outside its training data.
-
-        See `train` for the parameters.
-        """
+        """Train what decides by the page alone, as `train`, and apply it to pages outside its training data."""
         examples = [example for example in examples if len(example.labels)]
         chosen = _thinned(examples, random.Random(0))
         if len({examples[i].fold for i in chosen}) < 2:
@@ -153,10 +150,7 @@ def trees_by_fold(parts: Sequence[Part], trees: int) -> dict[int, Trees]:
 
 
 def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int, Trees]:
-    """Train the rating of cuts without each fold, and on all parts.
-
-    ``decided``: parts with the (m,) log odds of passes that were trained without them.
-    """
+    """Train the rating of cuts without each fold, and on all, by (m,) log odds of passes trained without the part."""
     columns = np.stack([cut_features(part.example.page.nodes, odds, part.others) for part, odds in decided])
     rating = np.stack([_rating(part, odds) for part, odds in decided])
     weight = np.array([part.weight for part, _ in decided])
@@ -269,10 +263,7 @@ def node_f1(example: Example, templateness: Floats) -> float:
 
 
 def f1(example: Example, odds: Floats, beta: float = 1.0) -> float:
-    """F-measure of the content words of the labelled leaves.
-
-    ``odds``: (m,) log odds of template; those of content are below 0. ``beta``: weight of recall.
-    """
+    """F-measure of the labelled content words, by (m,) log odds of template; ``beta``: weight of recall."""
     weight = example.page.nodes.words * (example.labels != UNKNOWN)
     kept, content = odds < 0, example.labels == CONTENT
     hit, predicted, expected = weight[kept & content].sum(), weight[kept].sum(), weight[content].sum()

@@ -113,10 +113,7 @@ def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
 
 
 def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> tuple[int, NDArray[np.float32]]:
-    """As `Site.evidence`, of synthetic pages about a page.
-
-    ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers.
-    """
+    """As `Site.evidence`, of synthetic pages about a page; ``odds``: (n, CLASSIFIERS) of its classifiers."""
     page = example.page
     keys = keys_of(page)
     own = Fragments.of(page.nodes, keys, odds)

@@ -211,10 +211,7 @@ class Leaves:
         )
 
     def fit(self, rows: Bools, trees: int) -> Trees:
-        """Train symmetric boosted trees of depth 6 on the rows of a mask.
-
-        Raise ImportError if catboost, which only training needs, is not installed.
-        """
+        """Train symmetric boosted trees of depth 6 on the rows of a mask; ImportError without catboost."""
         from catboost import CatBoostClassifier
 
         learner = CatBoostClassifier(iterations=trees, l2_leaf_reg=5, rsm=0.4, subsample=0.5, **BOOSTING)
@@ -258,10 +255,7 @@ def read(learner: Any, of: int = 0) -> Trees:
 
 
 def lexicon(examples: Iterable[Example]) -> dict[int, float]:
-    """Log odds that words below a class, id or role token, or below a heading, are template, relative to the base rate.
-
-    Sites have equal weight.
-    """
+    """Log odds of template below a class, id or role token or a heading, beside the base rate; sites weigh the same."""
     rates: dict[int, list[float]] = defaultdict(list)
     base: list[float] = []
     for group in by_site(examples).values():

@@ -92,10 +92,7 @@ def segments_of(tree: Tree, roots: Bools) -> Ints:
 
 
 def minimise(energy: Energy) -> Ints:
-    """(k,) Labelling of least energy; neighbours that are not consecutive are ignored.
-
-    Time and memory grow with the product of nodes and labels.
-    """
+    """(k,) Labelling of least energy, in O(k K); neighbours that are not consecutive are ignored."""
     tree, between = energy.tree, energy.between
     visible = tree.total(energy.data) - tree.total(np.where(tree.inner, energy.hidden, 0))[:, None]
     visible[1:] += energy.edge[1:, None]

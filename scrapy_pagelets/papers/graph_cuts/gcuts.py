@@ -141,10 +141,7 @@ def _log_odds(probability: Floats) -> Floats:
 
 
 def cut_by_energy(described: Described, weights: Weights) -> Cut:
-    """Return the cut of a page by the paper's energy: connected leaves of one label are a segment.
-
-    Raise ImportError if a rendered page is cut without PyMaxflow.
-    """
+    """The cut by the paper's energy: connected leaves of one label. ImportError if rendered, without PyMaxflow."""
     costs = energy_of(described, weights)
 
     def cut(penalty: float) -> Ints:

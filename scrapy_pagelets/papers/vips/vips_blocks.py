@@ -251,10 +251,7 @@ class BlockTree:
         return self._kept(pdoc)[self.owner]
 
     def pruned(self, pdoc: int) -> BlockTree:
-        """Return the tree without the blocks inside blocks of permitted coherence.
-
-        Raise ValueError if pdoc is not from 1 to 10.
-        """
+        """The tree without blocks inside blocks of permitted coherence; ValueError if pdoc is not from 1 to 10."""
         kept = self._kept(pdoc)
         own = np.flatnonzero(kept == np.arange(len(self)))
         number = np.empty(len(self), np.int64)
