@@ -4,7 +4,6 @@ Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 1, and Section 5. What di
 ``docs/algorithms/pagelets-templates-2002.md``.
 """
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -35,7 +34,9 @@ class CleverScores(NamedTuple):
     base: Bools  # (n,) whether each page is in the base set
 
 
-def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, local: bool = False) -> CleverScores:
+def clever(
+    tables: Tables, version: str = BEST, *, within: bool | None = None, template: Bools | None = None
+) -> CleverScores:
     """Rank the pages of the crawl for the query that its tables were read with.
 
     The root set is that of `roots`. The base set adds the pages that these link to, and for each of them up to 50 pages
@@ -44,8 +45,8 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, l
     the weights of Bharat and Henzinger, which give each host one vote; if links within a site count, they give each
     page one. Raise ValueError if there is no such version.
 
-    ``version``: one of `VERSIONS`. ``within``: count links within a site, see `votes`. ``local``: FT leaves out what
-    `local_templates` finds on the base set, as in the paper, not the templates of the feed.
+    ``version``: one of `VERSIONS`. ``within``: count links within a site, see `votes`. ``template``: (k,) the pagelets
+    that FT leaves out; by default the templates of the feed.
 
     >>> from scrapy_pagelets.links.link_tables import Query, read
     >>> links = [{"url": f"http://{host}.com/", "anchor": host} for host in ("fender", "gibson")]
@@ -60,7 +61,7 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, l
     pagelets, ft, fnm = version.startswith("pagelet"), "-ft" in version, "-fnm" in version
     every = votes(tables, pagelets=False, templates=True, within=within)
     base = base_set(every.where(tables.crawled[every.target]), roots(tables))
-    filtered = replace(tables, template=local_templates(tables, base)) if local else tables
+    filtered = tables if template is None else replace(tables, template=template)
     edges = votes(filtered, pagelets=pagelets, templates=not ft, within=within)
     edges = edges.where(base[edges.page] & base[edges.target])
     if fnm:
@@ -96,25 +97,6 @@ def base_set(edges: Votes, root: Bools) -> Bools:
     target, parent = target[root[target]], parent[root[target]]
     base[parent[np.arange(len(target)) - np.searchsorted(target, target) < _PARENTS]] = True
     return base
-
-
-def local_templates(tables: Tables, base: Bools) -> Bools:
-    """(k,) whether each pagelet is template by local detection on some pages: two of them, not copies, have its words.
-
-    Source: Section 3.2, Figure 4, which Section 5 runs on the base set. Pages are copies if all their pagelets have the
-    same words in the same order; the first one counts. The pagelets of a copy are template as those of the first.
-
-    ``base``: (n,) whether each page is in the base set.
-    """
-    owned: dict[int, list[int]] = {}
-    for page, shingle in zip(tables.page.tolist(), tables.shingle.tolist(), strict=True):
-        if base[page]:
-            owned.setdefault(page, []).append(shingle)
-    originals = set(map(tuple, owned.values()))
-    owners = Counter(shingle for shingles in originals for shingle in set(shingles))
-    repeated = [shingle for shingle, pages in owners.items() if shingle and pages > 1]
-    found: Bools = base[tables.page] & np.isin(tables.shingle, np.array(repeated, np.int64))
-    return found
 
 
 def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:

@@ -164,9 +164,8 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid.
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
-    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k). Raise ValueError if the columns
-    differ in length, the levels are not those of the tree, a score is outside 0 to 1 or not a number, a weight or the
-    cost is negative, or there are fewer than two levels. Return (n,) smoothed scores.
+    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k). Return (n,) smoothed scores.
+    Raise ValueError if the columns differ in length, or a score, a weight or the cost is out of range.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     x, w = _columns(x, w, c)
     if x.size and not 0 <= x.min() <= x.max() <= 1:
         raise ValueError("x has a score outside 0 to 1, the range of the grid")
-    return minimise(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
+    return minimise(_tree(levels, parent), np.linspace(0, 1, k), x, w, c)
 
 
 def sections(parent: Ints, y: Floats) -> Ints:
@@ -233,36 +232,15 @@ def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
     return x, w
 
 
-def _tree(levels: list[Ints], parent: Ints, n: int) -> _Tree:
-    parent = np.asarray(parent, np.int64)
-    if parent.shape != (n,):
-        raise ValueError(f"parent has the shape {parent.shape} and x has {n} rows: give one of each for every node")
-    sizes = np.array([len(rows) for rows in levels], np.int64)
-    if sizes.sum() != n or not n or sizes[0] != 1 or not sizes.all():
-        raise ValueError(f"levels hold {sizes.sum()} rows of {n}: give the rows of every depth, first the root alone")
-    order: Ints = np.concatenate(levels).astype(np.int64)
-    depth = np.repeat(np.arange(len(sizes)), sizes)
-    _check(order, depth, parent)
-    inner = np.zeros(n, np.bool_)
+def _tree(levels: list[Ints], parent: Ints) -> _Tree:
+    order, depth = np.concatenate(levels), np.repeat(np.arange(len(levels)), [len(rows) for rows in levels])
+    inner = np.zeros(len(order), np.bool_)
     inner[parent[order[1:]]] = inner[order[0]] = True
     within = inner[order]
     starts = [0, *np.cumsum(np.bincount(depth[within])).tolist()]
     order = np.concatenate((order[within], order[~within]))
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
     above = place[parent[order]]
     above[0] = 0
     return _Tree(parent, order, above, starts)
-
-
-def _check(order: Ints, depth: Ints, parent: Ints) -> None:
-    n = len(order)
-    below = order[1:]
-    if order.min() < 0 or order.max() >= n or parent[below].min(initial=0) < 0 or parent.max() >= n:
-        raise ValueError(
-            "levels or parent name a row that does not exist: only the root has a negative parent, which is -1"
-        )
-    level = np.full(n, -1)
-    level[order] = depth
-    if level.min() < 0 or parent[order[0]] != -1 or (level[parent[below]] != depth[1:] - 1).any():
-        raise ValueError("levels are not those of the tree: each row must appear once, one level below its parent")

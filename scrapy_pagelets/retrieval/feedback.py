@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.retrieval.collection import Collection, Cut, Segments, cut_pagelets
+from scrapy_pagelets.retrieval.collection import Cut, Segments, StoredCollection, cut_pagelets
 from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded, relevance_weight
 
 Query = Mapping[str, float]
@@ -52,7 +52,7 @@ class Feedback:
 
 
 def expand(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
     """Expand the query as ``feedback`` says: `by_model` or `by_segments`."""
     way = by_model if feedback.model else by_segments
@@ -60,7 +60,7 @@ def expand(
 
 
 def by_segments(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
     """Expand the query; return the weight of each term: those of the query first, then the new ones, the best first.
 
@@ -77,7 +77,7 @@ def by_segments(
 
 
 def by_model(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
     """Mix the query with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods."""
     chosen, score = best_segments(collection, query, ranking, formula, feedback)
@@ -92,7 +92,7 @@ def by_model(
 
 
 def best_segments(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> tuple[Segments, Floats]:
     """Select the best segments of the best pages, ranked by BM2500; return them and their scores (steps 2 and 3).
 
@@ -112,7 +112,7 @@ def best_segments(
 
 
 def _candidates(
-    collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, feedback: Feedback
+    collection: StoredCollection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, feedback: Feedback
 ) -> tuple[Ints, Ints]:
     """Numbers of the wanted terms, but those of the query, stop words and common ones; and how many pages have each."""
     left_out = feedback.stop_words.union(query)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.retrieval.collection import Collection, Postings
+from scrapy_pagelets.retrieval.collection import Postings, StoredCollection
 
 Floats = NDArray[np.float64]
 _TINY: Final = 1e-300
@@ -34,7 +34,7 @@ class Ranking:
 
 
 def rank(
-    collection: Collection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0, title: float = 1.0
+    collection: StoredCollection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0, title: float = 1.0
 ) -> Ranking:
     """Rank the pages that contain a term of the query.
 
@@ -59,7 +59,7 @@ def rank(
 
 
 def _page_scores(
-    collection: Collection, postings: Postings, qtf: Floats, formula: Bm2500, title: float
+    collection: StoredCollection, postings: Postings, qtf: Floats, formula: Bm2500, title: float
 ) -> tuple[Ints, Floats]:
     """Score pages by BM2500; return their numbers, ascending, and scores."""
     page, row = np.unique(postings.page, return_inverse=True)
@@ -74,7 +74,7 @@ def _page_scores(
 
 
 def _segment_scores(
-    collection: Collection, postings: Postings, qtf: Floats, formula: Bm2500
+    collection: StoredCollection, postings: Postings, qtf: Floats, formula: Bm2500
 ) -> tuple[Ints, Floats, Ints]:
     """Score segments by BM2500; return their numbers, ascending, scores, and the row of a posting of each."""
     segment, first, row = np.unique(postings.segment, return_index=True, return_inverse=True)

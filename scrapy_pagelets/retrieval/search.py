@@ -12,7 +12,6 @@ from scrapy_pagelets.base.characters import WORD, lazily, without_controls
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.index.interface import QUERY_TERMS, terms
 from scrapy_pagelets.retrieval.collection import (
-    Collection,
     StoredCollection,
     StoredMatches,
     cut_blocks,
@@ -58,7 +57,7 @@ class Answer:
 
 
 def search(
-    collection: Collection,
+    collection: StoredCollection,
     query: str,
     feedback: str | Feedback = "none",
     formula: Bm2500 = FORMULA,
@@ -128,7 +127,7 @@ def distinct(collection: StoredCollection, ranking: Ranking, top: int) -> Iterat
                 return
 
 
-def is_common(collection: Collection, query: Mapping[str, float]) -> bool:
+def is_common(collection: StoredCollection, query: Mapping[str, float]) -> bool:
     """Whether each term of a query that occurs at all is on more than half of the pages."""
     n = collection.frequencies(list(query))
     return bool(np.all(2 * n[n > 0] > collection.size.pages))
