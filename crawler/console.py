@@ -25,8 +25,7 @@ start here:
   pagelets clean page.html
 
 pagelets COMMAND --help has examples of each command."""
-#: Variables that argcomplete, a shell's completion, sets.
-_COMPLETING, _LINE = "_ARGCOMPLETE", "COMP_LINE"
+_COMPLETING, _LINE = "_ARGCOMPLETE", "COMP_LINE"  # variables that argcomplete, a shell's completion, sets
 
 
 class Options(argparse.Namespace):

@@ -17,8 +17,7 @@ from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-#: Formats of feeds that a report can be made from.
-_FORMATS: Final = ("jsonlines", "jsonl", "jl", "parquet")
+_FORMATS: Final = ("jsonlines", "jsonl", "jl", "parquet")  # formats of feeds that a report can be made from
 
 
 class CrawlReport(Component):

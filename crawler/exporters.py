@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: The column for values that fit no other column: a JSON object.
-EXTRA: Final = "extra"
+EXTRA: Final = "extra"  # the column for values that fit no other column: a JSON object
 #: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
 MAX_FIELDS: Final = 256
 _SURROGATES: Final = lazily("[\ud800-\udfff]")
@@ -198,8 +197,7 @@ def _jsonable(value: Any) -> Any:
 
 
 BATCH_ITEMS: Final = 256
-#: A row group is also written when it reaches this size: pages can be very long.
-BATCH_BYTES: Final = 32 << 20
+BATCH_BYTES: Final = 32 << 20  # a row group is also written when it reaches this size: pages can be very long
 
 
 class ParquetItemExporter(BaseItemExporter):

@@ -153,8 +153,7 @@ class GarbageCollector:
             gc.set_threshold(*self._before)
 
 
-#: The collector of this process.
-COLLECTOR: Final = GarbageCollector()
+COLLECTOR: Final = GarbageCollector()  # the collector of this process
 
 
 class MetricsFile(Component):

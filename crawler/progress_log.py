@@ -28,10 +28,8 @@ from scrapy_pagelets.session.page_context import copied, current_places
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two forms of the live line.
-_REFRESH: Final = 0.5
-#: Characters of the text of a field that are shown.
-_SHOWN: Final = 60
+_REFRESH: Final = 0.5  # seconds between two forms of the live line
+_SHOWN: Final = 60  # characters of the text of a field that are shown
 
 
 class ProgressLog(Component):
@@ -92,8 +90,7 @@ class ProgressLog(Component):
         return progress_sentence(self.session, len(scheduler) if isinstance(scheduler, Sized) else 0)
 
 
-#: Feeds that the commands `report` and `view` read.
-_READABLE: Final = (".jsonl", ".jl", ".parquet")
+_READABLE: Final = (".jsonl", ".jl", ".parquet")  # feeds that the commands `report` and `view` read
 
 
 class _Counts:

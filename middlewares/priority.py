@@ -30,18 +30,15 @@ logger = logging.getLogger(__name__)
 #: Priority of a link of relevance 1. Priorities come in steps because a scheduler opens a queue, or a file, for each.
 _MOST: Final = 100
 _STEP: Final = 4
-#: What a link that appears only in the template loses in a crawl without a topic.
-_TEMPLATE: Final = 10
+_TEMPLATE: Final = 10  # what a link that appears only in the template loses in a crawl without a topic
 #: Request meta: relevance that a page passes on to the pages it links to, from 0 to 1.
 _INHERITED: Final = "_pagelets_inherited"
 _FILE: Final = "pagelets-topic.npz"
 _SCORED: Final = (
     "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone"
 )
-#: The hubs of a site are scored after this many of its pages.
-_PAGES: Final = 10
-#: Sites whose hubs are remembered.
-_SITES: Final = 200
+_PAGES: Final = 10  # the hubs of a site are scored after this many of its pages
+_SITES: Final = 200  # sites whose hubs are remembered
 
 
 class PriorityMiddleware(BaseSpiderMiddleware):

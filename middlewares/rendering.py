@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     import playwright.async_api as playwright
     from scrapy_playwright.provider import BrowserProvider
 
-#: Request meta: whether to render the page, whatever the setting says.
-RENDER = "pagelets_render"
+RENDER = "pagelets_render"  # request meta: whether to render the page, whatever the setting says
 
 
 class RenderingMiddleware(Component):

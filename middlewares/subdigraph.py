@@ -31,8 +31,7 @@ from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
-#: Answered requests that are saved in one batch.
-_FLUSH: Final = 50
+_FLUSH: Final = 50  # answered requests that are saved in one batch
 #: Pages that may be loaded for the templates of a site, in addition to one for each page that the spider received.
 _FREE_LOADS: Final = 5 * MAX_LOADS
 #: Number of sites whose pages and URL shapes are remembered, and of shapes per site.

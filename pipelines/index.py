@@ -26,8 +26,7 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that the crawl waits at its end for an index that is unavailable.
-_PATIENCE: Final = 20.0
+_PATIENCE: Final = 20.0  # seconds that the crawl waits at its end for an index that is unavailable
 #: In the job directory: when the crawl began and which sites it has seen.
 _FILE: Final = "pagelets-index.json"
 _ABOUT: Final = ("title", "language", "fetched_at")

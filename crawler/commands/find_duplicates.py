@@ -19,8 +19,7 @@ EXAMPLES: Final = (
 _DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
 _SKETCHED: Final = "crawl without PAGELETS_DUPLICATES=off and PAGELETS_FIELDS=lean"
-#: Texts of blocks are cut to this length.
-_SHOWN: Final = 60
+_SHOWN: Final = 60  # texts of blocks are cut to this length
 
 
 @dataclass

@@ -25,8 +25,7 @@ _LEAST: Final = 0.0005
 _TITLE: Final = 60
 _COLUMNS: Final = ("title", "pagelets")
 _PAGELET: Final = ("id", "role", "text", "links")
-#: A query that fits a larger share of the pages gets a warning.
-_COMMON: Final = 0.5
+_COMMON: Final = 0.5  # a query that fits a larger share of the pages gets a warning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

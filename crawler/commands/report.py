@@ -30,8 +30,7 @@ _MEANING: Final = (
 #: Width of output that is not a terminal, and the least width of the table, in characters.
 _WIDTH: Final = 120
 _NARROW: Final = 70
-#: Sites in the terminal.
-_SITES: Final = 1000
+_SITES: Final = 1000  # sites in the terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

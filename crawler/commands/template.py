@@ -26,8 +26,7 @@ _SETTINGS: Final = {
     "PAGELETS_DETECTION": "etdm", "PAGELETS_INDEX": "", "ITEM_PIPELINES": {}, "FEEDS": {}, "JOBDIR": "",
     "LOG_ENABLED": False, "LOG_FILE": None,
 }  # fmt: skip
-#: Errors of its log that are remembered.
-_ERRORS: Final = 1000
+_ERRORS: Final = 1000  # errors of its log that are remembered
 #: Number of other classes that are named.
 _NAMED: Final = 20
 _UNSAFE: Final = lazily(r"[^\w.#-]")

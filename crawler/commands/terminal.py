@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 #: of the signal.
 CLOSED: Final = 141
 INTERRUPTED: Final = 130
-#: Name of the feed that is standard output.
-STDOUT: Final = "-"
-#: Seconds after which a command tells that it works.
-_PATIENCE: Final = 2.0
+STDOUT: Final = "-"  # name of the feed that is standard output
+_PATIENCE: Final = 2.0  # seconds after which a command tells that it works
 
 
 class OutputClosed(Exception):

@@ -31,16 +31,14 @@ EXAMPLES: Final = (
 )
 USES_SETTINGS: Final = True
 _TIMEOUT: Final = 60.0
-#: Largest height of a picture of a page, in pixels.
-_MAX_HEIGHT: Final = 16_000
+_MAX_HEIGHT: Final = 16_000  # largest height of a picture of a page, in pixels
 #: Options of the browser's screenshot, by the suffix of the file to write.
 _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".png": {"type": "png"},
     ".jpg": {"type": "jpeg", "quality": 40},
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
-#: Characters of a pagelet in the list.
-_TEXT: Final = 80
+_TEXT: Final = 80  # characters of a pagelet in the list
 #: Status codes from here on mean that a page is not there.
 _FAILED: Final = 400
 _PAGES: Final = (".html", ".htm")

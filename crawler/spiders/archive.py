@@ -35,8 +35,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _CUT: Final = "%s ends early, its body in the archive is cut off: what there is of it is cleaned"
-#: Records read by one call in a thread.
-_BATCH: Final = 32
+_BATCH: Final = 32  # records read by one call in a thread
 #: Bytes of the bodies of pages that stay in memory until they are cleaned; parsed, a page takes twenty times as much.
 _KEPT: Final = 4_000_000
 #: Pages that are cut in threads while another one is in the pipelines.
@@ -63,10 +62,8 @@ class ArchiveSpider(Spider):
     """
 
     name = "archive"
-    #: The pipelines fill blank fields of its items.
-    yields_blanks = True
-    #: A page is cleaned when all pages of its site are known.
-    holds_first_pages = True
+    yields_blanks = True  # the pipelines fill blank fields of its items
+    holds_first_pages = True  # a page is cleaned when all pages of its site are known
     job: ArchiveJob
 
     def __init__(self, path: str = "", base: str = "", **kwargs: Any) -> None:

@@ -24,8 +24,7 @@ from scrapy_pagelets.session.crawl_session import session_of
 
 logger = logging.getLogger(__name__)
 
-#: Request meta: the place of a page among those of the archive.
-NUMBER: Final = "_pagelets_page_number"
+NUMBER: Final = "_pagelets_page_number"  # request meta: the place of a page among those of the archive
 #: In the job directory: our journal of pages, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-archive.sqlite"
 _QUEUE: Final = "requests.queue"

@@ -36,16 +36,14 @@ logger = logging.getLogger(__name__)
 
 #: Default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk.
 _FIRST_PAGES: Final = 100
-#: With a limited number of pages: URLs in reserve, to replace pages that fail.
-_SPARE: Final = 10_000
+_SPARE: Final = 10_000  # with a limited number of pages: URLs in reserve, to replace pages that fail
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
 _QUEUE: Final = "requests.queue"
 #: The requests that Scrapy has seen, in the job directory.
 _SEEN: Final = "requests.seen"
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
-#: Pages of sitemaps whose keys are kept: probes prefer them.
-_MAX_LISTED: Final = 100_000
+_MAX_LISTED: Final = 100_000  # pages of sitemaps whose keys are kept: probes prefer them
 #: Links of a crawl that are remembered: as many as a table can hold.
 _MAX_LINKS: Final = 1 << 31
 _ARGUMENTS: Final = "url, urls, depth, pages, sitemap, listed and since"
@@ -66,8 +64,7 @@ class SiteSpider(Spider):
     """
 
     name = "site"
-    #: The pipelines fill blank fields of its items.
-    yields_blanks = True
+    yields_blanks = True  # the pipelines fill blank fields of its items
     #: Its pages wait on disk, see `SettlingPages`; those of other spiders wait in memory, see `session.items`.
     holds_first_pages = True
 

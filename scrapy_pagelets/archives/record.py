@@ -74,10 +74,8 @@ def checked_page(body: bytes) -> bytes:
 #: Headers that describe the encoding of a body; they do not apply to the decoded body.
 PACKING: Final = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length"})
 _BLANK: Final = re.compile(rb"\r?\n\r?\n")
-#: Bytes of all headers; servers and browsers accept a fraction of that.
-_MAX_HEADERS: Final = 1 << 18
-#: Bytes of a compressed body that are read at once.
-_PART: Final = 1 << 14
+_MAX_HEADERS: Final = 1 << 18  # bytes of all headers; servers and browsers accept a fraction of that
+_PART: Final = 1 << 14  # bytes of a compressed body that are read at once
 #: Content encodings of one body. One is normal, two happen by mistake.
 _MAX_ENCODINGS: Final = 8
 _CHUNK: Final = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")

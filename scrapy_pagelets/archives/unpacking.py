@@ -144,10 +144,8 @@ class LookAhead:
             raise ValueError("a flood of empty lines")
 
 
-#: Bytes from the beginning of a file that are read to recognise its type.
-SNIFFED: Final = 8192
-#: Bytes of its end that are looked at.
-_TAIL: Final = 256
+SNIFFED: Final = 8192  # bytes from the beginning of a file that are read to recognise its type
+_TAIL: Final = 256  # bytes of its end that are looked at
 #: White space, comments, declarations and instructions, which may stand before the first element.
 _BEFORE: Final = rb"(?>\s|<!--(?>.*?-->)|<\?[^>]*>)*+"
 # What a browser recognises as HTML without a declared type (Section 7.1).

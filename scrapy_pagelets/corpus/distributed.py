@@ -19,10 +19,8 @@ from scrapy_pagelets.corpus.inputs import CorpusError
 _JAVA: Final = 17
 _VERSION: Final = lazily(r'version "(\d+)')
 _STANDALONE: Final = lazily(r"spark://([^/]+):(\d+)")
-#: Seconds to wait for the port of a master.
-_PATIENCE: Final = 10.0
-#: Rows of a batch, which Spark holds in memory as a whole; pages are large.
-_BATCH: Final = 64
+_PATIENCE: Final = 10.0  # seconds to wait for the port of a master
+_BATCH: Final = 64  # rows of a batch, which Spark holds in memory as a whole; pages are large
 #: Rows that a function gets at once, at least.
 _ROWS: Final = 64
 _SETTINGS: Final = {

@@ -23,8 +23,7 @@ from scrapy_pagelets.corpus.inputs import CorpusError
 #: Least number of rows that a worker gets at once, with groups and without; a row without a group takes little time.
 _ROWS: Final = 64
 _MANY: Final = 512
-#: Bytes of a row group, before compression: a row may be a large page, or a link.
-_GROUP: Final = 16 << 20
+_GROUP: Final = 16 << 20  # bytes of a row group, before compression: a row may be a large page, or a link
 #: The same of pages as they were received: a round reads, of every file, the groups that have pages of it.
 _RAW_GROUP: Final = 4 << 20
 #: Share of the memory for DuckDB; the workers need the rest.
@@ -35,10 +34,8 @@ _ROW_GROUP: Final = "64MB"
 #: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
 #: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.extensions``).
 _THRESHOLDS: Final = (10_000, 10, 10)
-#: Columns that name a row, of which the first present one counts.
-_NAMES: Final = ("url", "path", "site")
-#: File beside the spilled rows that names the rows that are left out.
-_LEFT_OUT: Final = "left-out.jsonl"
+_NAMES: Final = ("url", "path", "site")  # columns that name a row, of which the first present one counts
+_LEFT_OUT: Final = "left-out.jsonl"  # file beside the spilled rows that names the rows that are left out
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,8 @@ _ADVICE: Final = (
 )
 #: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
 PART: Final = 1000
-#: A site with more pages than this is learnt from this number of its pages.
-SAMPLE: Final = 4000
-#: Sites are hashed to this number of buckets, by which a job is divided into rounds.
-BUCKETS: Final = 1024
+SAMPLE: Final = 4000  # a site with more pages than this is learnt from this number of its pages
+BUCKETS: Final = 1024  # sites are hashed to this number of buckets, by which a job is divided into rounds
 
 
 class CorpusError(PageletsError, ValueError):

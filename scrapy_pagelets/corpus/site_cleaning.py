@@ -38,8 +38,7 @@ from scrapy_pagelets.sites.site_store import pack, unpack
 #: The first pages of a site, up to this number of bytes, stay in memory between learning and cleaning; others are
 #: parsed twice. A page takes some thirty times its bytes.
 _KEPT: Final = 8 << 20
-#: Pages whose rows are in memory at the same time.
-_BLOCK: Final = 50
+_BLOCK: Final = 50  # pages whose rows are in memory at the same time
 #: Characters of the text of a pagelet that TEMPLATES shows.
 _SHOWN: Final = 200
 _NOT_TO_BE_INDEXED: Final = "it asks not to be indexed, and PAGELETS_ROBOTS is obey"

@@ -116,8 +116,7 @@ TEMPLATES: Final = """
         SELECT page, {column} AS own, MIN(shingle) AS shingle, MIN(text) AS text FROM shingles GROUP BY page, {column}
     ) x ON x.page = t.page AND x.own = t.shingle
 """
-#: More than any number of a page.
-LAST: Final = 1 << 62
+LAST: Final = 1 << 62  # more than any number of a page
 #: Number of earlier pages with the same band that a page meets, and number of the pages with the most bands in common
 #: that it is compared with.
 NEIGHBOURS: Final = 8

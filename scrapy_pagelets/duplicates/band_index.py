@@ -19,8 +19,7 @@ from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.duplicates.sketch import band_keys, banding
 
 logger = logging.getLogger(__name__)
-#: Initial capacity, in sketches.
-_CAPACITY: Final = 1024
+_CAPACITY: Final = 1024  # initial capacity, in sketches
 #: Maximal number of entries read from a chain, the last ones first: where thousands of pages resemble each other, a few
 #: of them suffice.
 _LONGEST: Final = 64

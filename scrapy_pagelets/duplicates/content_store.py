@@ -33,12 +33,10 @@ logger = logging.getLogger(__name__)
 _VERSION: Final = 2
 #: Errors of the disk, not of the file: it is full or not writable.
 _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")
-#: Seconds to wait for another process, which a job should not have.
-_PATIENCE: Final = 5.0
+_PATIENCE: Final = 5.0  # seconds to wait for another process, which a job should not have
 #: Number of candidates that are verified by their shingles: those with the most common bands.
 _VERIFIED: Final = 8
-#: Sketches that are read at once when a job is continued.
-_BLOCK: Final = 4096
+_BLOCK: Final = 4096  # sketches that are read at once when a job is continued
 #: SQLite's cache_size: a negative number of KiB. The cache is small, because each transaction visits all of its changed
 #: pages if the file is a temporary one.
 _CACHE: Final = "-2048"

@@ -16,8 +16,7 @@ from scrapy_pagelets.duplicates.sketch import Threshold, band_keys, minhashes
 from scrapy_pagelets.page.urls import host_of
 
 T = TypeVar("T", bound=Hashable)
-#: Texts that are sketched before each query of the index.
-_BLOCK: Final = 256
+_BLOCK: Final = 256  # texts that are sketched before each query of the index
 #: Number of candidates of a text that are verified by their shingles.
 _VERIFIED: Final = 8
 #: A host is a mirror of another one that has at least this number and this share of its pages.

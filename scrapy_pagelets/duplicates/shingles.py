@@ -26,20 +26,16 @@ from scrapy_pagelets.page.text import write_leaves
 SIZE: Final = 5
 _CODE_POINTS: Final = 0x110000
 _BMP: Final = 0x10000
-#: End of the planes that have letters.
-_PLANES: Final = 0x40000
-#: The largest weight of a shingle.
-_WHOLE_WEIGHT: Final = 255
+_PLANES: Final = 0x40000  # end of the planes that have letters
+_WHOLE_WEIGHT: Final = 255  # the largest weight of a shingle
 #: Weights of the characters of a word by position. Longer strings, which are hardly words, use them cyclically.
 _PLACES: Final = 64
 _WEIGHTS: Final = mix(np.arange(1, _PLACES + 1)).view(np.uint64) | np.uint64(1)
 Tokens = NDArray[np.uint64]
 Hashes = NDArray[np.uint32]
 Weights = NDArray[np.uint8]
-#: This share of the words of a page is taken for surely content, and counts in full.
-_SURE: Final = 0.25
-#: Smaller templateness is not told apart.
-_LEAST: Final = 0.001
+_SURE: Final = 0.25  # this share of the words of a page is taken for surely content, and counts in full
+_LEAST: Final = 0.001  # smaller templateness is not told apart
 
 
 def jaccard(one: Hashes, other: Hashes) -> float:

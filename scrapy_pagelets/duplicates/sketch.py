@@ -38,8 +38,7 @@ SEED: Final = 1_348_560_748
 #: datasketch's number of the scheme.
 _CODE: Final = 1
 _HEADER: Final = struct.Struct("<qiB")
-#: Accepted share of pairs at the threshold that have no band in common.
-_MISSED: Final = 0.001
+_MISSED: Final = 0.001  # accepted share of pairs at the threshold that have no band in common
 
 
 @cache
@@ -114,8 +113,7 @@ def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashe
 
 
 give("contents", permutations=_permutations)
-#: Sketches cannot distinguish smaller resemblances from none.
-LEAST: Final = 0.1
+LEAST: Final = 0.1  # sketches cannot distinguish smaller resemblances from none
 
 
 class Threshold(NamedTuple):
@@ -150,8 +148,7 @@ _ROWS: Final = 4
 _VERIFIED: Final = 8
 #: Prefix trees of the forest. Texts of resemblance 0.1 meet in one of 32 with probability 0.97.
 _TREES: Final = 32
-#: Candidates that are compared for each page that is wanted.
-_CANDIDATES: Final = 20
+_CANDIDATES: Final = 20  # candidates that are compared for each page that is wanted
 
 
 class Sketched(NamedTuple):

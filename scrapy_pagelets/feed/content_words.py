@@ -17,8 +17,7 @@ from scrapy_pagelets.duplicates.shingles import word_hashes
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.roles import is_template
 
-#: Bytes of a hash.
-_BYTES: Final = 16
+_BYTES: Final = 16  # bytes of a hash
 #: Control characters other than white space, and invisible ones: joiners, soft hyphens, marks of direction, U+FEFF.
 _INVISIBLE: Final = lazily(
     "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffd-\uffff]+"

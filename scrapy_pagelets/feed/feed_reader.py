@@ -18,8 +18,7 @@ from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLAT
 
 Line = dict[str, Any]
 _Check = tuple[Callable[[Any], bool], str]
-#: Role of pagelets that are not template.
-CONTENT: Final = "content"
+CONTENT: Final = "content"  # role of pagelets that are not template
 #: Numbers from here on do not fit into an index.
 _LIMIT: Final = 2**31
 _TEXT: Final[_Check] = (lambda value: isinstance(value, str), "a string")

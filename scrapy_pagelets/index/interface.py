@@ -29,8 +29,7 @@ from scrapy_pagelets.page.urls import site_of
 
 #: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
 _ACCENTS: Final = lazily("[\u0300-\u036f]+")
-#: Longer terms are truncated: hardly any word is that long, and databases refuse them.
-_LONGEST: Final = 64
+_LONGEST: Final = 64  # longer terms are truncated: hardly any word is that long, and databases refuse them
 #: Letters and separators that every Unicode tokenizer classifies as we do.
 _LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"
 _BETWEEN: Final = "\\0-/:-@\\[-`{-\x7f\xa0-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf×÷\u2010-\u2027\u2030-\u205e€"
@@ -94,15 +93,12 @@ def _expression() -> re.Pattern[str]:
 
 #: Version of the schema. An index of another version is refused.
 VERSION: Final = 1
-#: Maximal number of terms in a query; further ones are ignored.
-QUERY_TERMS: Final = 1024
+QUERY_TERMS: Final = 1024  # maximal number of terms in a query; further ones are ignored
 #: Role and number of the pagelet that holds the title of a page.
 TITLE: Final = "title"
 TITLE_NUMBER: Final = -1
-#: Roles of pagelets that are stored but not searched.
-UNSEARCHED: Final = ROLES[1:]
-#: NUL and lone surrogates, which databases do not accept.
-_UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")
+UNSEARCHED: Final = ROLES[1:]  # roles of pagelets that are stored but not searched
+_UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")  # NUL and lone surrogates, which databases do not accept
 
 
 class IndexUnusable(PageletsError, ValueError):

@@ -14,8 +14,7 @@ _KINDS: Final = {
     "bulk": ((), (".ndjson",), "", "scrapy_pagelets.index.bulk.BulkFile"),
     "sqlite": ((), (".sqlite", ".sqlite3", ".db"), "", "scrapy_pagelets.index.sqlite.SQLiteIndex"),
 }
-#: Longer names are truncated in messages.
-_SHOWN: Final = 200
+_SHOWN: Final = 200  # longer names are truncated in messages
 
 
 def kind_of(target: object) -> str:

@@ -86,10 +86,8 @@ def _page_of(line: bytes) -> IndexedPage | None:
 
 
 logger = logging.getLogger(__name__)
-#: Maximal number of pages that wait in memory.
-_PAGES: Final = 2 * BATCH_PAGES
-#: Seconds that a page waits for room in memory before it is written to disk.
-_PATIENCE: Final = 5.0
+_PAGES: Final = 2 * BATCH_PAGES  # maximal number of pages that wait in memory
+_PATIENCE: Final = 5.0  # seconds that a page waits for room in memory before it is written to disk
 #: Seconds between two attempts to reach an index: the first pause, the longest, and the longest while closing.
 _PAUSE: Final = 0.5
 _LONGEST: Final = 60.0

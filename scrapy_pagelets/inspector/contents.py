@@ -27,14 +27,10 @@ from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST
 #: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
 _LEAVES: Final = 20_000
 _RUN: Final = 2_000
-#: Pagelets that are listed, each with its reasons and its rule.
-_PAGELETS: Final = 1_000
-#: Characters of each of the texts.
-_TEXT: Final = 500_000
-#: Runs of text of a page whose segmentations are computed.
-_SEGMENTED: Final = 4_000
-#: The penalties of the slider for GCuts.
-_PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))
+_PAGELETS: Final = 1_000  # pagelets that are listed, each with its reasons and its rule
+_TEXT: Final = 500_000  # characters of each of the texts
+_SEGMENTED: Final = 4_000  # runs of text of a page whose segmentations are computed
+_PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))  # the penalties of the slider for GCuts
 #: How the inspector writes a run of text: by the nearest of these elements.
 _FORMS: Final = {
     **{f"h{level}": "heading" for level in range(1, 7)},

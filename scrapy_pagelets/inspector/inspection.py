@@ -37,10 +37,8 @@ _FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
 _COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")
 #: Pages of a feed that a message names.
 _NAMED: Final = 5
-#: Words and white space, so that a word is never divided.
-_PIECE: Final = lazily(r"\s+|\S+")
-#: Pieces of each text that are compared; the time grows with the square at worst.
-_MOST: Final = 20_000
+_PIECE: Final = lazily(r"\s+|\S+")  # words and white space, so that a word is never divided
+_MOST: Final = 20_000  # pieces of each text that are compared; the time grows with the square at worst
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,14 +28,10 @@ from scrapy_pagelets.rules.host_rules import Selector
 _STRONGEST: Final = 3
 #: Whether a feature tells nodes apart: not those of the page as a whole, which are the same for all nodes.
 _OF_NODE: Final = np.array([feature.less != "" for feature in NODE])
-#: Shares of words that count as all and as none.
-_ALL, _NONE = 0.99, 0.01
-#: Names that a selector can have as they are.
-_PLAIN: Final = lazily(r"-?[A-Za-z_][\w-]*", re.ASCII)
-#: Most selectors of a rule; a pagelet with more parts has no rule.
-_MOST: Final = 20
-#: Longest name of an element's class or id in a selector.
-_LONGEST: Final = 80
+_ALL, _NONE = 0.99, 0.01  # shares of words that count as all and as none
+_PLAIN: Final = lazily(r"-?[A-Za-z_][\w-]*", re.ASCII)  # names that a selector can have as they are
+_MOST: Final = 20  # most selectors of a rule; a pagelet with more parts has no rule
+_LONGEST: Final = 80  # longest name of an element's class or id in a selector
 
 
 @dataclass(frozen=True, eq=False)

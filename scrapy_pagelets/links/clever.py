@@ -19,8 +19,7 @@ _PARENTS: Final = 50
 #: Hubs are pages, or pagelets. FT, filter templates; FNM, filter non-matching hubs, those without a term of the query:
 #: if hubs are pages, such pages are no authorities either.
 VERSIONS: Final[tuple[str, ...]] = ("page", "page-fnm", "pagelet", "pagelet-fnm", "pagelet-ft", "pagelet-ft-fnm")
-#: The version that performed best in the paper.
-BEST: Final = "pagelet-ft-fnm"
+BEST: Final = "pagelet-ft-fnm"  # the version that performed best in the paper
 #: As in Kleinberg 1999; most graphs converge earlier.
 ITERATIONS: Final = 50
 _TOLERANCE: Final = 1e-9

@@ -19,8 +19,7 @@ from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.urls import host_of, normalise, resolve, site_of
 
-#: Characters of the text that label a pagelet with links.
-_LABEL: Final = 60
+_LABEL: Final = 60  # characters of the text that label a pagelet with links
 
 
 class TableError(PageletsError, ValueError):

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from scrapy_pagelets.base.characters import WORD, caseless, without_controls, words
 from scrapy_pagelets.base.errors import QueryError
 
-#: Characters on either side of a link that describe its target (Clever: 50 bytes).
-_WINDOW: Final = 50
+_WINDOW: Final = 50  # characters on either side of a link that describe its target (Clever: 50 bytes)
 #: Up to this number of terms, a text is first searched for any of them before it is split into words: most have none.
 _FEW: Final = 20
 

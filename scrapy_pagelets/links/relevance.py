@@ -32,8 +32,7 @@ _ANCHOR: Final = 0.2
 _INHERITED: Final = 0.6
 #: Factor by which inherited relevance decays from page to page (Hersovici et al. 1998).
 _DECAY: Final = 0.8
-#: Number of word hashes, the dimension of the vectors.
-_HASHES: Final = 2**18
+_HASHES: Final = 2**18  # number of word hashes, the dimension of the vectors
 #: Examples read from one file.
 _MAX_EXAMPLES: Final = 1000
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")

@@ -10,8 +10,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.links.link_tables import Tables
 
-#: A pagelet that links to more pages is a directory: it says little about any two of them.
-MOST: Final = 50
+MOST: Final = 50  # a pagelet that links to more pages is a directory: it says little about any two of them
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,7 +136,5 @@ LEARNT: Final[Mapping[str, LearntMethod]] = MappingProxyType(
 #: linked pages share (2002, Figures 4 and 5); the classifier of the page alone (2007).
 FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER = "fused", "etdm", "local", "global", "classifier"
 DETECTIONS: Final = (FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER)
-#: The shipped file of the classifier of the page alone.
-PAGE_LEVEL: Final = "page_level"
-#: Those that count the pagelets of all pages.
-COUNTED: Final = (LOCAL, GLOBAL)
+PAGE_LEVEL: Final = "page_level"  # the shipped file of the classifier of the page alone
+COUNTED: Final = (LOCAL, GLOBAL)  # those that count the pagelets of all pages

@@ -43,8 +43,7 @@ _SHIPPED: Final = "page_level"
 #: Cost of a section, in the weight of words on a log scale, learnt by ``benchmarks/smoothing.py``; number of levels.
 _SECTION: Final = 1.5
 _LEVELS: Final = 17
-#: Pixels per unit of height, about a line of text.
-_LINE: Final = 16.0
+_LINE: Final = 16.0  # pixels per unit of height, about a line of text
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from scrapy_pagelets.page.urls import key
 FILE: Final = "pagelets-versions-1.sqlite"
 #: Pages that are kept; those that were not crawled for the longest time are dropped.
 MOST_PAGES: Final = 1_000_000
-#: Seconds to wait for another crawl, which holds the lock for milliseconds.
-_LOCK_TIMEOUT: Final = 60.0
+_LOCK_TIMEOUT: Final = 60.0  # seconds to wait for another crawl, which holds the lock for milliseconds
 #: ``crawl`` has seen the version; ``before`` are those of the crawl before it, ``known`` is 0 if there is none.
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, crawl TEXT NOT NULL,
@@ -217,8 +216,7 @@ def change(earlier: PageVersion | None, now: PageVersion) -> Change:
 _MOST_LINES: Final = 2_000
 #: Words, marks and spaces of two passages that are compared one by one; the time grows with the cube at worst.
 _MOST_PIECES: Final = 600
-#: Passages that have less in common than this are shown one after the other.
-_ALIKE: Final = 0.4
+_ALIKE: Final = 0.4  # passages that have less in common than this are shown one after the other
 #: Lines are cut to this length, and what two passages have in common to this length on either side of a change.
 _SHOWN: Final = 160
 _CONTEXT: Final = 30

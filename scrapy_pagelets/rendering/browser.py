@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Size of the viewport in CSS pixels, wide enough for the desktop layout.
-WIDTH, HEIGHT = 1366, 768
+WIDTH, HEIGHT = 1366, 768  # size of the viewport in CSS pixels, wide enough for the desktop layout
 #: Chromium has no network of its own: whatever a page may load, Playwright's driver requests. So prefetches, WebRTC and
 #: sockets of workers, which no route sees, lead nowhere. WebRTC over UDP does not ask the resolver; newer versions of
 #: Chromium know the last switch, older ones the one before.
@@ -50,8 +49,7 @@ _CLOSE_TIMEOUT: Final = 5.0
 _TRIAL_TIMEOUT: Final = 30.0
 #: A proxy address where nothing listens, so that traffic that bypasses the routes, such as a preconnect, fails.
 _DEAD_PROXY: Final = "http://127.0.0.1:9"
-#: A function that starts a browser.
-Launch = Callable[[], Awaitable["playwright.Browser"]]
+Launch = Callable[[], Awaitable["playwright.Browser"]]  # a function that starts a browser
 
 
 class MissingBrowser(PageletsError, RuntimeError):

@@ -22,8 +22,7 @@ Lookup = Callable[[str], Awaitable[tuple[str, bytes] | None]]
 Permit = Callable[[str], Awaitable[bool]]
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _MAX_REDIRECTS: Final = 10
-#: Frames of other origins that are walked through on one page.
-_MAX_FRAMES: Final = 20
+_MAX_FRAMES: Final = 20  # frames of other origins that are walked through on one page
 #: Local files are served to the browser under this host, because it must not read the file system.
 _FILES: Final = "http://files.invalid"
 #: Content types by resource type, if an archive has none.
@@ -146,8 +145,7 @@ class PageLoad:
         await route.fulfill(status=200, headers=headers, body=body)
 
 
-#: Headers and body of a response.
-_Resource = tuple[dict[str, str], bytes]
+_Resource = tuple[dict[str, str], bytes]  # headers and body of a response
 
 
 class SharedResources:
@@ -210,8 +208,7 @@ async def _documents(handle: playwright.JSHandle) -> list[playwright.Frame | Non
     return [await element.content_frame() if element else None for element in elements]
 
 
-#: From a host name to the addresses that it may be reached at.
-Resolve = Callable[[str], Awaitable[list[str]]]
+Resolve = Callable[[str], Awaitable[list[str]]]  # from a host name to the addresses that it may be reached at
 
 
 class ConnectProxy:

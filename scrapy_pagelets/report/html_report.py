@@ -31,8 +31,7 @@ _TEXTS: Final = 20
 _OPENED: Final = 50
 _LARGEST: Final = 10
 _FEWER_TEXTS: Final = 5
-#: Sites whose pages were loaded for templates that are named.
-_RANKED: Final = 20
+_RANKED: Final = 20  # sites whose pages were loaded for templates that are named
 #: Subdigraphs whose pages are named.
 _SUBDIGRAPHS: Final = 12
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")

@@ -20,10 +20,8 @@ from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, terms
 
 #: A function from the texts of a page's pagelets to the texts of its segments.
 Cut = Callable[[Sequence[str]], Sequence[str]]
-#: Number of words of a window.
-_WINDOW: Final = 200
-#: Blank lines separate the blocks of a text in the feed.
-_BLANK: Final = lazily(r"\n\s*\n")
+_WINDOW: Final = 200  # number of words of a window
+_BLANK: Final = lazily(r"\n\s*\n")  # blank lines separate the blocks of a text in the feed
 #: The record in which FTS5 keeps the number of texts and of their tokens.
 _AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
 _POSTINGS: Final = f"""

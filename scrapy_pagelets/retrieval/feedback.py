@@ -21,8 +21,7 @@ from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded,
 Query = Mapping[str, float]
 #: Values that agree to this many decimals count as equal: further digits depend on the order of a sum.
 _DIGITS: Final = 12
-#: Weight of the query beside the model of RM3.
-_ORIGINAL: Final = 0.5
+_ORIGINAL: Final = 0.5  # weight of the query beside the model of RM3
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,7 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
     "rm3": Feedback(cut_whole, pages=10, selected=10, model=True),
 }
 _RUN: Final = lazily(r"\S+")
-#: Splits a text into words and the strings between them.
-_PIECES: Final = lazily(f"({WORD.pattern})")
+_PIECES: Final = lazily(f"({WORD.pattern})")  # splits a text into words and the strings between them
 #: Only this many runs of a text are searched, so that a huge text does not delay the answer.
 _MAX_RUNS: Final = 20_000
 #: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.

@@ -46,12 +46,9 @@ from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore, meaning
 
-#: Seconds over which the rate is taken.
-_WINDOW: Final = 60.0
-#: Subdigraphs, and sites with pages that were loaded, that are remembered.
-_REMEMBERED: Final = 1000
-#: Part of a step that must be done before the time left is told.
-_TELLING: Final = 0.02
+_WINDOW: Final = 60.0  # seconds over which the rate is taken
+_REMEMBERED: Final = 1000  # subdigraphs, and sites with pages that were loaded, that are remembered
+_TELLING: Final = 0.02  # part of a step that must be done before the time left is told
 
 
 @dataclass(frozen=True)
@@ -122,8 +119,7 @@ logger = logging.getLogger(__name__)
 _FORMAT: Final = 2
 P = ParamSpec("P")
 T = TypeVar("T")
-#: Pages above this size in bytes take seconds and cause a warning.
-_LARGE: Final = 10_000_000
+_LARGE: Final = 10_000_000  # pages above this size in bytes take seconds and cause a warning
 #: Problems of pages that are remembered, so that a page that is parsed again is not counted again.
 _REPORTED: Final = 10_000
 
@@ -184,12 +180,10 @@ class CrawlSession:
         self.sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
         #: The versions of pages that this crawl and earlier ones have seen; None if they are not kept.
         self.versions: VersionStore | None = None
-        #: Keys of the pages that sitemaps list.
-        self.in_sitemaps: set[int] = set()
+        self.in_sitemaps: set[int] = set()  # keys of the pages that sitemaps list
         #: The hosts on which the crawl was started, see `urls.host_of`: they may have private addresses.
         self.start_hosts: set[str] = set()
-        #: The resources of archived pages, for rendering.
-        self.resources: Resources | None = None
+        self.resources: Resources | None = None  # the resources of archived pages, for rendering
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
         self._reported = RecentKeys(_REPORTED)
@@ -385,8 +379,7 @@ def session_of(crawler: Crawler) -> CrawlSession:
 class Component:
     """A middleware, extension or pipeline, which Scrapy makes with the crawler."""
 
-    #: Whether it works in commands that show or check single pages as well.
-    for_single_pages = True
+    for_single_pages = True  # whether it works in commands that show or check single pages as well
 
     def __init__(self, crawler: Crawler) -> None:
         if not self.for_single_pages and is_for_single_pages(crawler):

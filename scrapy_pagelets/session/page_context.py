@@ -202,8 +202,7 @@ def context_of(response: Any, session: CrawlSession) -> PageContext | None:
     return context
 
 
-#: Seconds that an item waits at most.
-LIMIT: Final = 15.0
+LIMIT: Final = 15.0  # seconds that an item waits at most
 #: Items that wait at the same time; their responses have no more bytes than the scraper may process at once.
 _MOST: Final = 32
 

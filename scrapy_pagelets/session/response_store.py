@@ -25,14 +25,12 @@ from scrapy_pagelets.shared.server import RedisProblem, Server
 
 logger = logging.getLogger(__name__)
 
-#: Keys of request meta that are stored with a response.
-_META: Final = ("download_latency", "download_slot")
+_META: Final = ("download_latency", "download_slot")  # keys of request meta that are stored with a response
 #: Number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request.
 _REST: Final = 32
 #: Bytes at the end of a gzip body, with the length of what is packed, modulo the number of such lengths (RFC 1952).
 _LENGTH: Final = 4
-#: Suffix of a file that is being written.
-_UNFINISHED: Final = ".new"
+_UNFINISHED: Final = ".new"  # suffix of a file that is being written
 
 
 class ResponseStore:

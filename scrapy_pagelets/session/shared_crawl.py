@@ -44,7 +44,6 @@ class SharedCrawl:
         self._warn, self._record_loss = warn, record_loss
         host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
         self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"  # name of this process, which no other has
-        #: the connection to Redis
         spider = crawler.spider
         assert spider is not None
         starts = "\n".join(map(str, getattr(spider, "start_urls", ())))
@@ -84,8 +83,7 @@ class SharedCrawl:
                 await in_waiting_thread(self.frontier.end_search, site)
 
 
-#: Request meta: the lease of the request in a shared crawl.
-LEASE: Final = "_pagelets_lease"
+LEASE: Final = "_pagelets_lease"  # request meta: the lease of the request in a shared crawl
 
 
 class Leases:

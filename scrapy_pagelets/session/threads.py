@@ -18,15 +18,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 #: Several threads that compute would only contend for the interpreter's lock, with each other and with the reactor.
 _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
-#: What the next function that computes lets go of.
-_unused: Final[deque[object]] = deque()
+_unused: Final[deque[object]] = deque()  # what the next function that computes lets go of
 #: Functions that compute, some for each page, after which freed memory is given back: that takes 40 ms or more.
 GIVE_BACK: Final = 5_000
 _calls: Final = count(1)
 #: ``malloc_trim`` of the GNU C library, None for another one.
 _malloc_trim: Final = getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-#: Seconds of CPU time that a function may take in the reactor's thread.
-_SHORT: Final = 0.01
+_SHORT: Final = 0.01  # seconds of CPU time that a function may take in the reactor's thread
 #: Times that a short function waits for those that are in the thread, before it goes there as well.
 _PATIENCE: Final = 10
 
@@ -34,8 +32,7 @@ _PATIENCE: Final = 10
 class _Pace:
     """The CPU time that a function takes for a page, as far as the last pages tell."""
 
-    #: What all pages before count for, beside the next one.
-    _MEMORY: Final = 0.95
+    _MEMORY: Final = 0.95  # what all pages before count for, beside the next one
 
     def __init__(self) -> None:
         self._seconds = self._size = 0.0
@@ -52,8 +49,7 @@ class _Pace:
 _paces: Final[defaultdict[str, _Pace]] = defaultdict(_Pace)
 
 
-#: What waits for the thread that computes, or runs in it.
-_queued: Final[set[asyncio.Future[Any]]] = set()
+_queued: Final[set[asyncio.Future[Any]]] = set()  # what waits for the thread that computes, or runs in it
 
 
 async def _in_turn(function: Callable[[], T]) -> T:

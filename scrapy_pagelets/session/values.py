@@ -17,8 +17,7 @@ from scrapy_pagelets.index.interface import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 
 Reader = Callable[[Any], Any]
-#: Longer values are truncated in messages.
-_SHOWN: Final = 100
+_SHOWN: Final = 100  # longer values are truncated in messages
 #: How the URL of a Redis server may begin.
 _REDIS: Final = ("redis://", "rediss://", "unix://")
 _FLAGS: Final = {"0": False, "1": True, "false": False, "true": True}
@@ -68,8 +67,7 @@ def flag_or(*names: str) -> Reader:
     return read
 
 
-#: Reads a boolean.
-flag: Final = flag_or()
+flag: Final = flag_or()  # reads a boolean
 
 
 def choice(allowed: Iterable[str]) -> Reader:

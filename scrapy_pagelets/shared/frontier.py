@@ -16,8 +16,7 @@ NAMES: Final = (
 )  # fmt: skip
 #: Seconds for which it is known that a crawl has finished, so that a process that starts late does not begin it again.
 REMEMBERED: Final = 600
-#: Requests that are written at once.
-_BATCH: Final = 500
+_BATCH: Final = 500  # requests that are written at once
 
 
 class CrawlLost(RedisProblem):

@@ -182,8 +182,7 @@ def _check(redis: Redis, name: str) -> None:
         )
 
 
-#: Redis writes its log to disk each second, and may take another one for it.
-_SECONDS: Final = 5.0
+_SECONDS: Final = 5.0  # Redis writes its log to disk each second, and may take another one for it
 
 
 class LastSeconds(Generic[T]):

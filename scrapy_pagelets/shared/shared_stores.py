@@ -103,8 +103,7 @@ class SharedSites:
         self._versions.clear()
 
 
-#: Entries that are read at once.
-_BATCH: Final = 200
+_BATCH: Final = 200  # entries that are read at once
 #: More entries than a server that is restarted may have lost; so many are read again.
 _UNCERTAIN: Final = 10_000
 

@@ -28,8 +28,7 @@ from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
 logger = logging.getLogger(__name__)
 #: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
 _LOCK_TIMEOUT: Final = 60.0
-#: Pattern for the names of the files in a folder of stores.
-FILES: Final = "pagelets-sites-*.sqlite"
+FILES: Final = "pagelets-sites-*.sqlite"  # pattern for the names of the files in a folder of stores
 #: Raised by data that are damaged, or of another version.
 UNREADABLE: Final = (TypeError, LookupError, ValueError)
 #: Answered requests of a job that are remembered.

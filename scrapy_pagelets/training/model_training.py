@@ -31,8 +31,7 @@ from scrapy_pagelets.training.training_tables import (
     template_share,
 )
 
-#: Maximum number of examples of one site, so that large sites do not dominate.
-_PAGES_PER_SITE: Final = 16
+_PAGES_PER_SITE: Final = 16  # maximum number of examples of one site, so that large sites do not dominate
 #: Number of other pages of the site that an example knows, in addition to an example with all and one with none.
 _KNOWN: Final = (1, 2, 3, 5, 9, 20)
 #: Sites with fewer pages also get synthetic pages; and the weight of examples with synthetic pages.
@@ -44,10 +43,8 @@ _BETA: Final = (0.7, 1.2)
 #: clear, and what lies beyond them is most often comments, captions and teasers.
 _BETA_OF_ARTICLE: Final = (0.35, 0.8)
 _ARTICLE: Final = 0.6
-#: Number of trees of each pass.
-TREES: Final = 250
-#: The number that stands for all examples, beside those of the folds.
-ALL: Final = -1
+TREES: Final = 250  # number of trees of each pass
+ALL: Final = -1  # the number that stands for all examples, beside those of the folds
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,7 @@ from scrapy_pagelets.training.training_tables import (
 _PAGES_PER_SITE: Final = 16
 _NODES_PER_PAGE: Final = 200
 _FOLDS: Final = 5
-#: Penalties to try for each method.
-GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))
+GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))  # penalties to try for each method
 _RANK, _ITERATIONS = 8, 40
 #: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
 _METRIC_NODES: Final = 120

@@ -25,8 +25,7 @@ from scrapy_pagelets.training.training_tables import TEMPLATE, UNKNOWN, Example
 #: Maximum number of words of a run of content that may recur on another page, and of a heading above a changing list.
 _SHORT: Final = 3
 _HEADING: Final = 5
-#: A pagelet is a list of links if more than this share of its words is link text.
-_LINKS: Final = 0.3
+_LINKS: Final = 0.3  # a pagelet is a list of links if more than this share of its words is link text
 #: Probability that template inside content changes from page to page: a longer run of text, and a short one.
 _INSERTION: Final = (0.8, 0.3)
 #: Probability that a run of text that changes, or does not, is another one on the next page.
@@ -34,8 +33,7 @@ _CHANGES: Final = 0.96
 _STAYS: Final = 0.05
 #: Probability that a link without text has another target on another page: in content, and in template.
 _PICTURE: Final = (0.9, 0.15)
-#: Standard deviation of the classifiers' log odds between two pages at the same path.
-_ODDS: Final = 0.5
+_ODDS: Final = 0.5  # standard deviation of the classifiers' log odds between two pages at the same path
 #: Probability that of a text with digits which changes nothing else changes.
 _OTHER_DIGITS: Final = 0.5
 _KEYS: Final = 2**62

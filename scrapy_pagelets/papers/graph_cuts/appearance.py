@@ -28,10 +28,8 @@ _PAIR: Final = ("gap_beside", "gap_below", "on_one_line", "left_edge", "right_ed
 APPEARANCE: Final = _NODE
 SITUATION_APPEARANCE: Final = (*_NODE, *_SITUATION)
 PAIR_APPEARANCE: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
-#: Differences of up to this many pixels do not count: they come from rounding or borders.
-_SLACK: Final = 3.0
-#: Pixels per unit of length, about a line of text.
-_LINE: Final = 16.0
+_SLACK: Final = 3.0  # differences of up to this many pixels do not count: they come from rounding or borders
+_LINE: Final = 16.0  # pixels per unit of length, about a line of text
 
 
 def appearance(tree: Tree, layout: Layout) -> Floats:

@@ -45,19 +45,16 @@ _COSTS: Final = 4_000_000
 _LEAVES: Final = 100
 #: Permitted degrees of coherence at which VIPS is asked, from regions to small blocks.
 _COHERENCES: Final = range(5, 10)
-#: Bound of the log odds of each estimate, so that none of them decides alone.
-_SURE: Final = 4.0
+_SURE: Final = 4.0  # bound of the log odds of each estimate, so that none of them decides alone
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
 #: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
 Cut = Callable[[float], Ints]
-#: Number of random pivot orders to try.
-_TRIALS: Final = 10
+_TRIALS: Final = 10  # number of random pivot orders to try
 #: Largest number of items to cluster: the number of pairs is quadratic. On larger pages, small subtrees are clustered
 #: instead of leaves.
 _MAX_ITEMS: Final = 800
-#: Number of pairs whose features are computed at once.
-_CHUNK: Final = 20_000
+_CHUNK: Final = 20_000  # number of pairs whose features are computed at once
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,8 +39,7 @@ _PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
 _RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANCE]
 #: Nodes of the same segment that each node should be close to.
 NEIGHBOURS: Final = 3
-#: Weight of the impostors; that of far neighbours is 1 - _PUSH.
-_PUSH: Final = 0.5
+_PUSH: Final = 0.5  # weight of the impostors; that of far neighbours is 1 - _PUSH
 
 
 class WeightsError(ConfigError):

@@ -8,8 +8,7 @@ Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and i
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-#: Name of a page.
-Key = int | str
+Key = int | str  # name of a page
 
 
 class RepeatedPagelet(NamedTuple):

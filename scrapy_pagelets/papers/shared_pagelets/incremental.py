@@ -33,8 +33,7 @@ _CAPACITY: Final = 250_000
 #: Minimum number of pages of a template, and their share of the site: lists quote a text on fewer pages than that.
 _LEAST: Final = 2
 _SHARE: Final = 0.2
-#: Columns of the shingles of a pagelet.
-_EXACT, _NEAR = 0, 1
+_EXACT, _NEAR = 0, 1  # columns of the shingles of a pagelet
 #: Number of pagelets that are compared for one super-shingle: unlike ones rarely have one in common.
 _MAX_LEADERS: Final = 16
 

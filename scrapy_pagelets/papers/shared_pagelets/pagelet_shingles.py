@@ -45,8 +45,7 @@ _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for t
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
 _NO_PAGE: Final = xxh3_64_intdigest(b"<link to no page>") >> 1
 _POSITION: Final = np.int64(0x2545F4914F6CDD1D)
-#: Greater than any value of a sketch, because the upper bits select the bin.
-_EMPTY: Final = np.int64(1 << 60)
+_EMPTY: Final = np.int64(1 << 60)  # greater than any value of a sketch, because the upper bits select the bin
 #: (16, 16) the order in which each bin searches the bins for a value: its own first, then the others in a fixed order.
 _PROBES: Final = np.argsort(
     np.where(np.eye(VALUES), -1, mix(np.arange(VALUES**2).reshape(VALUES, -1)) >> 1 & 0xFFFF), axis=1

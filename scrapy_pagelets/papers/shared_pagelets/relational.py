@@ -12,8 +12,7 @@ store their results as tables.
 
 from typing import Final
 
-#: Statements in order, each with the name of the table that it makes.
-Steps = tuple[tuple[str, str], ...]
+Steps = tuple[tuple[str, str], ...]  # statements in order, each with the name of the table that it makes
 #: Steps 1 and 2 of Figure 5, and all of Figure 4.
 CANDIDATES: Final[Steps] = (
     ("originals", "SELECT page, MIN(page) OVER (PARTITION BY sketch) AS original FROM pages"),

@@ -17,8 +17,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout, around
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
 
-#: Least and greatest degree of coherence.
-LEAST, GREATEST = 1, 10
+LEAST, GREATEST = 1, 10  # least and greatest degree of coherence
 #: A half-open range of rows: the subtrees of some adjacent siblings.
 Span = tuple[int, int]
 _LINES: Final = (

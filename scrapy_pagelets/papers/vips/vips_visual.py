@@ -28,8 +28,7 @@ from scrapy_pagelets.papers.vips.vips_blocks import (
     separators,
 )
 
-#: Pixels by which separate blocks may overlap, because of borders and rounding.
-_TOLERANCE: Final = 1.0
+_TOLERANCE: Final = 1.0  # pixels by which separate blocks may overlap, because of borders and rounding
 #: Separators that are weaker than the strongest one by less than this count as equally strong.
 _AS_STRONG: Final = 0.33
 #: This share of the strongest separator is subtracted from all, so that pages with weak separators are divided too.
@@ -37,17 +36,14 @@ _RELATIVE: Final = 0.5
 #: Least strength of a separator that makes a block of coherence 7, and the increase for each degree below.
 _SEVEN: Final = -2.3
 _DEGREE: Final = 0.65
-#: A block without text counts as spacing if it is thinner than this, in pixels.
-_THIN: Final = 30.0
+_THIN: Final = 30.0  # a block without text counts as spacing if it is thinner than this, in pixels
 #: Strength of the division of overlapping blocks, which have no separator between them.
 _OVERLAPPING: Final = 0.0
 #: At most this many blocks of a pool may float above the others.
 _FLOATING: Final = 32
 _ABOVE: Final = np.array([POSITION["absolute"], POSITION["fixed"]])
-#: Height of a line of text, relative to its font size.
-_LINE: Final = 1.3
-#: A plainly visible difference of backgrounds; the difference of black and white is 1.
-_PLAIN: Final = 0.05
+_LINE: Final = 1.3  # height of a line of text, relative to its font size
+_PLAIN: Final = 0.05  # a plainly visible difference of backgrounds; the difference of black and white is 1
 #: Weight of each cue, in log odds that two neighbours belong to different blocks of a page.
 WEIGHTS: Final = {
     "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07, "same_look": -0.02,
