@@ -203,19 +203,14 @@ BATCH_BYTES: Final = 32 << 20  # a row group is also written when it reaches thi
 class ParquetItemExporter(BaseItemExporter):
     """Write items to a Parquet file, with a row group every few hundred items.
 
-    Enable it with ``FEED_EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}``.
+    The columns of the feed come first, then the other fields of the items, with types inferred from the first row
+    group. The last column, ``extra``, is a JSON object with the values that do not fit their column, and with later
+    fields. A feed column takes the type of the items if no value of the first row group has the feed's. Lone surrogates
+    become U+FFFD.
 
-    The columns of the feed, version 1, come first. The other fields of the items follow, with types inferred from the
-    first row group. The last column, ``extra``, is a JSON object with the values that do not fit their column and with
-    fields that first appear after that row group. A feed column takes the type of the items if no value of the first
-    row group has the feed's type. Missing fields are null. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
-
-    A Parquet file is readable only once it is finished, and cannot be appended to. A crawl whose feed already exists
-    therefore stops after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file). Write a
-    crawl that may be killed in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``. Raises ImportError if pyarrow is not
-    installed; ValueError if ``batch_items`` is less than 1, or the file, which the exporter does not close, has data.
-
-    ``compression``: a Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``.
+    A file is readable only once it is finished, and cannot be appended to: a crawl whose feed exists stops after its
+    first item with an ERROR line. Raises ImportError without pyarrow; ValueError if ``batch_items`` is less than 1, or
+    the file, which the exporter does not close, has data. ``compression``: ``zstd``, ``snappy``, ``gzip`` or ``none``.
     """
 
     def __init__(

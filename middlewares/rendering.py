@@ -34,13 +34,10 @@ RENDER = "pagelets_render"  # request meta: whether to render the page, whatever
 class RenderingMiddleware(Component):
     """Render pages, so that their tree is that of the browser and every node has a layout.
 
-    ``PAGELETS_RENDER`` renders all pages, or with ``auto`` those that are shells of scripts; request meta
-    ``pagelets_render`` renders single ones. No page is downloaded twice: the browser loads the response that Scrapy has
-    downloaded or read from an archive, and requests only the resources of the page, from the network or that archive.
-    Body and selectors of the response stay as received.
-
-    scrapy-playwright starts the browser with your ``PLAYWRIGHT_`` settings. A page that cannot be rendered is processed
-    without layout and counted in ``pagelets/render/failed/<why>``.
+    ``PAGELETS_RENDER`` renders all pages, or with ``auto`` the shells of scripts; request meta ``pagelets_render``
+    single ones. No page is downloaded twice: the browser loads the response, and requests only the resources, from the
+    network or an archive. Body and selectors stay as received. scrapy-playwright starts the browser with your
+    ``PLAYWRIGHT_`` settings.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -69,16 +69,13 @@ class MenuSubdigraphMiddleware(Component):
     """Load pages of a menu until ``PAGELETS_PROBE`` of them link each other, before the spider gets the key page.
 
     The key page is the first page that fits no known template of its site. Pages are loaded one by one through the
-    crawler's own downloader: robots.txt, throttling, cache and retries apply, and redirects are followed within the
-    host. Responses of the same page class wait for the search, others pass. The wait is limited, and ends when the
-    spider closes. Loaded pages are stored for the spider (`HandoverMiddleware`). Links that are forbidden, broken,
-    slow, not HTML, or redirected elsewhere are only counted, in ``pagelets/probe/failed/<why>``.
+    crawler's own downloader: robots.txt, throttling, cache and retries apply. Responses of the same page class wait for
+    the search, for a limited time, others pass. Loaded pages are stored for the spider (`HandoverMiddleware`); other
+    links are counted in ``pagelets/probe/failed/<why>``.
 
-    Nothing is loaded for a page that was requested with cookies or an Authorization header, nor on a site that has set
-    cookies. Its template is learnt from the pages that the spider requests. Pages whose structure is always new would
-    cause a search each: therefore a search is made only if its loads, with those before on the site, are no more than
-    40 plus the pages that the spider received. A response with request meta ``pagelets_probe: False`` is no key page,
-    and is learnt only if it yields an item.
+    Nothing is loaded for a page that was requested with cookies or a login, nor if all searches of the site would load
+    more than 40 pages and one for each that the spider received: pages may have an ever new structure. A response with
+    request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
     """
 
     for_single_pages = False

@@ -53,14 +53,10 @@ _NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sit
 class SiteSpider(Spider):
     """Follow the links of a site and yield each page as an item for the pipelines.
 
-    ``docs/settings.md`` explains the arguments (``-a name=value``): ``url``, or a file of ``urls``, with the limits
-    ``depth`` and ``pages``; ``sitemap``, ``listed`` and ``since``.
-
-    The first ``PAGELETS_FIRST_PAGES`` pages of a site, by default 100, are held back on disk until that many have
-    arrived or the crawl ends, so that the first page is as clean as the last.
-
-    With ``JOBDIR``, a journal records every request and its outcome immediately. The next run of the job sends the
-    requests without a response again, even if the run before was killed.
+    ``docs/settings.md`` explains the arguments (``-a name=value``): ``url``, or a file of ``urls``, ``depth``,
+    ``pages``, ``sitemap``, ``listed`` and ``since``. The first ``PAGELETS_FIRST_PAGES`` pages of a site are held back
+    on disk, so that the first page is as clean as the last. With ``JOBDIR``, a journal records every request and its
+    outcome immediately.
     """
 
     name = "site"

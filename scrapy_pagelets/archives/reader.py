@@ -51,14 +51,10 @@ def records(
 
     Raise ArchiveError immediately, if FastWARC is needed and not installed.
 
-    Parameters
-    ----------
-    source : a source as listed by `expand`
-    base : prefix of the URL of an HTML file, before its path below the folder: ``https://example.com/``, or ``http://``
-        if the folders of the first level are named after hosts. Without it, the page has a ``file://`` URL
-    skipped : counts the records that are not pages, by reason, see the stat ``archive/skipped`` in ``docs/settings.md``
-    log : called with each message and its arguments, of which the first is a path
-    resources : what else the archive holds, for the pages that revisits refer to; without it, this source
+    ``source``: as listed by `expand`. ``base``: what precedes the path of an HTML file below the folder in its URL, as
+    ``https://example.com/``, or ``http://`` if folders are named by host; "" for ``file://`` URLs. ``skipped`` counts
+    the records that are not pages, by reason. ``log`` is called with each message and its arguments, of which the first
+    is a path. ``resources``: what else the archive holds, for revisits; without it, this source.
     """
     counter: Counter[str] = Counter() if skipped is None else skipped
     if os.path.isdir(source) or not is_warc(source):

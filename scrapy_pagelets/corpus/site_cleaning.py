@@ -247,13 +247,10 @@ def counts_of(name: str, content: bytes) -> SiteCounts:
 
 
 def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
-    """The counts of a site from those of its parts: the sums of all counts, by class.
+    """The counts of a site from those of its parts, one at least, in order: the sums of all counts, by class.
 
-    Exact but for two things: a page in one part that is a copy of a page in another counts twice, and the first pages
-    of each part have "new" texts that another part may have as well. Classes of two parts are one if their outlines
-    fit, as for pages.
-
-    ``name``: of the site. ``parts``: at least one, in the order of their pages.
+    Exact but for two things: copies in two parts count twice, and the first pages of each part have "new" texts that
+    another part may have. Classes of two parts are one if their outlines fit, as for pages.
     """
     whole = parts[0]
     for part in parts[1:]:

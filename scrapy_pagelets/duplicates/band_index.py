@@ -34,11 +34,9 @@ _BYTE: Final = 8
 class BandIndex:
     """Chained hash tables of band keys in temporary files, which the system caches in memory while there is room.
 
-    Sketches are numbered from 0 in the order in which they are added. The index does not outlive the process; it is
-    rebuilt from the sketches, a million in a few seconds. A table for which the disk has no room stays in memory.
-
-    ``threshold``: the resemblance that determines the bands, see `banding`. ``folder``: folder for the files; None for
-    the system's temporary folder. ``failed``: called with a sentence if the disk has no room for a table.
+    Sketches are numbered from 0 in the order in which they are added. ``threshold``: that determines the bands, see
+    `banding`. ``folder``: for the files; None for the system's temporary folder. ``failed`` is called with a sentence
+    if the disk has no room for a table, which then stays in memory.
     """
 
     def __init__(
@@ -144,17 +142,10 @@ class BandIndex:
 class BloomBands:
     """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
 
-    Raises ValueError for a capacity, threshold or error out of range.
+    ``capacity``: number of texts for which the filters are sized. ``threshold``: see `banding`. ``error``: share of new
+    texts that are reported as near-duplicates once the capacity is reached, beside those slightly below the threshold.
+    Raises ValueError for one out of range.
 
-    Parameters
-    ----------
-    capacity : number of texts for which the filters are sized
-    threshold : least resemblance of near-duplicates, see `banding`
-    error : share of new texts that are reported as near-duplicates once the capacity is reached, in addition to those
-        whose resemblance to an earlier text is slightly below the threshold; between 0 and 1
-
-    Examples
-    --------
     >>> filters = BloomBands(1000)
     >>> sketches = np.arange(256, dtype=np.uint32).reshape(2, 128)
     >>> filters.add(sketches).tolist(), filters.add(sketches[1:]).tolist()

@@ -151,14 +151,10 @@ class _Group(NamedTuple):
 class ContentStore:
     """The contents that a crawl has seen. Thread-safe.
 
-    Raises StoreError if the file has another scheme, or is damaged; DiskError if the disk is full or not writable.
-
-    Parameters
-    ----------
-    path : the file, created if it does not exist; None for a temporary one
-    threshold : least resemblances of near-duplicates
-    within_sites : whether pages are compared only with those of their own site
-    failed : called with a sentence if the disk has no room for the index, which then stays in memory
+    ``path``: the file, created if it does not exist; None for a temporary one. ``within_sites``: whether pages are
+    compared only with those of their own site. ``failed`` is called with a sentence if the disk has no room for the
+    index, which then stays in memory. Raises StoreError if the file is damaged or of another scheme; DiskError if the
+    disk is full or not writable.
     """
 
     def __init__(

@@ -99,13 +99,9 @@ class Writer:
 
     While the index is unavailable, pages wait on disk; they are sent when it is available again.
 
-    Parameters
-    ----------
-    open_index : opens the index, again after each failure
-    index : the open index, None if it is unavailable
-    pending : the pages that wait on disk; those already in it are sent first
-    tell : called with a name, a message and its arguments to report a problem
-    count : called with a name and a number to count what was done
+    ``open_index`` opens the index, again after each failure. ``index``: the open one, None if it is unavailable.
+    ``pending``: the pages that wait on disk. ``tell`` is called with a name, a message and its arguments to report a
+    problem, ``count`` with a name and a number.
     """
 
     def __init__(

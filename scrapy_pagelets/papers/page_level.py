@@ -160,24 +160,15 @@ def visual_features(layout: Layout) -> Floats:
 
 
 def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3, k: int = 64) -> Floats:
-    """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid.
+    """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid, in O(n k).
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
-    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k). Return (n,) smoothed scores.
-    Raise ValueError if the columns differ in length, or a score, a weight or the cost is out of range.
+    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Return (n,) smoothed scores. Raise ValueError if the columns
+    differ in length, or a score, a weight or the cost is out of range.
 
-    Parameters
-    ----------
-    levels : rows of each depth from the root down (``NodeTable.levels``)
-    parent : (n,) row of the parent, -1 at the root
-    x : (n,) raw scores, 0 to 1
-    w : (n,) weights, 0 or more: the cost of a difference of 1 between ``x`` and ``y``
-    c : cost of an edge between two sections, in the unit of the weights
-    k : number of levels, evenly spaced from 0 to 1
-
-    Examples
-    --------
-    Two children are content, so the root is, and they form one section with it. The menu is another section.
+    ``levels``: rows of each depth from the root down, as ``NodeTable.levels``. ``parent``: (n,) row of the parent, -1
+    at the root. ``x``: (n,) scores, 0 to 1. ``w``: (n,) weights, 0 or more: the cost of a difference of 1. ``c``: cost
+    of an edge between two sections, in the unit of the weights. ``k``: levels, evenly spaced from 0 to 1.
 
     >>> levels, parent = [np.array([0]), np.array([1, 2, 3])], np.array([-1, 0, 0, 0])
     >>> smooth(levels, parent, np.array([0.6, 0.9, 0.1, 0.2]), np.ones(4), c=0.3, k=11)

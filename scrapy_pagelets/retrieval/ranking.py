@@ -36,15 +36,12 @@ class Ranking:
 def rank(
     collection: StoredCollection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0, title: float = 1.0
 ) -> Ranking:
-    """Rank the pages that contain a term of the query.
+    """Rank the pages that contain a term of the query, by the weight of each term (qtf), above 0.
 
-    Parameters
-    ----------
-    query : weight of each term (qtf), above 0
-    passages : weight of the score of a page's best segment beside that of the page; ``inf`` ranks pages by their best
-        segment alone
-    title : how often a word of a page's title counts in its term frequency. Lengths do not change, and segments are
-        scored without it (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields")
+    ``passages``: weight of the score of a page's best segment beside that of the page; ``inf`` ranks pages by their
+    best segment alone. ``title``: how often a word of a page's title counts in its term frequency. Lengths do not
+    change, and segments are scored without it (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple
+    Weighted Fields").
     """
     postings = collection.postings(list(query))
     qtf = np.array(list(query.values()), float)
@@ -131,16 +128,9 @@ def relevance_weight(
 ) -> Floats:
     """The Robertson/Sparck Jones weight w(1) of terms: (3).
 
-    In feedback, ``n`` counts pages and ``r`` segments. As a page may have several segments, differences of the two may
-    be negative; then they count as 0.
-
-    Parameters
-    ----------
-    n : number of documents that contain the term
-    documents : number of documents, N
-    r : number of relevant documents that contain the term
-    relevant : number of relevant documents, R
-    plus : whether 1 is added within the logarithm
+    ``n``: documents with the term, of ``documents`` (N). ``r``: relevant documents with it, of ``relevant`` (R).
+    ``plus``: whether 1 is added within the logarithm. In feedback, ``n`` counts pages and ``r`` segments, of which a
+    page may have several: negative differences of the two count as 0.
     """
     n, r = np.asarray(n, float), np.asarray(r, float)
     among = (r + 0.5) / (relevant - r + 0.5)

@@ -89,10 +89,8 @@ LEASE: Final = "_pagelets_lease"  # request meta: the lease of the request in a 
 class Leases:
     """Know when a request is done: its callback has yielded everything, and all its items are written.
 
-    The engine holds a request until its callback has yielded everything and its items have left the pipelines. Whoever
-    takes an item out of the scraper to process it later holds its request too (`hold`, `let_go`). The request is done
-    when nobody holds it any more. Without a shared crawl, requests have no lease, and nothing happens. All methods are
-    called in the reactor.
+    Whoever takes an item out of the scraper to process it later holds its request (`hold`, `let_go`), as the engine
+    does. Without a shared crawl, requests have no lease, and nothing happens. All methods are called in the reactor.
     """
 
     def __init__(self) -> None:

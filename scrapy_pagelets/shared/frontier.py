@@ -63,12 +63,9 @@ class State(NamedTuple):
 class Frontier:
     """The frontier of a crawl, as one of its processes sees it. Its methods wait for Redis, so use it in threads.
 
-    A request that leaves the queue is leased to a process until the process says that it is done. All changes are
-    made by scripts, which Redis runs one at a time: a request is always in the queue, leased, held or done. A process
-    that has not made an exchange for ``lease`` seconds is taken for dead, and its requests are queued again. If Redis
-    was restarted, it may have lost the last seconds: what this process has told it in them is told again.
-
-    ``worker``: name of this process. ``lease``: seconds without an exchange after which a process is taken for dead.
+    All changes are made by scripts, which Redis runs one at a time: a request is always in the queue, leased, held or
+    done. The requests of a process that has not made an exchange for ``lease`` seconds are queued again. If Redis was
+    restarted, it may have lost the last seconds: what this process, ``worker``, has told it in them is told again.
     """
 
     def __init__(self, server: Server, worker: str, lease: float) -> None:
@@ -122,15 +119,10 @@ class Frontier:
     ) -> tuple[State, list[Lease]]:
         """Tell what this process has done, and that it lives; get requests to work on, or `CrawlLost`.
 
-        Parameters
-        ----------
-        done : requests that are done
-        held : requests whose page is held
-        wants : maximal number of requests to lease
-        has : all requests that this process works on, if a reply may have been lost; any others are queued again, and
-            what it has reserved is released
-        ready : whether the process has nothing left to do
-        leaves : whether the process ends: its requests are queued again
+        ``done``: requests that are done; ``held``: those whose page is held; ``wants``: how many to lease at most.
+        ``has``: all that this process works on, if a reply may have been lost: any others are queued again, and what it
+        has reserved is released. ``ready``: it has nothing left to do. ``leaves``: it ends, and its requests are queued
+        again.
         """
         restarts = self._server.restarts
         if is_behind := restarts != self._restarts:

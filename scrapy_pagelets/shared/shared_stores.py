@@ -22,9 +22,6 @@ _ATTEMPTS: Final = 100
 class SharedSites:
     """Sites in Redis, for all processes of a crawl; the counterpart of `SiteStore`. Thread-safe.
 
-    Each process has its own copy of a site. Before it writes the site, it reads what others have written meanwhile, and
-    adds its own new pages, each of which counts once. If another process is faster, it does so again.
-
     ``failed`` is called with a sentence if a site cannot be written; its pages are written with the next ones.
     ``unreadable`` is called with a sentence if the data of a site are damaged; they are replaced.
     """
@@ -111,12 +108,10 @@ _UNCERTAIN: Final = 10_000
 class SharedContents:
     """The contents that all processes of a crawl have seen. Thread-safe.
 
-    Redis has a log of contents, in one order for all. Each process enters them into a content store of its own in this
-    order, so that all stores are equal, and equal to that of a crawl by one process. A page is appended to the log, and
-    entered after the entries before it, which are read first.
-
-    If Redis was restarted, it may have lost the last entries, and got others in their place: this process appends its
-    own again, and reads the last part of the log again. An entry that is entered twice changes nothing.
+    Redis has a log of contents, in one order for all. Each process enters them into a content store of its own, so that
+    all are equal to that of a crawl by one process. If Redis was restarted, it may have lost the last entries, and got
+    others in their place: this process appends its own again, and reads the last part of the log again. An entry that
+    is entered twice changes nothing.
 
     ``store``: an empty store. ``unreadable`` is called with a sentence if an entry cannot be read; it is left out.
     """

@@ -55,17 +55,13 @@ _REFERENCE: Final = (
 class SiteStore:
     """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
 
-    Each process has its own copy of a site in memory. Before it writes the site, it checks whether another process has
-    written it in the meantime. If so, it loads that version, adds its own new pages, each of which counts once, and
-    writes the result, all in one transaction. If something cannot be written, ``failed`` is called, and the data stay
-    in memory.
+    Before a process writes its copy of a site, it loads what another one has written meanwhile, and adds its own new
+    pages, each of which counts once, in one transaction. If something cannot be written, ``failed`` is called with a
+    sentence, and the data stay in memory.
 
-    Parameters
-    ----------
-    folder : folder of the file, created if it is missing; None for a temporary file that is deleted with the process
-    model : the model by which sites are learnt. The name of the file depends on the model and on the meaning of all
-        hashes; a file of another version is left unchanged, with a warning
-    failed : called with a sentence for each error
+    ``folder``: of the file, created if it is missing; None for a temporary one. ``model``: by which sites are learnt.
+    The name of the file depends on it and on the meaning of all hashes; one of another version is left alone, with a
+    warning.
     """
 
     def __init__(self, folder: Path | None, model: Model, failed: Callable[[str], None] = logger.warning) -> None:

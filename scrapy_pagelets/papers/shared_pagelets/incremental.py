@@ -80,12 +80,10 @@ class Pagelets(NamedTuple):
 class RepeatedPagelets(Unsaved[Pagelets]):
     """The pagelets of a crawl by their shingles. Thread-safe.
 
-    A pagelet has two shingles: the exact one of its text, tags and links, and the near one of its words, which is that
-    of the first pagelet that is nearly equal, so it depends on the order of the pages. A pagelet is template if one of
-    them is on two pages and on a fifth of the pages of its site. Pages with the same text under several URLs are one
-    page.
-
-    ``capacity``: pagelets and links that are kept; later pages are compared with these, but not counted.
+    A pagelet is template if one of its two shingles is on two pages and on a fifth of the pages of its site: the exact
+    one of its text, tags and links, or the near one of its words, which is that of the first pagelet that is nearly
+    equal. Pages with the same text are one page. ``capacity``: pagelets and links that are kept; later pages are
+    compared with these, but not counted.
     """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:

@@ -38,19 +38,15 @@ _TABLES: Final = {
 
 
 def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree:
-    """Return the content structure of a page.
+    """Return the content structure of a page; ValueError if pdoc is not from 1 to 10.
 
     For a page without layout (`Page.parse`) the layout is guessed: how the page would look without its style sheets.
-    That is faster and less exact. Raise ValueError if pdoc is not from 1 to 10.
+    That is faster and less exact.
 
-    Parameters
-    ----------
-    pdoc : permitted degree of coherence, 1 to 10: blocks of this coherence are not divided further. ``TOP_PDOC`` gives
-        the regions of a page, ``INNER_PDOC`` the blocks within them
-    strict : follow the rules of 2003; some of the weights are ours
+    ``pdoc``: permitted degree of coherence: blocks of this coherence are not divided further. ``TOP_PDOC`` gives the
+    regions of a page, ``INNER_PDOC`` the blocks within them. ``strict``: follow the rules of 2003; some of the weights
+    are ours.
 
-    Examples
-    --------
     >>> menu, text = b"<table><tr><td><a href=a>A</a><br><a href=b>B</a></td>", b"<td><h1>Title</h1><p>Some words."
     >>> tree = vips(Page.parse(menu + text, "http://example.com/"))
     >>> tree.parent[:3].tolist(), tree.labels(pdoc=1).tolist()

@@ -198,16 +198,13 @@ class Strips(NamedTuple):
 
 
 def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
-    """Separators of blocks whose projections are ``start`` to ``end``, without those at the border of the pool.
+    """Separators of blocks whose projections are ``start`` to ``end``, (k,), without those at the border of the pool.
 
-    The blocks are swept in the order of their starts. A block that starts after the end of all blocks before it has a
-    separator in front. The report of 2003 splits, shrinks and removes separators block by block, in quadratic time.
+    A block that starts after the end of all before it has a separator in front. The report of 2003 splits, shrinks and
+    removes separators block by block, in quadratic time.
 
-    Parameters
-    ----------
-    start, end : (k,) projections of the blocks, ``start <= end``
-    tolerance : how far separated blocks may overlap, so that a pixel of border or rounding does not join them; no block
-        is shorter. With 0, blocks that touch have no separator between them; with more, they have one of no width
+    ``tolerance``: how far separated blocks may overlap, so that a pixel of border or rounding does not join them. With
+    0, blocks that touch have no separator between them; with more, they have one of no width.
     """
     order = np.argsort(start, kind="stable")
     reached = np.maximum.accumulate(end[order])[:-1]
