@@ -5,8 +5,6 @@ underscore, as in the tokenizers of search engines. In scripts without spaces ea
 a word is a query for consecutive characters.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -113,6 +111,41 @@ class PageRefused(PageletsError, ValueError):
     """Raised when an index can never accept a page."""
 
 
+@dataclass(frozen=True)
+class IndexedPagelet:
+    """A pagelet; ``docs/feed.md`` explains the fields. ``number`` is the feed's ``id``."""
+
+    number: int
+    role: str
+    templateness: float
+    text: str
+    words: int
+    xpaths: tuple[str, ...] = ()
+    links: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class IndexedPage:
+    """A page and its pagelets; ``docs/feed.md`` explains the fields."""
+
+    url: str
+    site: str
+    title: str
+    language: str | None
+    fetched_at: str | None
+    crawled: str  # when the page was last seen, in the format of `now`; old pages can be purged
+    near_duplicate_of: str | None
+    words: int  # number of words in all its pagelets
+    #: in document order; the title, if there is one, comes first, with the role ``title`` and the number -1
+    pagelets: tuple[IndexedPagelet, ...]
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """The fields of the page alone, in their order."""
+        about = self.url, self.site, self.title, self.language, self.fetched_at, self.crawled
+        return *about, self.near_duplicate_of, self.words
+
+
 class Match(NamedTuple):
     """A pagelet that matches a query."""
 
@@ -212,41 +245,6 @@ def shown(target: str) -> str:
         return target
     scheme, _, rest = target.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
-
-
-@dataclass(frozen=True)
-class IndexedPagelet:
-    """A pagelet; ``docs/feed.md`` explains the fields. ``number`` is the feed's ``id``."""
-
-    number: int
-    role: str
-    templateness: float
-    text: str
-    words: int
-    xpaths: tuple[str, ...] = ()
-    links: tuple[Mapping[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class IndexedPage:
-    """A page and its pagelets; ``docs/feed.md`` explains the fields."""
-
-    url: str
-    site: str
-    title: str
-    language: str | None
-    fetched_at: str | None
-    crawled: str  # when the page was last seen, in the format of `now`; old pages can be purged
-    near_duplicate_of: str | None
-    words: int  # number of words in all its pagelets
-    #: in document order; the title, if there is one, comes first, with the role ``title`` and the number -1
-    pagelets: tuple[IndexedPagelet, ...]
-
-    @property
-    def columns(self) -> tuple[object, ...]:
-        """The fields of the page alone, in their order."""
-        about = self.url, self.site, self.title, self.language, self.fetched_at, self.crawled
-        return *about, self.near_duplicate_of, self.words
 
 
 def now() -> str:

@@ -1,9 +1,7 @@
 """The links of a crawl that count as votes, their weights, and co-citation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -22,9 +20,9 @@ class Votes:
     target: Ints  # (e,) number of another page
     near: Ints  # (e,) number of query terms around the link; the maximum, if several links make the edge
 
-    def where(self, kept: Bools | Ints) -> Votes:
+    def where(self, kept: Bools | Ints) -> Self:
         """Select edges by a mask or by their indices."""
-        return Votes(self.hub[kept], self.page[kept], self.target[kept], self.near[kept])
+        return type(self)(self.hub[kept], self.page[kept], self.target[kept], self.near[kept])
 
 
 def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, within: bool | None = None) -> Votes:

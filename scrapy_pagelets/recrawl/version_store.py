@@ -1,7 +1,5 @@
 """Versions of the content of pages, in an SQLite file that several crawls may share, and what has changed in them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading
@@ -45,6 +43,40 @@ NEW, SAME, CHANGED = "new", "same", "changed"
 #: Fields of a feed that say what the content of a page was; one of the first two is needed.
 COLUMNS: Final = ("content_hash", "text", "pagelets")
 NEEDED: Final = COLUMNS[:2]
+
+
+class PageVersion(NamedTuple):
+    """The content of a page at the time of a crawl."""
+
+    hash: str | None  # see `content_hash`; None for an empty content
+    words: WordCounts | None  # how often it has each word; None if a feed has the hash only
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The version with a content."""
+        return cls(content_hash(text), WordCounts.of(text))
+
+    @classmethod
+    def of_line(cls, line: Line) -> Self:
+        """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
+        known = any(line.get(name) is not None for name in COLUMNS[1:])
+        text = content_text(line)
+        return cls(line.get("content_hash") or content_hash(text), WordCounts.of(text) if known else None)
+
+
+class Validators(NamedTuple):
+    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it."""
+
+    etag: str | None  # the header ``ETag``; None without one
+    modified: str | None  # the header ``Last-Modified``; None without one
+    links: tuple[str, ...]  # the pages that it links to
+
+
+class Change(NamedTuple):
+    """What has become of a page."""
+
+    kind: str  # ``new``, ``same`` or ``changed``
+    share: float | None  # `changed_share` of the words; None if there is nothing to compare with
 
 
 class VersionStore:
@@ -159,40 +191,6 @@ class VersionStore:
 def _row(line: Line) -> tuple[int, str | None, bytes | None]:
     version = PageVersion.of_line(line)
     return key(line["url"]), version.hash, None if version.words is None else version.words.to_bytes()
-
-
-class PageVersion(NamedTuple):
-    """The content of a page at the time of a crawl."""
-
-    hash: str | None  # see `content_hash`; None for an empty content
-    words: WordCounts | None  # how often it has each word; None if a feed has the hash only
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """The version with a content."""
-        return cls(content_hash(text), WordCounts.of(text))
-
-    @classmethod
-    def of_line(cls, line: Line) -> Self:
-        """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
-        known = any(line.get(name) is not None for name in COLUMNS[1:])
-        text = content_text(line)
-        return cls(line.get("content_hash") or content_hash(text), WordCounts.of(text) if known else None)
-
-
-class Validators(NamedTuple):
-    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it."""
-
-    etag: str | None  # the header ``ETag``; None without one
-    modified: str | None  # the header ``Last-Modified``; None without one
-    links: tuple[str, ...]  # the pages that it links to
-
-
-class Change(NamedTuple):
-    """What has become of a page."""
-
-    kind: str  # ``new``, ``same`` or ``changed``
-    share: float | None  # `changed_share` of the words; None if there is nothing to compare with
 
 
 def change(earlier: PageVersion | None, now: PageVersion) -> Change:

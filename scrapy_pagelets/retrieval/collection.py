@@ -3,8 +3,6 @@
 Functions that cut a page into segments are arguments of the searches.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,6 +63,14 @@ class Postings(NamedTuple):
     tf: Ints  # (n,) number of occurrences of the term in the segment
     length: Ints  # (n,) number of words of the segment
     title: Bools  # (n,) whether the segment is the title of its page
+
+
+class Segments(NamedTuple):
+    """Segments of some pages."""
+
+    page: Ints  # (n,) number of the page of each segment
+    vocabulary: Mapping[str, int]  # number of each term, from 0 in order
+    counts: Any  # (n, m) number of occurrences of each term, a sparse matrix in CSR format
 
 
 class StoredMatches(NamedTuple):
@@ -136,14 +142,6 @@ class StoredCollection:
         """The numbers of all pagelets, ascending, and the number of the page of each: faster than a join."""
         rows = np.fromiter(chain.from_iterable(self._base.execute(_PAGES)), np.int64).reshape(-1, 2)
         return tuple(rows[np.argsort(rows[:, 0])].T)
-
-
-class Segments(NamedTuple):
-    """Segments of some pages."""
-
-    page: Ints  # (n,) number of the page of each segment
-    vocabulary: Mapping[str, int]  # number of each term, from 0 in order
-    counts: Any  # (n, m) number of occurrences of each term, a sparse matrix in CSR format
 
 
 def cut_whole(texts: Sequence[str]) -> Sequence[str]:

@@ -5,8 +5,6 @@ Using Web Page Segmentation" (2003); (2) to (4) are those of Robertson & Walker,
 ``docs/algorithms/vips-feedback-2003.md`` says what the paper leaves open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -31,6 +29,47 @@ class Ranking:
 
     def __len__(self) -> int:
         return len(self.page)
+
+
+@dataclass(frozen=True)
+class Bm2500:
+    """Parameters of BM2500; the defaults are the paper's (Section 4.1).
+
+    The paper gives 61200 as the average length of a document without its unit; here it is always that of the
+    collection, in words. Raises ValueError for a parameter outside of its range.
+    """
+
+    #: saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
+    k1: float = 1.2
+    k3: float = 1000.0  # the same for occurrences in the query
+    b: float = 0.75  # strength of the normalisation by document length, 0 to 1
+    #: whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
+    plus: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k1 < 0 or self.k3 < 0:
+            raise ValueError(f"k1 is {self.k1} and k3 is {self.k3}: give numbers from 0")
+        if not 0 <= self.b <= 1:
+            raise ValueError(f"b is {self.b}: give a number from 0 to 1")
+
+    def weight(self, n: ArrayLike, documents: int) -> Floats:
+        """w(1) of terms without relevance information: (3) with R = r = 0."""
+        return relevance_weight(n, documents, plus=self.plus)
+
+    def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
+        """Contribution of a term to the score of a document, without the factor w(1): the two fractions of (2).
+
+        ``tf``: occurrences of the term in the document. ``length`` and ``average``: length of the document and average
+        length of all documents, in the same unit. ``qtf``: occurrences of the term in the query, or its weight there.
+        """
+        tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
+        relative = np.asarray(length, float) / average if average else 1.0
+        k = self.k1 * ((1 - self.b) + self.b * relative)
+        # An absent term adds nothing, even if both k1 and k3 are 0.
+        of_document = (self.k1 + 1) * tf / (k + np.maximum(tf, _TINY))
+        of_query = (self.k3 + 1) * qtf / (self.k3 + np.maximum(qtf, _TINY))
+        score: Floats = of_document * of_query
+        return score
 
 
 def rank(
@@ -80,47 +119,6 @@ def _segment_scores(
     inner = formula.score(postings.tf, postings.length, size.words / max(1, size.segments), qtf[postings.term])
     score: Floats = np.bincount(row, weight[postings.term] * inner, len(segment)).astype(np.float64)
     return segment, score, first.astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Bm2500:
-    """Parameters of BM2500; the defaults are the paper's (Section 4.1).
-
-    The paper gives 61200 as the average length of a document without its unit; here it is always that of the
-    collection, in words. Raises ValueError for a parameter outside of its range.
-    """
-
-    #: saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
-    k1: float = 1.2
-    k3: float = 1000.0  # the same for occurrences in the query
-    b: float = 0.75  # strength of the normalisation by document length, 0 to 1
-    #: whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
-    plus: bool = False
-
-    def __post_init__(self) -> None:
-        if self.k1 < 0 or self.k3 < 0:
-            raise ValueError(f"k1 is {self.k1} and k3 is {self.k3}: give numbers from 0")
-        if not 0 <= self.b <= 1:
-            raise ValueError(f"b is {self.b}: give a number from 0 to 1")
-
-    def weight(self, n: ArrayLike, documents: int) -> Floats:
-        """w(1) of terms without relevance information: (3) with R = r = 0."""
-        return relevance_weight(n, documents, plus=self.plus)
-
-    def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
-        """Contribution of a term to the score of a document, without the factor w(1): the two fractions of (2).
-
-        ``tf``: occurrences of the term in the document. ``length`` and ``average``: length of the document and average
-        length of all documents, in the same unit. ``qtf``: occurrences of the term in the query, or its weight there.
-        """
-        tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
-        relative = np.asarray(length, float) / average if average else 1.0
-        k = self.k1 * ((1 - self.b) + self.b * relative)
-        # An absent term adds nothing, even if both k1 and k3 are 0.
-        of_document = (self.k1 + 1) * tf / (k + np.maximum(tf, _TINY))
-        of_query = (self.k3 + 1) * qtf / (self.k3 + np.maximum(qtf, _TINY))
-        score: Floats = of_document * of_query
-        return score
 
 
 def relevance_weight(

@@ -1,7 +1,5 @@
 """The page behind an item, for pipelines and middlewares, and items that wait until their site is known."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -32,7 +30,7 @@ from scrapy_pagelets.session.scrapy_hooks import after_responses, before_closing
 from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
 
-_current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
+_current: ContextVar["PageContext | None"] = ContextVar("pagelets_context", default=None)
 _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
 
 

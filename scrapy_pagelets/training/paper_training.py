@@ -4,13 +4,11 @@ Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data" 
 Classifier"; ``docs/algorithms/isotonic-2007.md``.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -119,7 +117,7 @@ class SegmentedPage:
     blocks: Ints  # (m,) number of the innermost block that each leaf of the tree is in, -1 for none
 
     @classmethod
-    def of(cls, described: Described, paths: Sequence[str]) -> SegmentedPage:
+    def of(cls, described: Described, paths: Sequence[str]) -> Self:
         """Make an example from the xpaths of the blocks in the page as received; of equal paths, the first counts."""
         page = described.page
         received = page.source or page

@@ -18,11 +18,9 @@ different segments cost lambda times the probability that they belong together. 
 probability that they do not. Moves of single leaves are ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -69,7 +67,7 @@ class Described:
     situation: Floats
 
     @classmethod
-    def of(cls, page: Page, templateness: Floats | None = None) -> Described:
+    def of(cls, page: Page, templateness: Floats | None = None) -> Self:
         """Describe a page; templateness defaults to that of the page-level classifier."""
         if templateness is None:
             templateness = Site("").templateness(page)

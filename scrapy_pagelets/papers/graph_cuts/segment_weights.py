@@ -8,15 +8,13 @@ semidefinite matrices, which is convex. Here it is minimised over a linear map o
 searched on the same page only.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 from zipfile import BadZipFile
 
 import numpy as np
@@ -133,7 +131,7 @@ class Group:
     target: Ints  # (t, 2) pairs of a node and one of the nearest nodes of its segment
 
     @classmethod
-    def of(cls, columns: Floats, segment: Ints) -> Group:
+    def of(cls, columns: Floats, segment: Ints) -> Self:
         """Make a group whose targets are the ``NEIGHBOURS`` nearest nodes in the space of the features."""
         distance = cdist(columns, columns, "sqeuclidean")
         distance[segment[:, None] != segment] = np.inf

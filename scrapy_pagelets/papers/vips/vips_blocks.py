@@ -5,11 +5,9 @@ whether an element breaks the line is decided by its computed ``display``, not b
 ``docs/algorithms/vips-feedback-2003.md`` lists all rules.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 
@@ -42,9 +40,9 @@ class Pool(NamedTuple):
     def __len__(self) -> int:
         return len(self.spans)
 
-    def only(self, which: Ints | Bools) -> Pool:
+    def only(self, which: Ints | Bools) -> Self:
         """Return a pool of some of the blocks, by number or by mask."""
-        return Pool(self.spans[which], self.boxes[which])
+        return type(self)(self.spans[which], self.boxes[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,14 +244,14 @@ class BlockTree:
         """(n,) Number of the segment of each row, like `labels`; that of a divided row has no meaning."""
         return self._kept(pdoc)[self.owner]
 
-    def pruned(self, pdoc: int) -> BlockTree:
+    def pruned(self, pdoc: int) -> Self:
         """The tree without blocks inside blocks of permitted coherence; ValueError if pdoc is not from 1 to 10."""
         kept = self._kept(pdoc)
         own = np.flatnonzero(kept == np.arange(len(self)))
         number = np.empty(len(self), np.int64)
         number[own] = np.arange(len(own))
         parent = np.append(number, -1)[self.parent[own]]
-        return BlockTree(self.nodes, parent, self.doc[own], self.box[own], number[kept[self.owner]])
+        return type(self)(self.nodes, parent, self.doc[own], self.box[own], number[kept[self.owner]])
 
     def _kept(self, pdoc: int) -> Ints:
         """(b,) The outermost block of permitted coherence around each block, or the block itself."""
