@@ -99,7 +99,6 @@ class BulkFile(interface.Index):
             yield cast(BinaryIO, file)
 
     def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
-        """Append pages."""
         lines = "".join(f"{interface.to_json(line)}\n" for page in pages for line in _lines_of(page)).encode()
         with self._errors(), self._locked() as file:
             append_whole(file.fileno(), lines)
@@ -114,9 +113,6 @@ class BulkFile(interface.Index):
     def find(self, wanted: object, limit: int) -> list[interface.Match]:  # noqa: ARG002
         """Raise an error: only a server can search the file."""
         raise interface.IndexUnusable(f"{self._path} cannot be searched: send it to the _bulk interface of a server.")
-
-    def close(self) -> None:
-        """Do nothing: the file is open only while it is being written."""
 
 
 def _lines_of(page: interface.IndexedPage) -> Iterator[dict[str, Any]]:

@@ -142,7 +142,6 @@ class PostgresIndex(interface.Index):
             raise self._away(error) from error
 
     def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
-        """Write pages."""
         newest = interface.latest(pages)  # in the same order in all crawls, which prevents deadlocks
         with self._transaction() as cursor:
             rows = [(UUID(interface.key_of(page.url)), *page.columns) for page in newest]
@@ -154,7 +153,6 @@ class PostgresIndex(interface.Index):
             cursor.executemany(_TERMS, [row for number, page in written for row in _terms(number, page)])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete old pages."""
         with self._transaction() as cursor:
             query = "DELETE FROM pagelets.pages WHERE crawled < %s AND site = ANY(%s)"
             return cursor.execute(query, (before, sorted(sites))).rowcount
@@ -166,7 +164,6 @@ class PostgresIndex(interface.Index):
             return [interface.Match(*row) for row in cursor.execute(_SEARCH, (expression, limit))]
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             self._base.close()
 

@@ -127,7 +127,6 @@ class SQLiteIndex(interface.Index):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Convert errors of SQLite to `IndexAway` and `IndexUnusable`."""
         try:
             yield
         except sqlite3.Error as error:
@@ -136,7 +135,6 @@ class SQLiteIndex(interface.Index):
             raise interface.IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
 
     def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
-        """Write pages."""
         rows = [(page, [_row(pagelet) for pagelet in page.pagelets]) for page in pages]
         with self._errors(), self._lock, writing(self.base):
             for page, pagelets in rows:
@@ -146,7 +144,6 @@ class SQLiteIndex(interface.Index):
                     self.base.executemany(_PAGELET, [(number, *row) for row in pagelets])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete old pages."""
         with self._errors(), self._lock, writing(self.base):
             query = "DELETE FROM pages WHERE crawled < ? AND site IN (SELECT value FROM json_each(?))"
             return self.base.execute(query, (before, json.dumps(sorted(sites)))).rowcount
@@ -169,7 +166,6 @@ class SQLiteIndex(interface.Index):
         return interface.IndexedPage(*about)
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self.base.close()
 
