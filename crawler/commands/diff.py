@@ -17,10 +17,7 @@ from scrapy_pagelets.page.urls import key
 if TYPE_CHECKING:
     from scrapy_pagelets.recrawl.version_store import Change
 
-EXAMPLES: Final = (
-    "pagelets diff last-week.jsonl pages.jsonl",
-    "pagelets diff last-week.jsonl pages.jsonl --changes 0",
-)
+EXAMPLES: Final = ("pagelets diff last-week.jsonl pages.jsonl", "pagelets diff last-week.jsonl pages.jsonl --changes 0")
 _DIFFERENT, _TROUBLE = 1, 2  # exit codes, as those of ``diff``
 #: Changes of a page that are shown unless an option says otherwise.
 _CHANGES: Final = 10

@@ -12,10 +12,7 @@ from scrapy_pagelets.feed.feed_reader import Feed, content_text
 from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
 
-EXAMPLES: Final = (
-    "pagelets duplicates pages.jsonl",
-    "pagelets duplicates pages.jsonl --pagelets",
-)
+EXAMPLES: Final = ("pagelets duplicates pages.jsonl", "pagelets duplicates pages.jsonl --pagelets")
 _DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
 _SKETCHED: Final = "crawl without PAGELETS_DUPLICATES=off and PAGELETS_FIELDS=lean"

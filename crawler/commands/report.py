@@ -16,10 +16,7 @@ from scrapy_pagelets.feed.feed_reader import Feed
 if TYPE_CHECKING:
     from scrapy_pagelets.report.summary import Summary, Totals
 
-EXAMPLES: Final = (
-    "pagelets report pages.jsonl",
-    "pagelets report pages.jsonl --html report.html",
-)
+EXAMPLES: Final = ("pagelets report pages.jsonl", "pagelets report pages.jsonl --html report.html")
 _COLUMNS: Final = ("template", "pagelets", "text", "near_duplicate_of")
 #: Doubtful pages, and texts that were stripped, in the terminal.
 _SHOWN: Final = 5

@@ -24,10 +24,10 @@ _ADVICE = "give a page, a WARC file, a glob in quotes, or a folder of WARC or HT
 
 
 def expand(path: str) -> list[str]:
-    """List the sources of a path or glob: WARC files, folders of HTML files, HTML files.
+    """List the sources of a path or glob: WARC files, HTML files, and folders of these, which stand for themselves.
 
-    A folder stands for every WARC file below it, and for itself if it contains HTML files. Raise ArchiveError if the
-    path does not exist or has no archive, or if FastWARC is needed and not installed.
+    A folder stands for every WARC file below it as well. Raise ArchiveError if there is no archive, or no FastWARC for
+    it.
     """
     normal = os.path.normpath(os.path.expanduser(path)) if path else ""
     if not os.path.exists(normal) and not glob.has_magic(normal):
@@ -47,9 +47,7 @@ def records(
     log: Callable[..., None] = logger.warning,
     resources: Resources | None = None,
 ) -> Iterator[Record]:
-    """Read the pages of one source in order; bad data never raises an error.
-
-    Raise ArchiveError immediately, if FastWARC is needed and not installed.
+    """Read the pages of one source in order; bad data raises no error, but a missing FastWARC an ArchiveError, at once.
 
     ``source``: as listed by `expand`. ``base``: what precedes the path of an HTML file below the folder in its URL, as
     ``https://example.com/``, or ``http://`` if folders are named by host; "" for ``file://`` URLs. ``skipped`` counts

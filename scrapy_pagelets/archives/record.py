@@ -1,7 +1,6 @@
 """One page of an archive, and the archived HTTP response that it is read from, which is parsed leniently.
 
-FastWARC's own parser supports neither bare line feeds nor chunk extensions. Many archives also store decoded bodies
-with the headers of encoded ones.
+FastWARC's parser knows neither bare line feeds nor chunk extensions, and many archives decode bodies but not headers.
 """
 
 from __future__ import annotations
@@ -83,9 +82,7 @@ Headers = dict[str, list[str]]
 
 
 def parse(block: bytes) -> tuple[int, Headers, bytes]:
-    r"""Split a response into status (0 if there is none), headers by their names in title case, and body.
-
-    Raise ValueError if the headers are too long.
+    r"""Split a response into status, 0 for none, headers in title case, and body; ValueError for too long headers.
 
     >>> parse(b"HTTP/1.1 200 OK\ncontent-type: text/html\n\n<p>")
     (200, {'Content-Type': ['text/html']}, b'<p>')

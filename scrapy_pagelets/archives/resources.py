@@ -42,7 +42,7 @@ class Resources:
     def original(self, url: str, digest: str) -> Record | None:
         """Return the page that a revisit refers to, by the digest of its body or by its URL; None if it is not there.
 
-        A record behind another one in a compressed member is not looked for: that would take too long.
+        Records behind another one in a compressed member are left out: to look for them would take too long.
         """
         place = self._places().get(_digest_key(digest)) if digest else None
         place = self._places().get(_key(url)) if place is None and url else place

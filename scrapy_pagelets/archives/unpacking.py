@@ -1,9 +1,7 @@
-"""Unpack compressed WARC files within limits: a kilobyte can unpack to a megabyte.
+"""Unpack compressed WARC files within limits, a kilobyte can unpack to a megabyte; tell what a body is.
 
-Members of gzip are unpacked here. FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a
-kilobyte unpacks to: a second reader looks ahead for such floods.
-
-What a body is tell its first bytes, whatever its header says, as in browsers (WHATWG MIME Sniffing).
+FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a kilobyte unpacks to: a second reader
+looks ahead for such floods. The first bytes of a body tell what it is, as in browsers (WHATWG MIME Sniffing).
 """
 
 from __future__ import annotations
@@ -116,10 +114,7 @@ def _is_warc(file: BinaryIO, offset: int) -> bool:
 
 
 class LookAhead:
-    """A second reader of a zstd file, on a file of its own, which is ahead of the one that reads the records.
-
-    FastWARC finds the records of its own readers only, so that a reader of ours cannot take their place.
-    """
+    """A second reader of a zstd file, ahead of the one that reads the records; FastWARC finds those of its own only."""
 
     def __init__(self, file: BinaryIO, reader: WarcReader) -> None:
         from fastwarc.stream_io import ZstdReader

@@ -36,10 +36,9 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] | None = None) -> Iterator[
     """Yield the records of a file from its current position on, each with the number by which it can be found again.
 
     This number is the offset of the record. If several records share a compressed member (``gzip crawl.warc`` makes one
-    member of a file), only the first has an offset. The others have the negative of their index in the file. Raise
-    EOFError, OSError, ValueError if the file is cut off or damaged.
-
-    ``bomb`` is called with the offset of each member that is a compression bomb; the walk continues after it.
+    member of a file), only the first has an offset. The others have the negative of their index in the file. ``bomb``
+    is called with the offset of each member that is a compression bomb; the walk continues after it. Raise EOFError,
+    OSError, ValueError if the file is cut off or damaged.
     """
     number = 0
     while True:
@@ -130,9 +129,7 @@ Originals = Callable[[str, str], Record | None]
 
 
 def page(record: WarcRecord, source: str, offset: int, originals: Originals | None = None) -> Record:
-    """Return the page of a record; for a revisit, that of the record with its body, if it is of another URL.
-
-    Raise SkipRecord if the record is not a page; EOFError if the record is cut off.
+    """Return the page of a record, for a revisit that of the record with its body; SkipRecord if none, EOFError if cut.
     """
     from fastwarc.warc import WarcRecordType
 

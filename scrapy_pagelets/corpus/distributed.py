@@ -38,8 +38,8 @@ _SETTINGS: Final = {
 class SparkEngine:
     """A Spark session, with the methods of `EmbeddedEngine`. The output folder must be one that all machines see.
 
-    ``master``: ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine. Raises
-    CorpusError if Spark cannot be started.
+    ``master``: as ``spark://HOST:PORT``; "" for that of spark-submit, or this machine. CorpusError if Spark does not
+    start.
     """
 
     binary = "BINARY"

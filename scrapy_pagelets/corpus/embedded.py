@@ -53,8 +53,7 @@ class _Task:
 class EmbeddedEngine:
     """DuckDB and worker processes, which run statements and functions over tables: folders of Parquet files.
 
-    ``spill``: folder for what does not fit in memory. ``workers``: number of worker processes. ``memory``: of DuckDB,
-    as ``4GB``; by default a share of the machine's.
+    ``spill``: folder for what exceeds the memory. ``memory``: of DuckDB, as ``4GB``; "" for a share of the machine's.
     """
 
     binary = "BLOB"  # name of the SQL type of bytes
@@ -101,8 +100,8 @@ class EmbeddedEngine:
     def map(self, folder: Path, work: Work) -> None:
         """Store what a function makes of the rows of a statement; a file for each table that it gets.
 
-        A row that ends the process which works on it, by lack of memory or a fault of a library, is searched for and
-        left out, see `left_out`.
+        A row that ends the process that works on it, by lack of memory or a fault of a library, is left out, see
+        `left_out`.
         """
         folder.mkdir(parents=True)
         with _failures():

@@ -83,7 +83,7 @@ def sources_of(path: str, base: str = "") -> list[Source]:
     """List the sources of a path or URL, files in the order of their names. Raise CorpusError if there is none.
 
     ``path``: a file, a folder, a glob, a list of files, or an index; local or, with fsspec, remote. ``base``: what
-    precedes relative names in lists and indexes; by default the folder that the list or index is in.
+    precedes relative names in lists and indexes, by default their folder.
     """
     try:
         found = list(_sources(path, base))

@@ -1,8 +1,7 @@
 """The steps of the corpus job, the same on every engine.
 
-Two passes, as of the spider `archive`: what the pages of a site share is learnt, then each page is cleaned. Pages are
-first gathered from their sources, because those of a site need not be in one file. Every step writes a table, long ones
-in rounds; a job that is run again continues after the last complete one.
+As in the spider `archive`, what the pages of a site share is learnt first, then each page is cleaned. Every step writes
+a table, long ones in rounds; a job that is run again continues after the last complete one.
 """
 
 from __future__ import annotations
@@ -63,8 +62,7 @@ class Report:
 def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
     """Make the output folder of a new job, or find an unfinished one there; return the options with the job's time.
 
-    ``engine``: its name; another engine divides the work into other rounds. Raise CorpusError if the folder has
-    anything else.
+    ``engine``: its name; another one divides the work otherwise. Raise CorpusError if the folder has anything else.
     """
     plan = out / engines.WORK / _PLAN
     wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}

@@ -38,9 +38,7 @@ _ROWS: Final = 64
 
 
 def read_pages(table: pa.Table, started: str) -> Iterator[pa.Table]:
-    """Read all pages of the sources in a table; the last row of each source says what was skipped in it.
-
-    Yield tables of the schema ``RAW``.
+    """Yield the pages of sources in tables of the schema ``RAW``; the last row of each says what was skipped in it.
 
     ``started``: the time of pages without a date.
     """

@@ -51,8 +51,8 @@ _BY_CLASS: Final = ("text", "path")
 def clean_sites(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
     """Clean the pages of sites, or of chunks of large sites; yield tables of `cleaned_schema`.
 
-    The rows are sorted by site, chunk and page. A group whose first row has ``counts`` is a chunk of a large site,
-    which was learnt before. The pages of other groups are a whole site, and are learnt first.
+    Rows are sorted by site, chunk and page. A group whose first row has ``counts`` is a chunk of a large site that was
+    learnt before; others are a whole site, which is learnt first.
     """
     schema = cleaned_schema(options)
     for group in groups(table, ("site", "chunk")):
@@ -170,10 +170,7 @@ def _origin(page: Page, number: int) -> dict[str, Any]:
 def _content(
     record: PageRecord, number: int, options: CorpusOptions
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str | None]:
-    """Shingles, bands and sketch of the content; nothing if it has fewer words than a shingle.
-
-    Pages that declare another one as the canonical page are compared after all others.
-    """
+    """Shingles, bands and sketch of the content, nothing if it is shorter than a shingle; declared copies come last."""
     page, within, weights = record.page, options.within_sites, None
     if options.duplicates == "off":
         return [], [], None
@@ -249,8 +246,8 @@ def counts_of(name: str, content: bytes) -> SiteCounts:
 def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
     """The counts of a site from those of its parts, one at least, in order: the sums of all counts, by class.
 
-    Exact but for two things: copies in two parts count twice, and the first pages of each part have "new" texts that
-    another part may have. Classes of two parts are one if their outlines fit, as for pages.
+    Exact but for copies in two parts, which count twice, and "new" texts of the first pages of a part that another part
+    may have. Classes of two parts are one if their outlines fit, as for pages.
     """
     whole = parts[0]
     for part in parts[1:]:

@@ -1,13 +1,10 @@
-"""The statements of the corpus job in portable SQL, which DuckDB and Spark both run.
+"""The statements of the corpus job in portable SQL: plain SELECTs over the tables before, for DuckDB and Spark.
 
-Each is a plain SELECT over the tables that came before; the engines store its result.
-
-Near-duplicates are found as in a crawl (`duplicates.content_store`). Each page is compared with earlier pages only. It
-belongs to the group of the page that it resembles most, and is a near-duplicate of the first page of the group, or of
-the page that it resembles most if it does not resemble the first enough. A crawl asks its index for the contents with
-the most bands in common; here each page meets, for each of its bands, the ``NEIGHBOURS`` pages before it that have the
-band, and the first one. Pages are in the order of their numbers; those that declare another page as the canonical one
-come last, because ``LAST`` is added to their numbers.
+Near-duplicates are found as in a crawl (`duplicates.content_store`): a page belongs to the group of the earlier page
+that it resembles most, and is a near-duplicate of the first page of the group, or of that page if the first one differs
+too much. A crawl asks its index for the contents with the most bands in common; here each page meets, for each of its
+bands, the ``NEIGHBOURS`` pages before it that have the band, and the first one. Pages that declare another one as
+canonical come last, because ``LAST`` is added to their numbers.
 """
 
 from collections.abc import Iterator

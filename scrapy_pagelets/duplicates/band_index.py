@@ -32,11 +32,11 @@ _BYTE: Final = 8
 
 
 class BandIndex:
-    """Chained hash tables of band keys in temporary files, which the system caches in memory while there is room.
+    """Chained hash tables of band keys of sketches, which are numbered from 0 in the order in which they are added.
 
-    Sketches are numbered from 0 in the order in which they are added. ``threshold``: that determines the bands, see
-    `banding`. ``folder``: for the files; None for the system's temporary folder. ``failed`` is called with a sentence
-    if the disk has no room for a table, which then stays in memory.
+    They are temporary files, which the system caches. ``threshold``: determines the bands, see `banding`. ``folder``:
+    for the files; None for the system's. ``failed`` is called with a sentence if a table stays in memory for lack of
+    room.
     """
 
     def __init__(
@@ -68,11 +68,9 @@ class BandIndex:
         return first
 
     def query(self, keys: NDArray[np.uint32]) -> tuple[Ints, Ints, Ints]:
-        """Find sketches with a key in common; return rows of ``keys``, sketch numbers, and numbers of common keys.
+        """Find sketches with some of (n, bands) keys; return rows of these, sketch numbers, and numbers of common keys.
 
         Ordered by row, then by descending number of common keys, then by sketch number.
-
-        ``keys``: (n, bands).
         """
         wanted, row = keys.ravel(), np.repeat(np.arange(len(keys)), self._bands)
         at = self._heads[self._slots(wanted)]
@@ -142,9 +140,9 @@ class BandIndex:
 class BloomBands:
     """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
 
-    ``capacity``: number of texts for which the filters are sized. ``threshold``: see `banding`. ``error``: share of new
-    texts that are reported as near-duplicates once the capacity is reached, beside those slightly below the threshold.
-    Raises ValueError for one out of range.
+    ``capacity``: number of texts that they are made for. ``threshold``: see `banding`. ``error``: share of new texts
+    that are taken for near-duplicates when full, beside those slightly below the threshold. ValueError for one out of
+    range.
 
     >>> filters = BloomBands(1000)
     >>> sketches = np.arange(256, dtype=np.uint32).reshape(2, 128)

@@ -57,10 +57,9 @@ COMMIT;
 
 
 class Verdict(NamedTuple):
-    """The earlier page of which a page is a near-duplicate.
+    """The earlier page of which a page is a near-duplicate, by its URL.
 
-    ``url``: URL of the earlier page. ``similarity``: resemblance (Jaccard of the shingles; of two sites, weighted) of
-    the two pages, at least the threshold.
+    ``similarity``: the two pages' Jaccard of the shingles, of two sites weighted; at least the threshold.
     """
 
     url: str
@@ -151,10 +150,9 @@ class _Group(NamedTuple):
 class ContentStore:
     """The contents that a crawl has seen. Thread-safe.
 
-    ``path``: the file, created if it does not exist; None for a temporary one. ``within_sites``: whether pages are
-    compared only with those of their own site. ``failed`` is called with a sentence if the disk has no room for the
-    index, which then stays in memory. Raises StoreError if the file is damaged or of another scheme; DiskError if the
-    disk is full or not writable.
+    ``path``: the file, created if it does not exist; None for a temporary one. ``within_sites``: compare pages of one
+    site only. ``failed`` is called with a sentence if the index stays in memory because the disk has no room for it.
+    Raises StoreError if the file is damaged or of another scheme; DiskError if the disk is full or not writable.
     """
 
     def __init__(
@@ -201,11 +199,10 @@ class ContentStore:
     def add(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
         """Compare a text with earlier ones and add it; return the verdict and the sketch, (128,).
 
-        The verdict names the first page of the group of near-duplicates or, if the resemblance to that page is below
-        the threshold, the page of the group that is most alike. It is None for a new text, and for a page that another
-        page of the group declares as its canonical one: it takes the place of the first page. A text with fewer words
-        than a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
-        Raise ValueError if there is not one weight for each word.
+        The verdict names the first page of the group of near-duplicates or, below the threshold, the page of the group
+        that is most alike. It is None for a new text, and for a page that another page of the group declares as its
+        canonical one: it takes the place of the first page. A text shorter than a shingle has neither. The same text
+        from the same URL gets the same verdict again. Raise ValueError if there is not one weight for each word.
         """
         prepared = self.prepare(document)
         return (None, None) if prepared is None else self.enter(prepared)

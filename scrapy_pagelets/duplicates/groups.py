@@ -39,10 +39,8 @@ def near_pairs(
 ) -> Iterator[tuple[int, int, float]]:
     """Yield pairs of near-duplicates: number of a text, of an earlier one, and their resemblance (Jaccard of shingles).
 
-    The pairs suffice to connect each group, but do not include every pair of a large one. Texts with fewer words than a
-    shingle are left out.
-
-    ``texts``: the site and the text of each document.
+    The pairs suffice to connect each group, but are not all pairs of a large one. Texts with fewer words than a shingle
+    are left out. ``texts``: the site and the text of each document.
     """
     threshold, remaining = threshold or Threshold(), iter(texts)
     index, first, number = BandIndex(threshold.least), dict[int, int](), 0
@@ -127,9 +125,7 @@ def connected(pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
 
 
 def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror]:
-    """Find mirrored hosts: most pages of one host have a near-duplicate on another.
-
-    Bar-Yossef & Rajagopalan (2002, Section 1) distinguish mirrors from templates, which pages of one authority share.
+    """Find mirrored hosts, most pages of which have a near-duplicate on another (Bar-Yossef & Rajagopalan 2002, 1).
 
     ``groups``: groups of near-duplicates, as URLs of pages. ``urls``: URLs of all pages.
     """

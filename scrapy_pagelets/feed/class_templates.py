@@ -123,11 +123,7 @@ class StrippedTemplates:
         return len(self._classes)
 
     def add(self, found: StrippedClass, runs: Sequence[StrippedRun], links: Sequence[tuple[str, str]]) -> bool:
-        """Add a page; returns False if its class is left out because there is no room for more.
-
-        ``found``: the class, with its name and number of pages. ``runs`` and ``links``: what is stripped from the page,
-        in document order.
-        """
+        """Add what is stripped from a page of a class, in order; False if there is no room for more classes."""
         with self._lock:
             if found.id not in self._classes and self._total >= self._most:
                 return False

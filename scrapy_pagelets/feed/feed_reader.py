@@ -52,13 +52,9 @@ class FeedError(PageletsError, ValueError):
 class Feed:
     """The lines of a feed, checked; each is a page with its ``url``.
 
-    Parameters
-    ----------
-    path : of the file
-    columns : the fields to check and return; from Parquet, no others are read
-    pagelet : the fields that each pagelet must have
-    one_of : a page must have at least one of these fields; lines without any are left out
-    advice : what to do if no line has any of them
+    ``columns``: the fields to check and return; from Parquet, no others are read. ``pagelet``: the fields that each
+    pagelet must have. ``one_of``: a page must have at least one of these fields, lines without any are left out.
+    ``advice``: what to do if no line has any of them.
     """
 
     def __init__(

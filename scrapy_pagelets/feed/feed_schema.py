@@ -1,8 +1,7 @@
 """The schema of the feed, version 1: one table for the code and for ``docs/feed.md``.
 
-Settings, blank items, the columns of Parquet and of the corpus job, and the checks of commands follow from it. The
-value of a field is the attribute of `page_record.PageRecord` with its name. Fields may be added, but none is renamed or
-given another meaning.
+Settings, blank items, columns of Parquet, and the checks of commands follow from it. The value of a field is the
+attribute of `page_record.PageRecord` with its name. Fields may be added, but none is renamed or given another meaning.
 """
 
 from __future__ import annotations
@@ -44,10 +43,7 @@ class FeedField:
         return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
 
     def is_on(self, settings: object) -> bool:
-        """Return whether the field is wanted: a list of names has to name it, any other value must not be 0 or empty.
-
-        ``settings``: with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``.
-        """
+        """Whether ``settings``, a `Config`, ask for it: a list must name it, another value must not be 0 or empty."""
         if not self.setting:
             return True
         value = getattr(settings, self.setting.removeprefix("PAGELETS_").lower())

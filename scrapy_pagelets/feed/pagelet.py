@@ -64,8 +64,8 @@ class Pagelet:
     def links(self) -> list[dict[str, str]]:
         """Its hyperlinks, ``url`` as absolute URL and ``anchor`` text, in document order.
 
-        Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
-        frame) belongs to the pagelet of the run of text that follows. Links that a rule ignores belong to none.
+        Each link of a page belongs to the pagelet of its first run of text; one without text (a picture, a frame) to
+        that of the run that follows, one that a rule ignores to none.
         """
         numbers = links_of(self.page.nodes, self.index)
         if ignored := self.page.marks.ignored_links:

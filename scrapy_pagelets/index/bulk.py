@@ -67,9 +67,8 @@ MAPPING: Final[dict[str, Any]] = {
 class BulkFile(interface.Index):
     """A growing file of ``_bulk`` lines; several crawls may write to it at the same time.
 
-    Next to ``NAME.ndjson`` it writes ``NAME.mapping.json``, the mapping to create the index with. A purge writes
-    ``NAME.purge.json``, a request for ``_delete_by_query``, because ``_bulk`` cannot delete by time. Raises
-    IndexUnusable for a file of another version.
+    Next to ``NAME.ndjson`` it writes ``NAME.mapping.json``, the mapping to create the index with; a purge writes
+    ``NAME.purge.json``, a request for ``_delete_by_query``. Raises IndexUnusable for a file of another version.
     """
 
     def __init__(self, path: str | Path) -> None:

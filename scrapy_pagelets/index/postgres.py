@@ -1,7 +1,6 @@
 """An index in a PostgreSQL database, with its full text search; needs psycopg 3 (extra ``search``).
 
-All tables are in the schema ``pagelets`` of the database. The score is ``ts_rank``, not BM25: it ignores how many
-pagelets have a term.
+All tables are in the schema ``pagelets``. The score is ``ts_rank``, which ignores how many pagelets have a term.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """An index in a file: SQLite with FTS5.
 
-The table ``search`` indexes the texts. ``vocabulary`` has the number of pagelets of each term, ``postings`` the
-positions of terms in pagelets.
+The table ``search`` indexes the texts; ``vocabulary`` counts the pagelets of terms, ``postings`` has their positions.
 """
 
 import json
@@ -82,8 +81,7 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 class SQLiteIndex(interface.Index):
     """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
 
-    ``create``: False to raise an error instead of creating a file. Raises IndexUnusable for an index of another
-    version, or a file that is not an index.
+    ``create``: False raises IndexUnusable if there is no file, as for one of another version, or that is not an index.
     """
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:

@@ -25,10 +25,7 @@ _PAGELETS: Final = 8
 
 
 class TantivyIndex(interface.Index):
-    """An index in a folder, created if it does not exist. Several crawls may write to it: they take turns.
-
-    Raises IndexUnusable for an index of another version, or a folder that is not an index.
-    """
+    """An index in a folder, made if there is none; crawls take turns. IndexUnusable for one of another version."""
 
     def __init__(self, folder: str | Path) -> None:
         import tantivy

@@ -18,10 +18,7 @@ _SHOWN: Final = 200  # longer names are truncated in messages
 
 
 def kind_of(target: object) -> str:
-    """Return the kind of index that a name stands for: ``sqlite``, ``tantivy``, ``postgres`` or ``bulk``.
-
-    Raise IndexUnusable if the name is not that of an index, or a library is missing.
-    """
+    """Return the kind of index that a name stands for; IndexUnusable if there is none, or for lack of a library."""
     if not isinstance(target, str):
         raise IndexUnusable(f"{target!r} is not the name of an index: give a string")
     for kind, (begins, ends, library, _) in _KINDS.items():
@@ -36,11 +33,7 @@ def kind_of(target: object) -> str:
 
 
 def open_index(target: str) -> Index:
-    """Open an index, creating it if it does not exist.
-
-    Raise IndexUnusable for an index of another version, or a name that is not that of an index; IndexAway if the index
-    is currently unavailable.
-    """
+    """Open an index, created if it does not exist; IndexUnusable or IndexAway if that is not possible, see `Index`."""
     opened: Index = resolve_name(_KINDS[kind_of(target)][-1])(target.removeprefix("tantivy:"))
     return opened
 

@@ -25,9 +25,8 @@ BATCH_PAGES: Final = 64
 class PendingPages:
     """A queue of pages that could not be written to an index, the oldest first; thread-safe.
 
-    Each batch is a file of its own. Those that earlier runs have left in the folder for the same index are taken over.
-    If two crawls use the folder at once, both may send a batch, which changes nothing. Raises OSError if the folder or
-    a file cannot be read or written; all methods raise it.
+    Each batch is a file. Those that earlier runs have left in the folder for the same index are taken over; two crawls
+    may send a batch twice, which changes nothing. All methods raise OSError if a file cannot be read or written.
     """
 
     def __init__(self, folder: Path, target: str) -> None:
@@ -95,13 +94,11 @@ _LONGEST_AT_THE_END: Final = 2.0
 
 
 class Writer:
-    """Write pages to an index in a separate thread, in batches of the pages that have arrived.
-
-    While the index is unavailable, pages wait on disk; they are sent when it is available again.
+    """Write pages to an index in a separate thread, in batches; while the index is unavailable, they wait on disk.
 
     ``open_index`` opens the index, again after each failure. ``index``: the open one, None if it is unavailable.
-    ``pending``: the pages that wait on disk. ``tell`` is called with a name, a message and its arguments to report a
-    problem, ``count`` with a name and a number.
+    ``pending``: the pages that wait. ``tell`` is called with a name, a message and its arguments to report a problem,
+    ``count`` with a name and a number.
     """
 
     def __init__(

@@ -38,14 +38,11 @@ def clever(
 ) -> CleverScores:
     """Rank the pages of the crawl for the query that its tables were read with.
 
-    The root set is that of `roots`. The base set adds the pages that these link to, and for each of them up to 50 pages
-    that link to it. It is the same for all versions, because it is made before it is cleaned, by the links of templates
-    as well. The weight of an edge is 1 plus the number of query terms around its link (Chakrabarti et al. 1998), times
-    the weights of Bharat and Henzinger, which give each host one vote; if links within a site count, they give each
-    page one. Raise ValueError if there is no such version.
-
-    ``version``: one of `VERSIONS`. ``within``: count links within a site, see `votes`. ``template``: (k,) the pagelets
-    that FT leaves out; by default the templates of the feed.
+    The base set adds to `roots` the pages that these link to, and for each of them up to 50 pages that link to it, for
+    all versions by the links of templates as well. The weight of an edge is 1 plus the number of query terms around its
+    link (Chakrabarti et al. 1998), times the weights of Bharat and Henzinger, which give each host one vote, or each
+    page if links within a site count. ``version``: one of `VERSIONS`, else ValueError. ``within``: count links within a
+    site, see `votes`. ``template``: (k,) the pagelets that FT leaves out; by default the templates of the feed.
 
     >>> from scrapy_pagelets.links.link_tables import Query, read
     >>> links = [{"url": f"http://{host}.com/", "anchor": host} for host in ("fender", "gibson")]
@@ -75,8 +72,8 @@ def clever(
 def roots(tables: Tables) -> Bools:
     """(n,) the root set: the best 200 pages by the number of query terms in their content, then by their frequency.
 
-    Pages that tie with the last one are included. This replaces the search engine of the paper. Only content is
-    searched, because the words of a menu would match all pages of a site.
+    Pages that tie with the last one are included. It replaces the search engine of the paper, and searches content
+    only, because a menu would match all pages of a site.
     """
     content = ~tables.template
     frequency = np.bincount(tables.page[content], tables.matches[content], len(tables.urls))
@@ -110,13 +107,11 @@ def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:
 def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS) -> tuple[Floats, Floats]:
     """HITS: good hubs link to good authorities, and good authorities are linked to by good hubs.
 
-    Source: Kleinberg 1999; with weights, Chakrabarti et al. 1998 (Clever) and Bharat & Henzinger 1998. Raise ValueError
-    for iterations below 1. Return (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros if there is
-    no edge. With one matrix they are its principal singular vectors, if these are unique.
-
-    ``weights``: (k, n) weights of the edges from hubs to authorities, 0 or more; sparse or dense. ``hub_weights``: (k,
-    n) weights of the same edges for scoring hubs; ``weights`` by default. ``iterations``: the maximum; iteration stops
-    earlier once no score changes by 1e-9 or more.
+    Source: Kleinberg 1999; with weights, Chakrabarti et al. 1998 (Clever) and Bharat & Henzinger 1998. Return (k,) hub
+    and (n,) authority scores, each of Euclidean length 1, or zeros if there is no edge: of one matrix its principal
+    singular vectors, if these are unique. ``weights``: (k, n) weights of the edges from hubs to authorities, 0 or more;
+    sparse or dense. ``hub_weights``: (k, n) weights of the same edges for scoring hubs, by default the same.
+    ``iterations``: the maximum, from 1, else ValueError; it stops earlier once no score changes by 1e-9 or more.
 
     >>> hubs, authorities = hits(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]))
     >>> hubs.round(3).tolist(), authorities.round(3).tolist()

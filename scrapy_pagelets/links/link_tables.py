@@ -30,8 +30,8 @@ class TableError(PageletsError, ValueError):
 class Tables:
     """A crawl with n pages, k pagelets and m links. Pages that are linked to but were not crawled are included.
 
-    Links that are spelt differently lead to one page if their normalised URLs are equal. If a page was crawled twice,
-    the last line counts. Links that are broken or do not lead to a page (``mailto:``) are left out.
+    Links lead to one page if their normalised URLs are equal; those that are broken or lead to no page (``mailto:``)
+    are left out. If a page was crawled twice, the last line counts.
     """
 
     #: urls, titles: n URLs and titles as in the feed; a page that was not crawled has the URL of the first link to it
@@ -74,12 +74,9 @@ class Tables:
 
 
 def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tables:
-    """Read the tables from a feed, made with ``PAGELETS_EXPORT=all``.
+    """Read the tables from a feed, which has pagelets of templates if it was made with ``PAGELETS_EXPORT=all``.
 
-    Without that setting the feed, and so the tables, have content pagelets only. Raise TableError if a line is not a
-    page of a feed.
-
-    ``lines``: lines of the feed, with ``url``, ``title`` and ``pagelets``. ``query``: the query that the columns
+    ``lines``: of the feed, with ``url``, ``title`` and ``pagelets``; TableError for others. ``query``: that the columns
     ``terms``, ``matches`` and ``near`` count; without one they are zero.
     """
     reader = _Reader(query)

@@ -21,9 +21,7 @@ class QueryMatches(NamedTuple):
 
 
 class Query:
-    """The words of a query. Quotes, operators, order and repetition of words are ignored.
-
-    ``text``: the query as the user typed it. Raises QueryError if it has no word.
+    """The words of a query. Quotes, operators, order and repetition are ignored; QueryError if it has no word.
 
     >>> sorted(Query('"Classical guitar" OR guitar*').terms)
     ['classical', 'guitar', 'or']
@@ -35,12 +33,10 @@ class Query:
             raise QueryError("the query has no words: give some letters or digits")
 
     def find(self, text: str, anchors: Sequence[str] = ()) -> QueryMatches:
-        """Find the terms in a text and in the windows of its links.
+        """Find the terms in a text and in the windows of its links, given by their ``anchors`` in document order.
 
-        The window of a link is its anchor text and 50 characters on either side (Chakrabarti et al. 1998). Anchors are
-        located in order. An empty anchor, or one that is not in the text, is placed at the end of the previous one.
-
-        ``anchors``: texts of the links, in document order.
+        A window is the anchor text and 50 characters on either side (Chakrabarti et al. 1998). An empty anchor, or one
+        that is not in the text, is placed at the end of the previous one.
         """
         flat = _folded(text)
         may_match = len(self.terms) > _FEW or any(term in flat for term in self.terms)

@@ -130,9 +130,7 @@ class MenuSearch:
         return target if usable else ""
 
     async def _without_loading(self, url: str, key_page: Page) -> _Reached | None:
-        """The page behind a URL if it need not be loaded: it was learnt, or the spider or another search requests it.
-
-        It has no links if it is not there any more, or does not arrive in time: then it could not be compared.
+        """The page behind a URL if it was learnt, or somebody else requests it; without links if it is gone, or late.
         """
         arrived = await self._traffic.arrival(url, self._prober.patience(Request(url)))
         arrived_url, page = arrived or (url, None)

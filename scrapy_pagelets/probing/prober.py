@@ -60,10 +60,7 @@ _NO_GET: Final = Obstacle("no_get", "the page was not requested by GET without a
 
 
 class IdentityDiffers(IgnoreRequest):
-    """Raised for a probe that would be sent with other headers or another route than the request of its key page.
-
-    The site may take it for another visitor, and return another page than the spider would get.
-    """
+    """Raised for a probe with other headers or another route than its key page: the site might send it another page."""
 
 
 class Identities:
@@ -154,9 +151,9 @@ class Loaded(NamedTuple):
 class Prober:
     """Load pages through the crawler's own downloader, so that robots.txt, throttling, cache and retries apply.
 
-    The requests bypass the engine, so that they do not keep the spider from closing. They carry no cookies, and no
-    probe is sent for a key page that was requested with cookies. ``CrawlSession.menu_loads`` holds what is loaded until
-    the spider requests it.
+    Probes bypass the engine, so that they do not keep the spider from closing. They carry no cookies, and none is sent
+    for a key page requested with cookies. ``CrawlSession.menu_loads`` holds what is loaded until the spider requests
+    it.
     """
 
     def __init__(self, crawler: Crawler, session: CrawlSession) -> None:
@@ -220,10 +217,9 @@ class Prober:
             done.set_result(None)
 
     def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request | None:
-        """Return a request that loads a page for a key page; None if it has no fingerprint.
+        """Return a request that loads a URL, see `requested_url`, for a key page; None if it has no fingerprint.
 
-        ``url``: a URL that Scrapy accepts, see `requested_url`. ``key``: the request of the key page. ``redirected``:
-        the URLs that have redirected to this one.
+        ``key``: the request of the key page. ``redirected``: the URLs that have redirected to this one.
         """
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
         timeout = min(LIMIT + PATIENCE, self.crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
@@ -341,9 +337,7 @@ class Traffic:
             self.arrived(Request(url))
 
     async def arrival(self, url: str, patience: float) -> tuple[str, Page | None] | None:
-        """Wait for a page that the spider or another search has requested; None if neither has.
-
-        Return its URL after redirects, and the page if it has arrived and is still in memory.
+        """Wait for a page that was requested; return its URL after redirects, and the page if still in memory; or None.
         """
         visited = {url}
         while True:

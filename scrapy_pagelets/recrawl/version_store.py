@@ -82,9 +82,9 @@ class Change(NamedTuple):
 class VersionStore:
     """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
 
-    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Without a
-    folder, the file is a temporary one. The runs in a job directory are one crawl until `close` is told that it has
-    finished. Raises StoreError if the file is damaged; DiskError if the disk is full or not writable.
+    A crawl compares with what an earlier one has seen; the runs in a job directory are one crawl until `close` is told
+    that it has finished. Without a folder, the file is a temporary one. StoreError if the file is damaged; DiskError if
+    the disk is full or not writable.
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:

@@ -1,7 +1,4 @@
-"""Render many pages in one browser.
-
-This needs Playwright (extra ``render``), which is imported on first use.
-"""
+"""Render many pages in one browser; needs Playwright (extra ``render``), which is imported on first use."""
 
 from __future__ import annotations
 
@@ -162,11 +159,10 @@ class Browser:
         look: Callable[[playwright.Page], Awaitable[None]] | None = None,
         received: Callable[[playwright.Response], Awaitable[None]] | None = None,
     ) -> list[Frame]:
-        """Render a document at a URL and walk through it, for `snapshot.page_of`.
+        """Render a document at a URL and walk through it, for `snapshot.page_of`; RenderError if late or impossible.
 
-        What is None of the HTML of the document and the lookup of its resources is requested from the network.
-        ``look`` is called with the rendered page, for example to take a screenshot; ``received`` with the response that
-        has the document. Raise RenderError if it takes too long, or if the page or the browser fails.
+        The HTML and the lookup of resources may be None: then they are requested from the network. ``look`` is called
+        with the rendered page, for example to take a screenshot; ``received`` with the response that has the document.
         """
         from playwright.async_api import Error
 

@@ -149,10 +149,7 @@ _Resource = tuple[dict[str, str], bytes]  # headers and body of a response
 
 
 class SharedResources:
-    """Cache of style sheets, scripts, fonts and images, so that they are requested once for all pages of a site.
-
-    The browser does not use its own cache while its requests are intercepted.
-    """
+    """Cache of what all pages of a site load: the browser uses none of its own while its requests are intercepted."""
 
     def __init__(self) -> None:
         self._cache: OrderedDict[tuple[str, str | None], _Resource] = OrderedDict()

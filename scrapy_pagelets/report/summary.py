@@ -260,9 +260,8 @@ def _keep(heap: list[Any], one: Any) -> None:
 
 
 class Frequent:
-    """Counts of texts, of which the rarest are dropped when there are too many.
+    """Counts of texts, of which the rarest are dropped when there are too many; one that comes back is counted anew.
 
-    A text that is dropped and comes back is counted anew, so a count may be too low.
     Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
 
     >>> counts = Frequent(2)

@@ -1,7 +1,4 @@
-"""The collection that is searched: pages, each a group of segments, with the postings of terms; in memory, or an index.
-
-Functions that cut a page into segments are arguments of the searches.
-"""
+"""The collection that is searched, an index: pages, each a group of segments, with the postings of terms."""
 
 import json
 import sqlite3
@@ -157,8 +154,7 @@ def cut_blocks(texts: Sequence[str]) -> Sequence[str]:
 def cut_windows(texts: Sequence[str]) -> Sequence[str]:
     """Fixed blocks: each 200 words of the page, one after the other, are a segment; the last one may be shorter.
 
-    Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS). The paper of 2003 names fixed-length windows as
-    the method to compare with next.
+    Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS), the next paper after that of 2003.
 
     >>> [len(window.split()) for window in cut_windows(["one " * 150, "two " * 100])]
     [200, 50]

@@ -1,10 +1,8 @@
 """Pseudo-relevance feedback: query expansion with terms from the segments of the pages found.
 
-`by_segments` is steps 2 to 4 of Yu, Cai, Wen & Ma (2003, Section 3), and the weights of step 5. The methods that they
-compare differ in what a segment is: FULLDOC (`cut_whole`), DOMPS (`cut_blocks`), VIPS (`cut_pagelets`);
-`cut_windows` are the fixed blocks of their next paper.
-`by_model` is RM3, which is not in the paper: Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD". See
-``docs/algorithms/vips-feedback-2003.md``.
+`by_segments` is steps 2 to 4, and the weights of step 5, of Yu, Cai, Wen & Ma (2003, Section 3), whose methods are
+`cut_whole` (FULLDOC), `cut_blocks` (DOMPS) and `cut_pagelets` (VIPS). `by_model` is RM3 of Abdul-Jaleel et al., "UMass
+at TREC 2004: Novelty and HARD". See ``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Ranking of pages for a query, by the score of the page and by that of its best segment: BM2500.
 
-The formulas are (1) to (4) of Yu, Cai, Wen & Ma, "Improving Pseudo-Relevance Feedback in Web Information Retrieval
-Using Web Page Segmentation" (2003); (2) to (4) are those of Robertson & Walker, "Okapi/Keenbow at TREC-8" (1999).
-``docs/algorithms/vips-feedback-2003.md`` says what the paper leaves open.
+The formulas (1) to (4) are those of Yu, Cai, Wen & Ma 2003, (2) to (4) after Robertson & Walker, "Okapi/Keenbow at
+TREC-8" (1999); ``docs/algorithms/vips-feedback-2003.md`` says what the paper leaves open.
 """
 
 from collections.abc import Mapping
@@ -33,10 +32,9 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Bm2500:
-    """Parameters of BM2500; the defaults are the paper's (Section 4.1).
+    """Parameters of BM2500; the defaults are the paper's (Section 4.1), ValueError for one outside of its range.
 
-    The paper gives 61200 as the average length of a document without its unit; here it is always that of the
-    collection, in words. Raises ValueError for a parameter outside of its range.
+    Its average length of a document, 61200 without a unit, is always that of the collection here, in words.
     """
 
     #: saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
@@ -59,8 +57,8 @@ class Bm2500:
     def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
         """Contribution of a term to the score of a document, without the factor w(1): the two fractions of (2).
 
-        ``tf``: occurrences of the term in the document. ``length`` and ``average``: length of the document and average
-        length of all documents, in the same unit. ``qtf``: occurrences of the term in the query, or its weight there.
+        ``tf``: occurrences in the document. ``length`` and ``average``: its length and the average one of all
+        documents, in one unit. ``qtf``: occurrences in the query, or the weight there.
         """
         tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
         relative = np.asarray(length, float) / average if average else 1.0
@@ -77,10 +75,9 @@ def rank(
 ) -> Ranking:
     """Rank the pages that contain a term of the query, by the weight of each term (qtf), above 0.
 
-    ``passages``: weight of the score of a page's best segment beside that of the page; ``inf`` ranks pages by their
-    best segment alone. ``title``: how often a word of a page's title counts in its term frequency. Lengths do not
-    change, and segments are scored without it (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple
-    Weighted Fields").
+    ``passages``: weight of the score of a page's best segment beside that of the page; ``inf`` for the segment alone.
+    ``title``: how often a word of a page's title counts in its term frequency, but not in lengths and segments
+    (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields").
     """
     postings = collection.postings(list(query))
     qtf = np.array(list(query.values()), float)
@@ -127,8 +124,8 @@ def relevance_weight(
     """The Robertson/Sparck Jones weight w(1) of terms: (3).
 
     ``n``: documents with the term, of ``documents`` (N). ``r``: relevant documents with it, of ``relevant`` (R).
-    ``plus``: whether 1 is added within the logarithm. In feedback, ``n`` counts pages and ``r`` segments, of which a
-    page may have several: negative differences of the two count as 0.
+    ``plus``: add 1 within the logarithm. In feedback, ``n`` counts pages and ``r`` segments; negative differences count
+    as 0.
     """
     n, r = np.asarray(n, float), np.asarray(r, float)
     among = (r + 0.5) / (relevant - r + 0.5)
@@ -140,8 +137,8 @@ def relevance_weight(
 def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
     """Weights of the expanded query (Section 3, step 5): twice qtf, and 1 - (i - 1) / m for the i-th of m new terms.
 
-    ``qtf``: occurrences of each term in the query. ``terms``: the new terms, best first. ``share``: factor of the new
-    terms' weights; 1 in the paper.
+    ``qtf``: of each term of the query. ``terms``: the new terms, best first. ``share``: factor of their weights, 1 in
+    the paper.
     """
     weights = {term: 2.0 * count for term, count in qtf.items()}
     weights |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}

@@ -64,13 +64,10 @@ def search(
     title: float = TITLE,
     stop_words: frozenset[str] = frozenset(),
 ) -> Answer:
-    """Search a collection for a query, a bag of words: quotes and operators have no meaning.
-
-    If no page contains a word of the query, the ranking is empty.
+    """Search a collection for a query, a bag of words: quotes and operators have no meaning. The result may be empty.
 
     ``feedback``: ``none``, a key of `FEEDBACK`, or how terms are chosen. ``passages`` and ``title``: see `rank`.
-    ``stop_words``: terms of the query that are left out. Raise QueryError for a query without a word, or with nothing
-    but stop words.
+    ``stop_words``: terms that are left out. Raise QueryError for a query without a word, or with stop words only.
     """
     asked, _ = query_of(query)
     if not asked:
@@ -90,10 +87,8 @@ def printed(feedback: str = "none") -> dict[str, Any]:
     """Arguments of `search` for the search of Yu, Cai, Wen & Ma (2003), Sections 3 and 4.1.
 
     (2) to (4) without an addition, words of titles that count once, the full weight of added terms, and a list of
-    English stop words in place of the rule for common terms. The list is that of scikit-learn with 318 words, because
-    the paper uses the list of Okapi with 222 words but does not print it.
-
-    ``feedback``: ``none``, or a key of `FEEDBACK` other than ``rm3``, which is not in the paper and raises QueryError.
+    English stop words, for the unprinted one of Okapi (222 words) that of scikit-learn (318). ``feedback``: ``none``,
+    or a key of `FEEDBACK` other than ``rm3``, which is not in the paper and raises QueryError.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -133,9 +128,7 @@ def is_common(collection: StoredCollection, query: Mapping[str, float]) -> bool:
 
 
 def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
-    r"""The passage with the most distinct terms, on one line, each term between marks.
-
-    ``wanted``: terms, see `terms`. ``words``: length of the passage, in runs without white space.
+    r"""The passage of so many words with the most distinct wanted terms, see `terms`, on one line, each between marks.
 
     >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
     '... **bells** rang, **old** **BELLS**!'

@@ -54,9 +54,7 @@ def _setting(default: Any, read: values.Reader) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The ``PAGELETS_*`` settings: the field ``probe`` is ``PAGELETS_PROBE``. ``docs/settings.md`` explains each.
-
-    Raises ConfigError for the first value that cannot be used.
+    """The ``PAGELETS_*`` settings, explained in ``docs/settings.md``; ConfigError for the first one that is unusable.
     """
 
     #: PAGELETS_PROBE: number of pages linking each other that a template needs. Eight at most are loaded for it; with

@@ -41,9 +41,7 @@ class WaitingRequests:
             del self._waiting[page]
 
     def raised(self, page: int, priority: int) -> Request | None:
-        """Return a copy of the request for a page, by the key of its URL, None if there is none to be raised.
-
-        ``priority`` takes the place of what was added to its priority before.
+        """Return a copy of the request for a page, by its key, with another added priority; None if none can be raised.
         """
         request, added = self._waiting.get(page, (None, 0))
         if request is None or added >= priority:

@@ -36,8 +36,8 @@ _UNFINISHED: Final = ".new"  # suffix of a file that is being written
 class ResponseStore:
     """A folder of responses, by token.
 
-    ``lasting``: a folder that outlives the process; None for a temporary one. ``failed`` is called with a sentence if a
-    response cannot be written, and stays in memory, or cannot be read.
+    ``lasting``: one that outlives the process; None for a temporary one. ``failed`` is told what cannot be written, and
+    stays in memory, or cannot be read.
     """
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
@@ -186,9 +186,7 @@ class RenderedResponse(HtmlResponse):
 
 
 class SharedResponses:
-    """Responses in Redis, by token; the counterpart of `ResponseStore` for pages that are loaded for a template.
-
-    A page whose response cannot be written, or is damaged, will be fetched again.
+    """Responses in Redis, by token, for pages that are loaded for a template: lost or damaged ones are fetched again.
     """
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:

@@ -65,10 +65,7 @@ def _call_after(slot: Any, name: str, callback: Callable[[Any], None]) -> None:
 
 
 def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:
-    """Call a function as soon as a spider begins to close, for whatever reason.
-
-    Scrapy waits for pending responses before it sends ``spider_closed``, also for those that we let wait.
-    """
+    """Call a function as soon as a spider begins to close, before Scrapy waits for the responses that we let wait."""
 
     def spider_opened() -> None:
         engine = _engine(crawler)
@@ -118,9 +115,7 @@ def before_options_are_checked(callback: Callable[[ScrapyCommand, argparse.Names
 
 
 def is_for_single_pages(crawler: Crawler) -> bool:
-    """Return True if a command shows or checks single pages: ``shell``, ``fetch``, ``view``, ``parse``, ``check``.
-
-    These commands have no spider, or put their own requests in the place of those with which a spider starts.
+    """True if a command shows or checks single pages, and runs no spider as it is: ``shell``, ``fetch``, ``view`` etc.
     """
     spider = crawler.spider
     if spider is None or isinstance(spider, DefaultSpider):

@@ -65,10 +65,10 @@ async def _in_turn(function: Callable[[], T]) -> T:
 
 
 async def _count_call() -> None:
-    """Count a function that is about to compute; now and then, freed memory is given back to the system before.
+    """Count a function that is about to compute; now and then, give freed memory back to the system before.
 
-    The GNU C library does so by itself only with what lies behind the last block in use. Between the blocks that pages
-    have left it keeps tens of megabytes, more with each hundred thousand pages.
+    The GNU C library does so only with what lies behind the last block in use, and keeps tens of megabytes between
+    blocks.
     """
     if not next(_calls) % GIVE_BACK and _malloc_trim is not None:
         await _in_turn(partial(_malloc_trim, 0))
@@ -86,8 +86,8 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function of a page of ``size`` bytes, which waits for nothing: here if it is short, else in the thread.
 
-    Threads share the interpreter's lock, so that a change of threads costs more than a short function does. It waits
-    until none is in the thread; to follow a long one there would draw those that come next there as well.
+    A change of threads costs more than a short function does. It waits until none is in the thread; to follow a long
+    one there would draw those that come next there as well.
     """
     await _count_call()
     pace = _paces[getattr(function, "__qualname__", type(function).__name__)]

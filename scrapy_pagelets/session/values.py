@@ -1,7 +1,6 @@
-"""Readers for the values of settings: each checks a value and converts it to the type that the code uses.
+"""Readers for the values of settings, Python values or strings: each checks one and converts it to the type needed.
 
-Settings come from files as Python values and from the command line as strings; a reader accepts both. For a value that
-cannot be used it raises a ``ValueError`` whose message continues the name of the setting: ``is 'x': give ...``.
+For one that cannot be used, it raises a ``ValueError`` that continues the name of the setting: ``is 'x': give ...``.
 """
 
 import json

@@ -63,9 +63,9 @@ class State(NamedTuple):
 class Frontier:
     """The frontier of a crawl, as one of its processes sees it. Its methods wait for Redis, so use it in threads.
 
-    All changes are made by scripts, which Redis runs one at a time: a request is always in the queue, leased, held or
-    done. The requests of a process that has not made an exchange for ``lease`` seconds are queued again. If Redis was
-    restarted, it may have lost the last seconds: what this process, ``worker``, has told it in them is told again.
+    Scripts, which Redis runs one at a time, make all changes: a request is always in the queue, leased, held or done.
+    Those of a process that was silent for ``lease`` seconds are queued again. A restarted Redis may have lost the last
+    seconds: what this process, ``worker``, has told it in them is told again.
     """
 
     def __init__(self, server: Server, worker: str, lease: float) -> None:
@@ -81,9 +81,9 @@ class Frontier:
         self._exchange = server.script("exchange.lua")
 
     def begin(self, meaning: str) -> bool:
-        """Join the crawl, or begin it; returns False if it has finished a short while ago.
+        """Join the crawl, or begin it; False if it has just finished, ConfigError if others have another ``meaning``.
 
-        ``meaning`` is a digest of what must be the same in all processes: ConfigError if it is not.
+        ``meaning`` is a digest of what must be the same in all processes.
         """
         if not (known := self._begin([token_hex(8), meaning, *NAMES])):
             return False
@@ -120,9 +120,8 @@ class Frontier:
         """Tell what this process has done, and that it lives; get requests to work on, or `CrawlLost`.
 
         ``done``: requests that are done; ``held``: those whose page is held; ``wants``: how many to lease at most.
-        ``has``: all that this process works on, if a reply may have been lost: any others are queued again, and what it
-        has reserved is released. ``ready``: it has nothing left to do. ``leaves``: it ends, and its requests are queued
-        again.
+        ``has``: all that this process works on, if a reply may have been lost: others are queued again, and what it has
+        reserved is released. ``ready``: nothing left to do. ``leaves``: it ends, and its requests are queued again.
         """
         restarts = self._server.restarts
         if is_behind := restarts != self._restarts:

@@ -46,9 +46,8 @@ class RedisFull(RedisProblem):
 class Server:
     """A Redis server, and the keys of one crawl on it. Thread-safe; its methods wait, so use it in threads.
 
-    ``url``: ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it. ``key``: prefix of all keys of the crawl.
-    ``warn``: called with the name of a stat, ``%s`` and a sentence when the server cannot be reached or was restarted.
-    Raises ConfigError if the server cannot be used; the message says why and what to do.
+    ``url``: as redis-py reads it; ConfigError if the server cannot be used. ``key``: prefix of all keys of the crawl.
+    ``warn``: called with the name of a stat, ``%s`` and a sentence when it cannot be reached or was restarted.
     """
 
     def __init__(self, url: str, key: str, warn: Callable[[str, str, str], None]) -> None:

@@ -43,10 +43,8 @@ class Store(Protocol):
 class SiteCache:
     """All sites of a crawl, by name. Thread-safe. It reads and writes files, so do not use it in the reactor thread.
 
-    The least recently used sites are written to the store, and dropped, when those in memory exceed ``capacity``.
-
-    ``store``: where sites are stored. ``model``: name or path of the model. ``capacity``: entries of the sites in
-    memory, see ``SiteCounts.size``; the site in use may exceed it alone. ``detection``: the method, one of
+    The least recently used sites are written to the ``store`` when those in memory exceed ``capacity`` entries, see
+    ``SiteCounts.size``; the site in use may do so alone. ``model``: its name or path. ``detection``: one of
     ``methods.DETECTIONS``. ``strict``: -1 to 1, from recall to precision. ``classifier``: the page-level file of the
     method ``classifier``.
     """

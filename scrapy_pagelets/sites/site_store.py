@@ -55,13 +55,10 @@ _REFERENCE: Final = (
 class SiteStore:
     """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
 
-    Before a process writes its copy of a site, it loads what another one has written meanwhile, and adds its own new
-    pages, each of which counts once, in one transaction. If something cannot be written, ``failed`` is called with a
-    sentence, and the data stay in memory.
-
-    ``folder``: of the file, created if it is missing; None for a temporary one. ``model``: by which sites are learnt.
-    The name of the file depends on it and on the meaning of all hashes; one of another version is left alone, with a
-    warning.
+    A process that writes its copy of a site adds its new pages to what another one has written meanwhile, in one
+    transaction. ``failed`` is told what cannot be written, and stays in memory. ``folder``: of the file, created if it
+    is missing; None for a temporary one. ``model``: by which sites are learnt. The name of the file depends on it and
+    on the meaning of all hashes; one of another version is left alone, with a warning.
     """
 
     def __init__(self, folder: Path | None, model: Model, failed: Callable[[str], None] = logger.warning) -> None:
@@ -103,10 +100,9 @@ class SiteStore:
         return False
 
     def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
-        """Write the pagelets of pages, and read those that other processes have written.
+        """Write the pagelets of pages; return those that others have written for the given sites, None if that fails.
 
-        Return the pagelets of the given sites that were written since the last call with the site, or ever if there was
-        none; None if nothing could be written.
+        These are those since the last call with the site, or all.
         """
         rows = [(page.key, page.site, _packed(page)) for page in pages]
         others: list[tuple[int, str, bytes]] = []
@@ -191,10 +187,9 @@ class SiteStore:
 
 
 def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
-    """Yield the name of each site of a store, and what is known of it; the file is not changed.
+    """Yield the name of each site of a store, and what is known of it; StoreError if the file is no usable store.
 
-    No model is needed, but the counts can only be used with the one that they were made with. Raise StoreError if the
-    file is no store, is damaged, or is of another version.
+    The counts can only be used with the model that they were made with.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
