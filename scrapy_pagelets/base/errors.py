@@ -1,7 +1,5 @@
 """Errors that a user may see. Each message is a sentence that says what is wrong and what to do."""
 
-from __future__ import annotations
-
 from typing import Final
 
 #: Where the documents are that a message names.

@@ -1,7 +1,5 @@
 """Write all or nothing: into SQLite databases that several processes share, and into files."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time
@@ -34,11 +32,9 @@ def writing(base: sqlite3.Connection) -> Iterator[None]:
 
 
 def write_ahead(base: sqlite3.Connection, patience: float) -> None:
-    """Let the writers of a database not wait for its readers (SQLite's write-ahead log).
+    """Let the writers of a database not wait for its readers (SQLite's write-ahead log), after so many seconds at most.
 
     While another connection writes, SQLite refuses that at once, whatever the timeout of this one.
-
-    ``patience``: seconds until the error is raised.
     """
     until = time.monotonic() + patience
     while True:

@@ -1,17 +1,15 @@
 """Template detection by the page alone: the system of 2007 in its strict form.
 
-Every node is scored by the logistic model of its size class, and the scores are smoothed on the tree. No other page of
-the site is needed: other pages only made the labels of the training data (``training.paper_training``).
-
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Page-level
-Model-based Template Detection" and "Smoothing via Regularized Isotonic Regression". The features and the weights of the
-smoothing are ours: ``docs/algorithms/isotonic-2007.md``.
+Model-based Template Detection" and "Smoothing via Regularized Isotonic Regression". Every node is scored by the
+logistic model of its size class, and the scores are smoothed on the tree. Features and weights of the smoothing are
+ours: ``docs/algorithms/isotonic-2007.md``.
 
 A node is template if and only if all its children are, so no node may have a higher score than one of its children.
-Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise
-``sum w |x - y| + c * #{edges: y_parent != y_child}``. The slides charge ``c`` for each distinct value of ``y``, and
-call a set of *adjacent* nodes of one value a section. Here each edge between two sections costs ``c``.
-``tests/oracles/exact_smoothing.py`` minimises what the slides print, which gains nothing.
+Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise ``sum w |x - y| + c * #{edges: y_parent !=
+y_child}``. The slides charge ``c`` for each distinct value of ``y``; here each edge between two sections, adjacent
+nodes of one value, costs ``c``. ``tests/oracles/exact_smoothing.py`` minimises what the slides print, which gains
+nothing.
 """
 
 import json
@@ -100,10 +98,7 @@ def templateness(page: Page, model: PageLevel) -> Floats:
 
 
 def cut_by_sections(page: Page) -> Ints:
-    """(n,) number of the section of each run of text, else -1: the second output of the slides, by the shipped model.
-
-    A section is a set of adjacent nodes with the same smoothed score, so content or template as a whole.
-    """
+    """(n,) number of the section of each run of text, else -1: the second output of the slides, by the shipped model."""
     labels = np.full(len(page.nodes), -1)
     leaves = page.nodes.leaves
     if len(leaves):
@@ -126,9 +121,8 @@ def scores(page: Page, model: PageLevel) -> Floats:
 def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
     """(n,) templateness of all nodes after isotonic smoothing: few sections, and no node above one of its children.
 
-    Source: the slides, "Smoothing via Regularized Isotonic Regression". A node weighs log(1 + words below it).
-
-    ``x``: (n,) scores, 0 to 1. ``section``: cost of a section.
+    Source: the slides. A node weighs log(1 + words below it). ``x``: (n,) scores, 0 to 1. ``section``: cost of a
+    section.
     """
     weight = np.log1p(nodes.sum_below(nodes.words).astype(np.float64))
     return smooth(nodes.levels, nodes.parent, x, weight, section, _LEVELS)
@@ -137,8 +131,7 @@ def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
 def visual_features(layout: Layout) -> Floats:
     """(n, len(VISUAL_FEATURES)) features of the appearance of each node of a rendered page.
 
-    Places and widths are shares of the page, heights also lines of text on a log scale. The background is compared with
-    that of the root.
+    Places and widths are shares of the page, heights also lines of text on a log scale.
     """
     left, top, width, high = (column.astype(np.float64) for column in (layout.x, layout.y, layout.width, layout.height))
     wide, tall = max(1, layout.page_width), max(1, layout.page_height)
@@ -164,11 +157,10 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
     over all scores by ``sum(w) / (2 * (k - 1))`` at most. Return (n,) smoothed scores. Raise ValueError if the columns
-    differ in length, or a score, a weight or the cost is out of range.
-
-    ``levels``: rows of each depth from the root down, as ``NodeTable.levels``. ``parent``: (n,) row of the parent, -1
-    at the root. ``x``: (n,) scores, 0 to 1. ``w``: (n,) weights, 0 or more: the cost of a difference of 1. ``c``: cost
-    of an edge between two sections, in the unit of the weights. ``k``: levels, evenly spaced from 0 to 1.
+    differ in length, or a score, a weight or the cost is out of range. ``levels``: rows of each depth from the root
+    down, as ``NodeTable.levels``. ``parent``: (n,) row of the parent, -1 at the root. ``x``: (n,) scores, 0 to 1.
+    ``w``: (n,) weights, 0 or more: the cost of a difference of 1. ``c``: cost of an edge between two sections, in the
+    unit of the weights. ``k``: levels, evenly spaced from 0 to 1.
 
     >>> levels, parent = [np.array([0]), np.array([1, 2, 3])], np.array([-1, 0, 0, 0])
     >>> smooth(levels, parent, np.array([0.6, 0.9, 0.1, 0.2]), np.ones(4), c=0.3, k=11)
@@ -185,8 +177,8 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
 def sections(parent: Ints, y: Floats) -> Ints:
     """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
 
-    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. Raises ValueError if the columns
-    differ in length.
+    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. ValueError if they differ in
+    length.
 
     >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
     array([0, 1, 1, 0])

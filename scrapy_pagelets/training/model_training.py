@@ -101,12 +101,10 @@ class Trained:
 def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Trained:
     """Train one pass after the other; cross-validated, split by site.
 
-    Each pass is trained on the log odds that the passes before give for sites they were not trained on, because it will
-    be applied to new sites. Examples few words of which are labelled serve the third pass alone. Raise ValueError if
-    there are fewer than two sites, labels of one kind only, or no two pages of one site.
-
-    ``trees``: number of trees of each pass. ``by_people``: False if the labels come from the site level. Examples then
-    know only a few of the other pages, because all of them would give the labels away.
+    Each pass is trained on the log odds that the passes before give for sites they were not trained on. Examples few
+    words of which are labelled serve the third pass alone. ``trees``: number of trees of each pass. ``by_people``:
+    False if the labels come from the site level: then examples know only a few of the other pages, all of which would
+    give the labels away. ValueError for fewer than two sites, labels of one kind only, or no two pages of one site.
     """
     material = Material.of(examples, trees, by_people=by_people)
     third = trees_by_fold(material.known, trees)
@@ -246,11 +244,9 @@ def _figures(material: Material, decided: Sequence[tuple[Part, Floats]], cuts: d
 
 
 def node_f1(example: Example, templateness: Floats) -> float:
-    """F1 of the template nodes; a node is template if all labelled words below it are.
+    """F1 of the template nodes, below which all labelled words are template, by (n,) scores, see `roles.is_template`.
 
-    Source of the definition: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
-
-    ``templateness``: (n,) scores; see `roles.is_template`.
+    Source: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
     """
     share, known = template_share(example)
     expected = (known > 0) & (share == 1)

@@ -55,8 +55,8 @@ _table: Final = partial(Nodes.stack, most=_NODES_PER_PAGE, least=1.0)
 def labelled(pages: Sequence[Page]) -> Iterator[Example]:
     """Yield examples with labels from the site level: text that many pages share is template, the rest is not.
 
-    Unlike in ``by_sites``, no text is left out because it is on a few pages only: the slides accept that some template
-    is labelled as content. Pages of sites with fewer than three pages are left out.
+    Unlike in ``by_sites``, text on a few pages is content: the slides accept that. Sites with under three pages are
+    left out.
     """
     for example in by_sites(pages):
         if (example.labels != UNKNOWN).any():
@@ -73,9 +73,9 @@ def as_rendered(example: Example, page: Page) -> Example:
 def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
     """Train on some pages of each site, on all sites and without each fold; return the model, and those of the folds.
 
-    Examples with a layout train the classifier of rendered pages, the others train the one of pages as received; if all
-    have a layout, they train both. The lexicon that gives a training page its features was made without its fold,
-    because it will be applied to sites that it does not know. Raise ValueError if the examples are of one fold only.
+    Examples with a layout train the classifier of rendered pages, the others that of pages as received; if all have
+    one, they train both. The lexicon behind the features of a page was made without its fold, as for sites that it does
+    not know. Raise ValueError if the examples are of one fold only.
     """
     if len({example.fold for example in examples}) < 2:
         raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
@@ -147,8 +147,7 @@ class SegmentedPage:
 def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[SegmentedPage]:
     """Make examples from lines with ``page`` and ``blocks``; each block has ``xpath`` and ``level``, 1 or 2.
 
-    ``pages``: function from the name of a page to the page. ``level``: ``top`` for the blocks of level 1, ``inner`` for
-    the innermost blocks of any level.
+    ``pages``: from names to pages. ``level``: ``top`` for the blocks of level 1, ``inner`` for the innermost of all.
     """
     examples = []
     for line in lines:
@@ -161,8 +160,7 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
 def train_weights(examples: Sequence[SegmentedPage]) -> Weights:
     """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
 
-    Each fold is held out with the look of its pages, see `_folds_of_looks`. Raise ValueError if there are fewer pages
-    than folds; ImportError without catboost, which only training needs.
+    Folds are held out by `_folds_of_looks`. ValueError for fewer pages than folds; ImportError without catboost.
     """
     if len(examples) < _FOLDS:
         raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {_FOLDS} are needed at least")
@@ -207,11 +205,9 @@ def agreement(example: SegmentedPage, segments: Ints) -> tuple[float, float]:
 
 
 def best(figures: Floats) -> int:
-    """Index of the penalty with the best sum of adjusted Rand index and NMI.
+    """Index of the penalty with the best sum of adjusted Rand index and NMI, in (penalties, 2) figures, see `curve`.
 
-    The sums are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
-
-    ``figures``: (penalties, 2) as `curve` returns them.
+    They are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
     """
     padded = np.pad(figures.sum(axis=1), 1, mode="edge")
     return int(np.convolve(padded, np.ones(3) / 3, "valid").argmax())

@@ -1,12 +1,11 @@
 """Synthetic sites around single labelled pages: simulate the evidence of other pages of their sites.
 
-People have labelled single pages of a thousand hosts, but few whole sites, most of which are documentation. Trained on
-these alone, the final decision would learn that templates never change, and would see few page designs. A synthetic
-page has the fragments of a real page: its content has other words at other paths, and its template is the same except
-for some pagelets that change from page to page, and for captions, bylines and the like inside content. The rate of
-these changes is drawn anew for each site. The ranges of most probabilities were chosen so that, over all synthetic
-sites, content and template recur on about as many pages, and at the same path on about as many, as on the real training
-sites, most of which are manuals; template changes more than there. This method is ours.
+People have labelled single pages of a thousand hosts, but few whole sites, most of them documentation: trained on these
+alone, the final decision would learn that templates never change, and would see few page designs. A synthetic page has
+the fragments of a real one: its content has other words at other paths, and its template is the same except for some
+pagelets that change from page to page, and for captions, bylines and the like inside content. The rates of these
+changes are drawn for each site, from ranges by which content and template recur on about as many pages, and at the same
+path on about as many, as on the real training sites; template changes more than there. This method is ours.
 """
 
 from dataclasses import dataclass, replace

@@ -61,8 +61,8 @@ def fold_of(family: str) -> int:
 def by_gold(page: Page, content: str) -> Ints:
     """(m,) labels from the text that people have marked as the content of the page.
 
-    The leaves are located in this text, longest first, each between its neighbours located before it. So a menu entry
-    whose words also appear in the content is not mistaken for content.
+    Leaves are located in it, longest first, each between its neighbours located before it, so that a menu entry whose
+    words also appear in the content is not mistaken for content.
     """
     gold = f" {' '.join(words(content))} "
     leaves = [words(s) for s in page.nodes.strings]
@@ -96,8 +96,8 @@ def _find(gold: str, leaf: list[str], low: int, high: int) -> tuple[int, int] | 
 def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
     """Yield examples with labels derived from the site level (Chakrabarti, Kumar, Punera 2007).
 
-    Text on the share ``_FREQUENT`` of the pages of a site, and on at least three, is template. Text on a single page,
-    and not inside template, is content. The rest is left unlabelled.
+    Text on the share ``_FREQUENT`` of the pages, and on at least three, is template; text on a single page, and not
+    inside template, is content.
     """
     groups: dict[str, list[Page]] = defaultdict(list)
     for page in pages:
@@ -154,8 +154,8 @@ class Nodes:
     def stack(cls, parts: Iterable[tuple[Floats, Example]], most: int = _NODES_PER_PAGE, least: float = 0.5) -> Self:
         """Stack a sample of the nodes of each page; pages have equal weight, nodes by the logarithm of their words.
 
-        ``parts``: (n, features) of the nodes of each page. ``most``: nodes of one page. ``least``: share of the
-        labelled words below a template node that are template.
+        ``parts``: (n, features) of each page. ``most``: nodes of one page. ``least``: share of template below a
+        template node.
         """
         rng = np.random.default_rng(0)
         tables = []
@@ -276,9 +276,9 @@ def lexicon(examples: Iterable[Example]) -> dict[int, float]:
 def own_tokens(examples: Iterable[Example]) -> tuple[int, ...]:
     """The class, id and role tokens that say most about what they contain, be it template or content, site by site.
 
-    The lexicon has one figure for each token, and none for those that are template on blogs and content on forums.
-    Tokens are rated by the squared difference between the share of template below them and that of the site, times the
-    square root of their share of the words; sites have equal weight.
+    The lexicon has one figure for each, none for those that are template on blogs and content on forums. They are rated
+    by the squared difference between the share of template below them and that of the site, times the square root of
+    their share of the words; sites have equal weight.
     """
     rating: dict[int, float] = defaultdict(float)
     for group in by_site(examples).values():

@@ -1,8 +1,7 @@
 """Features of the appearance of nodes on a rendered page: place, shape, fonts, colours, gaps and alignment.
 
-Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: position, aspect ratio, background colour, types,
-sizes and colours of text. The paper gives no formulas; those here are ours. Gaps are a cue of VIPS (Cai, Yu, Wen,
-Ma 2003). Alignment is ours.
+Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3, and for gaps VIPS (Cai, Yu, Wen, Ma 2003). The
+formulas, and alignment, are ours.
 """
 
 from typing import Final
@@ -78,7 +77,7 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
 def pair_appearance(tree: Tree, layout: Layout, columns: Floats, one: Ints, other: Ints) -> Floats:
     """(e, len(PAIR_APPEARANCE)) Features of how much the appearance of two nodes differs, and of their relative place.
 
-    ``columns``: (k, len(APPEARANCE)) ``appearance``. ``one`` and ``other``: (e,) nodes, neither of which contains the
+    ``columns``: (k, len(APPEARANCE)) ``appearance``. ``one``, ``other``: (e,) nodes, neither of which contains the
     other.
     """
     boxes = _boxes(tree, layout)

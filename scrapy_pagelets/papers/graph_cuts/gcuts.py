@@ -3,19 +3,18 @@
 Source: Chakrabarti, Kumar, Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*; see
 ``docs/algorithms/gcuts-2008.md``.
 
-``cut_by_energy`` minimises the paper's energy. A node pays its distance to the node whose label it has, by a learnt
-metric. Neighbouring leaves pay for being separated, and so do visible children of invisible nodes. Logistic regressions
-give these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly.
-On a rendered page, label expansion starts from that minimum.
+``cut_by_energy`` minimises the paper's energy: a node pays its distance to the node whose label it has, by a learnt
+metric; neighbouring leaves pay for being separated, and so do visible children of invisible nodes. If only consecutive
+leaves are neighbours, the energy is minimised exactly; on a rendered page, label expansion starts from that minimum.
 
-Two forms are ours. They keep the part of the paper that its own ablation finds to matter, the tree: each node is a
-label of its own, and only invisible nodes cost anything. The paper leaves that cost open. ``cut_into_regions`` learns
-it from features of a node, its children, its siblings and its parent. ``cut_into_blocks`` adds two estimates: the
-paper's regression over pairs of leaves, and the blocks of VIPS. The three make different errors on unseen pages.
+Two forms are ours. They keep the tree: each node is a label of its own, and only invisible nodes cost anything.
+``cut_into_regions`` learns that cost from features of a node, its children, its siblings and its parent.
+``cut_into_blocks`` adds the paper's regression over pairs of leaves, and the blocks of VIPS, which make different
+errors on unseen pages.
 
-``cut_by_clusters`` is CClus, the paper's baseline (section 4.1, after Ailon, Charikar, Newman 2005). Two leaves in
-different segments cost lambda times the probability that they belong together. Two leaves in one segment cost the
-probability that they do not. Moves of single leaves are ours.
+``cut_by_clusters`` is CClus, the paper's baseline (section 4.1, after Ailon, Charikar, Newman 2005): two leaves in
+different segments cost lambda times the probability that they belong together, two in one segment the probability that
+they do not. Moves of single leaves are ours.
 """
 
 from collections.abc import Callable
@@ -94,10 +93,7 @@ Costed = Callable[[Described, Weights], Cut]
 
 
 def cut_into_regions(described: Described, weights: Weights) -> Cut:
-    """Return the cut of a page by the learnt cost of nodes alone.
-
-    The penalty weighs separating what belongs together against joining what does not.
-    """
+    """Return the cut of a page by the learnt cost of nodes alone; the penalty weighs separating against joining."""
     return _by_tree(described.tree, weights.whole(described.situation.astype(np.float32)))
 
 
@@ -105,7 +101,7 @@ def cut_into_blocks(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the mean log odds of three estimates that a node is in one segment.
 
     They are the learnt cost of nodes, the mean probability of the pairs of leaves that meet at the node, and the share
-    of these pairs that VIPS has in one block, averaged over degrees of coherence.
+    of these that VIPS has in one block, averaged over degrees of coherence.
     """
     tree, count = described.tree, len(described.tree.leaves)
     some = np.unique(np.linspace(0, count - 1, min(count, _LEAVES)).astype(np.int64))
@@ -169,10 +165,7 @@ def energy_of(described: Described, weights: Weights) -> Energy:
 
 
 def by_number(cut: Cut, wanted: int) -> Ints:
-    """(m,) Segments for the penalty that gives the wanted number of them, or the number nearest to it.
-
-    ``cut``: of a page. ``wanted``: number of segments. Raises ValueError if fewer than one is wanted.
-    """
+    """(m,) Segments for the penalty that gives the ``wanted`` number of them, or the nearest; ValueError below one."""
     if wanted < 1:
         raise ValueError(f"segments is {wanted}: give a number from 1")
     low, high = -float(_RANGE), float(_RANGE)

@@ -1,7 +1,6 @@
 """Features of nodes and of pairs of leaves for the costs of GCuts and CClus; which leaves are neighbours.
 
-Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: place, size of sentences, links, tag names. The paper
-gives no formulas; those here are ours. So are the features of parents and siblings, and templateness.
+Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3. Formulas, parents, siblings and templateness are ours.
 """
 
 from typing import Final
@@ -188,8 +187,7 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
 def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, other: Ints) -> Floats:
     """(e, len(PAIR_FEATURES)) Features of how the nodes of each pair differ, and of their lowest common ancestor.
 
-    ``columns``: (k, len(NODE_FEATURES)) ``node_features``. ``one`` and ``other``: (e,) nodes, neither of which contains
-    the other.
+    ``columns``: (k, len(NODE_FEATURES)) ``node_features``. ``one``, ``other``: (e,) nodes, neither within the other.
     """
     first, second = tree.first[one], tree.first[other]
     meeting = tree.meeting(first, second)
@@ -206,10 +204,7 @@ def consecutive(count: int) -> tuple[Ints, Ints]:
 
 
 def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
-    """Pairs of consecutive leaves, and pairs of a visible leaf and the nearest one to its right or below it.
-
-    The nearest leaf is chosen among the visible ones whose boxes overlap in the other direction.
-    """
+    """Pairs of consecutive leaves, and of a visible leaf and the nearest one right of it, or below, that overlaps it."""
     pairs = [consecutive(len(tree.leaves))]
     seen = np.flatnonzero(layout.visible[tree.seen])
     if len(seen) <= _MAX_LEAVES:

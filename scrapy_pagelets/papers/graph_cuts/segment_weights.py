@@ -1,11 +1,10 @@
 """Learnt weights of GCuts and CClus, and the metric that is one of them.
 
-Each level of segments has two numpy files: one for pages as received, and one for rendered pages, whose nodes have more
-features. Chakrabarti, Kumar, Punera 2008, section 4.3, learn the distance D by large margin nearest neighbours: nodes
-of one segment should be close, and others a margin away. Source of the cost function: Weinberger, Blitzer, Saul,
-*Distance Metric Learning for Large Margin Nearest Neighbor Classification*, NIPS 2006. They minimise it over
-semidefinite matrices, which is convex. Here it is minimised over a linear map of low rank, which is not. Impostors are
-searched on the same page only.
+Each level of segments has two numpy files: for pages as received, and for rendered pages, whose nodes have more
+features. Chakrabarti, Kumar, Punera 2008, section 4.3, learn the distance D by large margin nearest neighbours
+(Weinberger, Blitzer, Saul, NIPS 2006): nodes of one segment should be close, and others a margin away. They minimise
+over semidefinite matrices, which is convex; here it is a linear map of low rank, which is not. Impostors are searched
+on the same page only.
 """
 
 import json
@@ -94,10 +93,9 @@ class Weights:
 
 @lru_cache(8)
 def load(name: str, *, rendered: bool = False) -> Weights:
-    """Read the weights of the level ``top`` or ``inner``, or a file that ``pagelets train`` has written.
+    """Read the weights of the level ``top`` or ``inner``, or a file of ``pagelets train``; WeightsError if unusable.
 
-    ``rendered``: read the weights of the level for rendered pages; ignored for a file. Raise WeightsError if there is
-    no such file, or if it was written by another version.
+    ``rendered``: read the weights of the level for rendered pages; ignored for a file.
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"
@@ -144,8 +142,8 @@ class Group:
 def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
-    ``groups``: one for each page, with centred and scaled features. ``rank``: dimensions of the image. ``iterations``:
-    largest number of steps of L-BFGS. Raises ValueError if no segment has two nodes.
+    ``groups``: of each page, centred and scaled; ValueError if no segment has two nodes. ``iterations``: most of
+    L-BFGS.
     """
     from scipy.optimize import minimize
 

@@ -1,8 +1,8 @@
 """Global template detection, page by page: pagelets with one shingle on pages that links connect.
 
-Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2, Figure 5.
-``docs/algorithms/pagelets-templates-2002.md`` lists the corrections: a template needs two distinct pages. The module
-``relational`` does the same in SQL for all pages at once.
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, Figure 5, with the corrections in
+``docs/algorithms/pagelets-templates-2002.md``: a template needs two distinct pages. `relational` does the same in SQL
+at once.
 """
 
 from collections.abc import Iterable
@@ -26,8 +26,8 @@ class RepeatedPagelet(NamedTuple):
 class GlobalTemplates:
     """The templates of the pages added so far: links among pages with the same pagelet suggest one author.
 
-    This distinguishes the template of a site, or of sister sites, from text that unrelated pages share by accident or
-    as copies. The shingles of all pages are kept, and the links to pages that have not been added yet.
+    Text that unrelated pages share is none. The shingles of all pages are kept, and links to pages that are not added
+    yet.
     """
 
     def __init__(self) -> None:
@@ -44,9 +44,8 @@ class GlobalTemplates:
     ) -> None:
         """Add a page. If it was added before, only its links are added.
 
-        ``pagelets``: (pagelet, shingle) of each pagelet, the shingle 0 for none. ``links``: the pages that it links to;
-        directions have no meaning. ``sketch``: sketch of the whole page; of several pages with the same sketch, only
-        the first one counts. A page without one is no duplicate.
+        ``pagelets``: (pagelet, shingle) of each pagelet, the shingle 0 for none. ``links``: the pages that it links to,
+        or that link to it. ``sketch``: of the whole page; of several pages with the same one, only the first counts.
         """
         if page not in self._original:
             self._add_pagelets(page, sorted(set(pagelets)), sketch)

@@ -1,8 +1,8 @@
 """Template detection during a crawl: find the pagelets that the pages so far share, on a site and across sites.
 
-Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2, Figures 4
-(local) and 5 (global). The partition is Definition 2 in its strict form. The two shingles of a pagelet are ours, and so
-is the least share of a site's pages (``docs/algorithms/pagelets-templates-2002.md``).
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, Figures 4 (local) and 5 (global), with Definition 2 in its strict
+form. The two shingles of a pagelet, and the least share of a site's pages, are ours
+(``docs/algorithms/pagelets-templates-2002.md``).
 """
 
 from collections import Counter
@@ -81,9 +81,9 @@ class RepeatedPagelets(Unsaved[Pagelets]):
     """The pagelets of a crawl by their shingles. Thread-safe.
 
     A pagelet is template if one of its two shingles is on two pages and on a fifth of the pages of its site: the exact
-    one of its text, tags and links, or the near one of its words, which is that of the first pagelet that is nearly
-    equal. Pages with the same text are one page. ``capacity``: pagelets and links that are kept; later pages are
-    compared with these, but not counted.
+    one of its text, tags and links, or the near one of its words, that of the first pagelet that nearly equals it.
+    Pages with the same text are one. ``capacity``: pagelets and links that are kept; later pages are compared, but not
+    counted.
     """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:

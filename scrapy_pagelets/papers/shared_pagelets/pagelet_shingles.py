@@ -1,9 +1,8 @@
 """Shingles of pagelets: hashes that are equal if two pages have the same pagelet, exactly or nearly.
 
-Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: the
-pagelets of a template have one shingle, ``s(p) = s(T)``. The paper uses one shingle for each pagelet, we use two:
-``docs/algorithms/pagelets-templates-2002.md``. Sketches follow Broder et al. 1997, with one permutation (Li, Owen,
-Zhang 2012) and densification (Shrivastava 2017).
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2: the pagelets of a template have one shingle, ``s(p) = s(T)``; we use
+two, see ``docs/algorithms/pagelets-templates-2002.md``. Sketches follow Broder et al. 1997, with one permutation (Li,
+Owen, Zhang 2012) and densification (Shrivastava 2017).
 """
 
 from dataclasses import dataclass
@@ -73,11 +72,9 @@ class Shingles:
 def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
     """Compute the shingles of the pagelets of a page.
 
-    Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it. Raise
-    ValueError if there is not one number, 0 or more, for each leaf.
-
-    ``pagelet``: (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page. ``sketch``
-    says whether to compute ``near``, which takes most of the time.
+    Only the content of a pagelet counts, not its position, nor the elements that contain all of it. ``pagelet``: (m,)
+    number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page; ValueError if one is missing or
+    negative. ``sketch``: compute ``near``, which takes most of the time.
     """
     nodes = page.nodes
     if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
@@ -106,8 +103,8 @@ def exact_shingles(page: Page, pagelet: Ints) -> Ints:
 def token_hashes(text: str) -> Ints:
     """Hashes of the words of a text, normalised (NFKC) and case-folded, with each number replaced by 0.
 
-    Text in scripts without spaces gives its runs of three characters. This is decided for each run of characters
-    separately, so that an edit changes no other tokens. The core asks for those of texts that are not ASCII.
+    Each run of characters in a script without spaces gives its runs of three, so that an edit changes no other tokens.
+    The core asks for those of texts that are not ASCII.
 
     >>> token_hashes("Page 12").tolist() == token_hashes("PAGE 7").tolist(), len(token_hashes("テンプレート"))
     (True, 4)
@@ -136,10 +133,7 @@ def _path_token(target: str) -> int:
 
 
 def resemblance(one: Ints, other: Ints) -> Floats:
-    """Estimate the Jaccard coefficient of the 4-word sequences of two pagelets.
-
-    ``one`` and ``other``: (..., 16) sketches; those without words have the resemblance 0.
-    """
+    """Estimate the Jaccard coefficient of 4-word sequences by (..., 16) sketches of pagelets; 0 without words."""
     equal: Floats = ((one == other) & (one != 0)).mean(-1)
     return equal
 
@@ -147,8 +141,8 @@ def resemblance(one: Ints, other: Ints) -> Floats:
 def super_shingles(near: Ints) -> Ints:
     """(p, 4) hashes of groups of four values of the sketches, (p, 16); 0 without words.
 
-    Each of them agrees with probability ``J ** 4`` for a resemblance of ``J``. If the estimate is ``NEAR`` or more, at
-    least one agrees, because at most three of the 16 values differ.
+    Each agrees with probability ``J ** 4`` for a resemblance of ``J``, and one at least if the estimate is ``NEAR`` or
+    more, because at most three of the 16 values differ then.
     """
     bands = VALUES // SUPER
     with_words = near.reshape(len(near), bands, SUPER).any(2)

@@ -1,8 +1,7 @@
 """Visual blocks of a page, the children that a node is divided into, the separators between blocks, and their tree.
 
-Source: Cai, Yu, Wen, Ma 2003, the rules 1, 2, 4 and 5 of section 4.1, and section 4.2, adapted to today's pages:
-whether an element breaks the line is decided by its computed ``display``, not by its name.
-``docs/algorithms/vips-feedback-2003.md`` lists all rules.
+Source: Cai, Yu, Wen, Ma 2003, rules 1, 2, 4 and 5 of section 4.1, and section 4.2, adapted: whether an element breaks
+the line says its computed ``display``, not its name. ``docs/algorithms/vips-feedback-2003.md`` lists all rules.
 """
 
 from dataclasses import dataclass
@@ -74,10 +73,7 @@ class Blocks:
 
     @cached_property
     def box(self) -> Floats:
-        """(n, 4) Left, top, right, bottom of what is painted by a row and within it, without fixed layers.
-
-        This is not the box of the element, whose margins and padding look like white space around it.
-        """
+        """(n, 4) Left, top, right, bottom of what is painted by a row and within it: no margins, no fixed layers."""
         nodes, layout = self.nodes, self.layout
         solid = (self.painted | (nodes.tag == TEXT) | np.isin(nodes.tag, _REPLACED)) & self._seen
         box = layout.boxes * (1, 1, -1, -1)
@@ -165,8 +161,8 @@ class Blocks:
     def divided(self, span: Span) -> list[Span]:
         """The blocks that a block is divided into; none if it is not divided.
 
-        Nodes that are not visible are skipped (rule 1), and children that break the line are blocks (rule 5). Inline
-        nodes and text between two of these are one block, which rule 4 leaves undivided.
+        Invisible nodes are skipped (rule 1), children that break the line are blocks (rule 5). Inline nodes and text
+        between two of these are one block, which rule 4 leaves undivided.
         """
         start, end = span
         if self.nodes.end[start] != end or not self.block_level[start]:
@@ -198,11 +194,9 @@ class Strips(NamedTuple):
 def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
     """Separators of blocks whose projections are ``start`` to ``end``, (k,), without those at the border of the pool.
 
-    A block that starts after the end of all before it has a separator in front. The report of 2003 splits, shrinks and
-    removes separators block by block, in quadratic time.
-
-    ``tolerance``: how far separated blocks may overlap, so that a pixel of border or rounding does not join them. With
-    0, blocks that touch have no separator between them; with more, they have one of no width.
+    A block that starts after the end of all before it has one in front; the report of 2003 does this block by block, in
+    quadratic time. ``tolerance``: how far separated blocks may overlap, so that a pixel of border or rounding does not
+    join them. With 0, blocks that touch have no separator between them; with more, one of no width.
     """
     order = np.argsort(start, kind="stable")
     reached = np.maximum.accumulate(end[order])[:-1]
@@ -235,8 +229,7 @@ class BlockTree:
     def labels(self, pdoc: int) -> Ints:
         """(m,) Number of the segment of each leaf: blocks are divided until their coherence is permitted.
 
-        ``pdoc``: permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible). Raises
-        ValueError if pdoc is not from 1 to 10.
+        ``pdoc``: 1 (the whole page) to 10 (as many segments as possible), else ValueError.
         """
         return self.of_rows(pdoc)[self.nodes.leaves]
 

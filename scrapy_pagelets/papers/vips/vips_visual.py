@@ -1,12 +1,11 @@
 """VIPS for today's pages: separators in pools of siblings, from the page down.
 
-Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003.md`` says what differs from the paper.
-A node is divided into its children. These are divided at the strongest separators among them, and so on, each group in
-a pool of its own. So blocks that are side by side need no separator across the page.
-
-The strength of a separator is a weighted sum of cues. Distance, rulers, backgrounds, fonts and structural similarity
-are those of Cai, Yu, Wen, Ma 2003, section 4.2; the other cues are ours. The report's weights were never published.
-These are learnt (``python -m benchmarks vips --fit``), as section 2.3 of the other paper proposes.
+Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003.md`` says what differs. A node is
+divided into its children, these at the strongest separators among them, and so on, each group in a pool of its own, so
+that blocks side by side need no separator across the page. The strength of a separator is a weighted sum of cues:
+distance, rulers, backgrounds, fonts and structural similarity are those of Cai, Yu, Wen, Ma 2003, section 4.2; the
+others are ours. The weights, never published, are learnt (``python -m benchmarks vips --fit``), as section 2.3 of the
+other paper proposes.
 """
 
 from typing import Final
