@@ -98,7 +98,7 @@ def templateness(page: Page, model: PageLevel) -> Floats:
 
 
 def cut_by_sections(page: Page) -> Ints:
-    """(n,) number of the section of each run of text, else -1: the second output of the slides, by the shipped model."""
+    """(n,) number of the section of each run of text, else -1: the second output of the slides, shipped model."""
     labels = np.full(len(page.nodes), -1)
     leaves = page.nodes.leaves
     if len(leaves):

@@ -143,7 +143,7 @@ class MenuSearch:
         return None if arrived is None else _Reached(key, names=[urls.key(url)])
 
     def learn(self, key_page: Page) -> ClassTemplate | None:
-        """Learn the pages of the set as one class, others as pages of the site; return the template if there is one."""
+        """Learn the pages of the set as one class, others as pages of the site; return the template, if any."""
         sites, found = self._session.sites, self._known | self._loaded
         others = [page for key, page in found.items() if key in self.best - {key_page.key}]
         members = [page.page() if isinstance(page, KeptPage) else page for page in others]

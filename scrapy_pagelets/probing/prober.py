@@ -337,7 +337,7 @@ class Traffic:
             self.arrived(Request(url))
 
     async def arrival(self, url: str, patience: float) -> tuple[str, Page | None] | None:
-        """Wait for a page that was requested; return its URL after redirects, and the page if still in memory; or None."""
+        """Wait for a page that was requested, if it was; return its URL after redirects, and the page if kept."""
         visited = {url}
         while True:
             if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:

@@ -54,7 +54,7 @@ def _setting(default: Any, read: values.Reader) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The ``PAGELETS_*`` settings, explained in ``docs/settings.md``; ConfigError for the first one that is unusable."""
+    """The ``PAGELETS_*`` settings, explained in ``docs/settings.md``; ConfigError for the first unusable one."""
 
     #: PAGELETS_PROBE: number of pages linking each other that a template needs. Eight at most are loaded for it; with
     #: 0, none.

@@ -41,7 +41,7 @@ class WaitingRequests:
             del self._waiting[page]
 
     def raised(self, page: int, priority: int) -> Request | None:
-        """Return a copy of the request for a page, by its key, with another added priority; None if none can be raised."""
+        """Return a copy of the request for a page, by its key, with another added priority; None without one."""
         request, added = self._waiting.get(page, (None, 0))
         if request is None or added >= priority:
             return None

@@ -186,7 +186,7 @@ class RenderedResponse(HtmlResponse):
 
 
 class SharedResponses:
-    """Responses in Redis, by token, for pages that are loaded for a template: lost or damaged ones are fetched again."""
+    """Responses in Redis, by token, for pages that are loaded for templates: lost ones are fetched again."""
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
         self._server = server

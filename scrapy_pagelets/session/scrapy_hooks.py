@@ -65,7 +65,7 @@ def _call_after(slot: Any, name: str, callback: Callable[[Any], None]) -> None:
 
 
 def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:
-    """Call a function as soon as a spider begins to close, before Scrapy waits for the responses that we let wait."""
+    """Call a function as soon as a spider begins to close, before Scrapy waits for pending responses."""
 
     def spider_opened() -> None:
         engine = _engine(crawler)

@@ -204,7 +204,7 @@ def consecutive(count: int) -> tuple[Ints, Ints]:
 
 
 def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
-    """Pairs of consecutive leaves, and of a visible leaf and the nearest one right of it, or below, that overlaps it."""
+    """Pairs of consecutive leaves, and of a visible leaf and the nearest one beside or below that overlaps it."""
     pairs = [consecutive(len(tree.leaves))]
     seen = np.flatnonzero(layout.visible[tree.seen])
     if len(seen) <= _MAX_LEAVES:
