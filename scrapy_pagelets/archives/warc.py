@@ -129,7 +129,7 @@ Originals = Callable[[str, str], Record | None]
 
 
 def page(record: WarcRecord, source: str, offset: int, originals: Originals | None = None) -> Record:
-    """Return the page of a record, for a revisit that of the record with its body; SkipRecord if none, EOFError if cut."""
+    """Return the page of a record, or of that which a revisit names; SkipRecord without one, EOFError if cut."""
     from fastwarc.warc import WarcRecordType
 
     is_page = record.record_type in (WarcRecordType.response, WarcRecordType.resource)

@@ -115,7 +115,7 @@ def before_options_are_checked(callback: Callable[[ScrapyCommand, argparse.Names
 
 
 def is_for_single_pages(crawler: Crawler) -> bool:
-    """True if a command shows or checks single pages, and runs no spider as it is: ``shell``, ``fetch``, ``view`` etc."""
+    """True if a command shows or checks single pages, and runs no spider: ``shell``, ``fetch``, ``view`` etc."""
     spider = crawler.spider
     if spider is None or isinstance(spider, DefaultSpider):
         return True
