@@ -38,9 +38,8 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.links.clever import VERSIONS, clever
-from scrapy_pagelets.links.link_tables import Tables, read
+from scrapy_pagelets.links.link_tables import Query, Tables, read
 from scrapy_pagelets.links.pagerank import pagerank
-from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.links.votes import cocitations, related, votes
 from scrapy_pagelets.training.training_tables import CONTENT, by_gold
 from tests.oracles.cocitation import weighted_cocitations

@@ -129,8 +129,7 @@ def _related(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _tables(options: argparse.Namespace) -> Tables:
-    from scrapy_pagelets.links.link_tables import TableError, read
-    from scrapy_pagelets.links.query import Query
+    from scrapy_pagelets.links.link_tables import Query, TableError, read
 
     feed = Feed(options.feed, _COLUMNS, _PAGELET)
     try:

@@ -17,9 +17,8 @@ from scipy.sparse import csr_array
 from benchmarks.links import compare, local_templates, means, report, shares
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, roots
-from scrapy_pagelets.links.link_tables import TableError, read
+from scrapy_pagelets.links.link_tables import Query, TableError, read
 from scrapy_pagelets.links.pagerank import pagerank
-from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, related, votes
 from tests.oracles import shared_templates
 from tests.oracles.cocitation import weighted_cocitations
