@@ -12,16 +12,7 @@ from urllib.parse import urlsplit
 
 from scrapy_pagelets.archives import record as http
 from scrapy_pagelets.archives import unpacking
-from scrapy_pagelets.archives.record import (
-    MAX_BODY,
-    PACKING,
-    Headers,
-    Record,
-    SkipRecord,
-    checked,
-    checked_page,
-    opened,
-)
+from scrapy_pagelets.archives.record import MAX_BODY, PACKING, Headers, Record, SkipRecord
 from scrapy_pagelets.archives.unpacking import SNIFFED, Bomb, LookAhead, Unpacked, looks_like_html
 
 if TYPE_CHECKING:
@@ -86,7 +77,7 @@ def _unflooded(
     if stream is None or isinstance(stream, Unpacked):
         yield from records
         return
-    with opened(file.name) as twin:
+    with http.opened(file.name) as twin:
         twin.seek(start)
         ahead = LookAhead(twin, stream)
         ahead.check()
@@ -101,8 +92,8 @@ class Finder:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._file = opened(path)
-        self._walking = opened(path)
+        self._file = http.opened(path)
+        self._walking = http.opened(path)
         self._passed = -1
         self._records = walk(self._walking)
 
@@ -220,12 +211,12 @@ def _html(headers: Headers, packed: bytes) -> tuple[bytes, bool]:
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")
     try:
-        body, cut = http.unpacked(headers, checked(packed), MAX_BODY)
+        body, cut = http.unpacked(headers, http.checked(packed), MAX_BODY)
     except ValueError:
         raise SkipRecord("encoding") from None
     if not declared and not looks_like_html(body):
         raise SkipRecord("not_html")
-    return checked_page(body), cut
+    return http.checked_page(body), cut
 
 
 def _is_page_url(url: str) -> bool:

@@ -16,16 +16,9 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.errors import DiskError, StoreError
 from scrapy_pagelets.base.transactions import open_shared, writing
+from scrapy_pagelets.duplicates import shingles
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.shingles import (
-    SIZE,
-    Hashes,
-    Weights,
-    resemblance,
-    shingles,
-    weighted_shingles,
-    word_hashes,
-)
+from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, Weights
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, Threshold, band_keys, minhash
 from scrapy_pagelets.page import urls
 
@@ -124,15 +117,15 @@ def prepare(document: Document, *, within_sites: bool = False) -> Prepared | Non
     ``within_sites`` says whether pages are compared only with those of their own site. Raise ValueError if there is not
     one weight for each word.
     """
-    token, weight, weights = word_hashes(document.text), document.weights, None
+    token, weight, weights = shingles.word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):
         raise ValueError(f"there are {len(weight)} weights for {len(token)} words")
     if len(token) < SIZE:
         return None
     if weight is None or within_sites:
-        hashes = shingles(token)
+        hashes = shingles.shingles(token)
     else:
-        hashes, weights = weighted_shingles(token, weight)
+        hashes, weights = shingles.weighted_shingles(token, weight)
     known = document.site.encode("utf-8", "replace"), token.tobytes()
     site, exact = (xxh3_64_intdigest(one) >> 1 for one in known)
     scope = site if within_sites else 0
@@ -273,7 +266,7 @@ class ContentStore:
         query = "SELECT site, shingles, weights FROM contents WHERE id = ?"
         site, hashes, weights = self._base.execute(query, (content,)).fetchone()
         other = np.frombuffer(hashes, np.uint32), None if weights is None else np.frombuffer(weights, np.uint8)
-        similarity = resemblance((key.shingles, key.weights), other, one_site=key.site == site)
+        similarity = shingles.resemblance((key.shingles, key.weights), other, one_site=key.site == site)
         return similarity >= self._threshold.between(key.site, site), similarity, -content
 
     def _insert(self, key: Prepared, content: int, group: _Group | None) -> tuple[int, tuple[int | None, float | None]]:

@@ -17,19 +17,9 @@ from scrapy_pagelets.decision.page_features import PROSE, node_features, page_fe
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.papers.page_level import smoothed
+from scrapy_pagelets.training import training_tables
 from scrapy_pagelets.training.synthetic_sites import evidence
-from scrapy_pagelets.training.training_tables import (
-    CONTENT,
-    FOLDS,
-    UNKNOWN,
-    Example,
-    Leaves,
-    Nodes,
-    fit_rating,
-    lexicon,
-    own_tokens,
-    template_share,
-)
+from scrapy_pagelets.training.training_tables import CONTENT, FOLDS, UNKNOWN, Example, Leaves, Nodes
 
 _PAGES_PER_SITE: Final = 16  # maximum number of examples of one site, so that large sites do not dominate
 #: Number of other pages of the site that an example knows, in addition to an example with all and one with none.
@@ -118,8 +108,8 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
 def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: int) -> dict[int, Model]:
     """Train the page-level classifiers without each fold, and on all examples; later passes are placeholders."""
     numbers = (ALL, *range(FOLDS))
-    words = {fold: lexicon(e for e in examples if e.fold != fold) for fold in numbers}
-    names = {fold: own_tokens(e for e in examples if e.fold != fold) for fold in numbers}
+    words = {fold: training_tables.lexicon(e for e in examples if e.fold != fold) for fold in numbers}
+    names = {fold: training_tables.own_tokens(e for e in examples if e.fold != fold) for fold in numbers}
     columns = [(page_features(e.page, words[e.fold], names[e.fold]), e) for e in chosen]
     nodes = Nodes.stack((node_features(example.page, own), example) for own, example in columns)
     leaves = Leaves.stack(columns)
@@ -151,7 +141,7 @@ def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int
     weight = np.array([part.weight for part, _ in decided])
     fold = np.array([part.example.fold for part, _ in decided])
     return {
-        one: fit_rating(columns[fold != one], rating[fold != one], weight[fold != one], trees)
+        one: training_tables.fit_rating(columns[fold != one], rating[fold != one], weight[fold != one], trees)
         for one in (ALL, *range(FOLDS))
     }
 
@@ -248,7 +238,7 @@ def node_f1(example: Example, templateness: Floats) -> float:
 
     Source: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
     """
-    share, known = template_share(example)
+    share, known = training_tables.template_share(example)
     expected = (known > 0) & (share == 1)
     predicted = (known > 0) & is_template(templateness)
     both = predicted.sum() + expected.sum()

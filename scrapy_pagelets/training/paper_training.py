@@ -24,17 +24,8 @@ from scrapy_pagelets.papers.graph_cuts.segment_features import consecutive
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn_metric
 from scrapy_pagelets.papers.methods import LEARNT
 from scrapy_pagelets.papers.page_level import PageLevel, visual_features
-from scrapy_pagelets.training.training_tables import (
-    CONTENT,
-    FOLDS,
-    UNKNOWN,
-    Example,
-    Nodes,
-    by_site,
-    by_sites,
-    lexicon,
-    read,
-)
+from scrapy_pagelets.training import training_tables
+from scrapy_pagelets.training.training_tables import CONTENT, FOLDS, UNKNOWN, Example, Nodes
 
 #: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
 _PAGES_PER_SITE: Final = 16
@@ -58,7 +49,7 @@ def labelled(pages: Sequence[Page]) -> Iterator[Example]:
     Unlike in ``by_sites``, text on a few pages is content: the slides accept that. Sites with under three pages are
     left out.
     """
-    for example in by_sites(pages):
+    for example in training_tables.by_sites(pages):
         if (example.labels != UNKNOWN).any():
             rest = (example.labels == UNKNOWN) & (example.page.nodes.words > 0)
             yield replace(example, labels=np.where(rest, CONTENT, example.labels))
@@ -81,7 +72,7 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
         raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
     shown = thinned([example for example in examples if example.page.layout is not None])
     received = thinned([example for example in examples if example.page.layout is None]) or shown
-    lexica = [lexicon(e for e in received if e.fold != fold) for fold in range(FOLDS)]
+    lexica = [training_tables.lexicon(e for e in received if e.fold != fold) for fold in range(FOLDS)]
     plain = _table((_columns(e.page, lexica[e.fold])[0], e) for e in received)
     rendered = _table((np.hstack(_columns(e.page, lexica[e.fold])), e) for e in shown) if shown else None
     about = {"pages": len(received), "rendered": len(shown)}
@@ -90,7 +81,7 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
         by_look = rendered.fit(rendered.fold != fold) if rendered and (rendered.fold != fold).any() else None
         return PageLevel(plain.fit(plain.fold != fold), by_look, words, about)
 
-    return without(-1, lexicon(received)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
+    return without(-1, training_tables.lexicon(received)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
 
 
 def thinned(examples: Sequence[Example]) -> list[Example]:
@@ -98,7 +89,7 @@ def thinned(examples: Sequence[Example]) -> list[Example]:
     rng = random.Random(0)
     return [
         example
-        for group in by_site(examples).values()
+        for group in training_tables.by_site(examples).values()
         for example in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
     ]
 
@@ -299,4 +290,4 @@ def _trees(parts: Sequence[tuple[Floats, Bools]]) -> Trees:
         verbose=False, allow_writing_files=False,
     )  # fmt: skip
     classifier.fit(columns.astype(np.float32), target)
-    return read(classifier)
+    return training_tables.read(classifier)

@@ -15,17 +15,8 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import POSITION, Layout, around
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.papers.vips.vips_blocks import (
-    GREATEST,
-    LEAST,
-    Blocks,
-    BlockTree,
-    Growing,
-    Pool,
-    Strips,
-    crossed,
-    separators,
-)
+from scrapy_pagelets.papers.vips import vips_blocks
+from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST, Blocks, BlockTree, Growing, Pool, Strips
 
 _TOLERANCE: Final = 1.0  # pixels by which separate blocks may overlap, because of borders and rounding
 #: Separators that are weaker than the strongest one by less than this count as equally strong.
@@ -119,7 +110,7 @@ class Visual:
         self._strength[block] = most
         cell = np.zeros(len(below), np.int64)
         for (strips, _), weights in zip(directions, strengths, strict=True):
-            cell = cell * (len(weights) + 1) + crossed(strips, weights > most - _AS_STRONG)
+            cell = cell * (len(weights) + 1) + vips_blocks.crossed(strips, weights > most - _AS_STRONG)
         order = np.argsort(cell, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(cell[order])) + 1)
         return [below.only(group) for group in groups] + [pool.only(np.array([i])) for i in np.flatnonzero(aside)]
@@ -145,7 +136,7 @@ class Visual:
     def _separators(self, pool: Pool) -> list[tuple[Strips, bool]]:
         """The separators of each direction, and whether they are horizontal; without directions that have none."""
         boxes = pool.boxes
-        both = [(separators(boxes[:, i], boxes[:, i + 2], _TOLERANCE), i == 1) for i in (1, 0)]
+        both = [(vips_blocks.separators(boxes[:, i], boxes[:, i + 2], _TOLERANCE), i == 1) for i in (1, 0)]
         return [(strips, horizontal) for strips, horizontal in both if len(strips.start)]
 
     def weigh(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
