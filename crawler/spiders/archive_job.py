@@ -32,8 +32,6 @@ _APPENDED: Final = (
     "%s already has lines, which stay. If an earlier run has written them from the same archive, each page will stand "
     "there twice: replace the feed (-O), or use JOBDIR, with which a run goes on where the last one was killed"
 )
-
-
 _ANEW: Final = "or start again with a new JOBDIR"
 _SIZE: Final = "INSERT OR REPLACE INTO sizes VALUES (?, ?)"
 _VERSION: Final = 1

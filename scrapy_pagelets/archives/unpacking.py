@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: The first bytes of a member: the magic number, and deflate, the only compression method.
 MAGIC: Final = b"\x1f\x8b\x08"
+WARC: Final = b"WARC/"  # the first bytes of a record
 _WINDOW: Final = 31
 _CHUNK: Final = 1 << 16
 _SCANNED: Final = 1 << 20
@@ -95,22 +96,21 @@ def seek_next(file: BinaryIO, after: int) -> bool:
         scanned = kept + chunk
         begin = file.tell() - len(scanned)
         for match in re.finditer(re.escape(MAGIC), scanned):
-            if _is_warc(file, begin + match.start()):
+            file.seek(begin + match.start())
+            if holds_warc(file.read(_CHUNK)):
+                file.seek(begin + match.start())
                 return True
         file.seek(begin + len(scanned))
         kept = scanned[1 - len(MAGIC) :]
     return False
 
 
-def _is_warc(file: BinaryIO, offset: int) -> bool:
-    """Return True, and leave the file at the offset, if a member that begins with a WARC record starts there."""
-    file.seek(offset)
+def holds_warc(packed: bytes) -> bool:
+    """Return True for the beginning of a gzip member that begins with a WARC record."""
     try:
-        start = zlib.decompressobj(_WINDOW).decompress(file.read(_CHUNK), len(b"WARC/"))
+        return zlib.decompressobj(_WINDOW).decompress(packed, len(WARC)) == WARC
     except zlib.error:
         return False
-    file.seek(offset)
-    return start == b"WARC/"
 
 
 class LookAhead:

@@ -225,11 +225,11 @@ class CorpusJob:
     def _store_templates(self) -> None:
         for name, select in statements.LOCAL:
             self._engine.view(name, select)
-        self._write("candidates_local", _candidates(), opened="template_candidates")
+        self._write("candidates_local", statements.TEMPLATE_CANDIDATES, opened="template_candidates")
         self._write("page_groups_local", relational.LOCAL_GROUPS)
         for name, select in statements.GLOBAL:
             self._engine.view(name, select)
-        self._write("candidates_global", _candidates(), opened="template_candidates")
+        self._write("candidates_global", statements.TEMPLATE_CANDIDATES, opened="template_candidates")
         self._engine.view("originals", relational.CANDIDATES[0][1])
         self._write("candidate_links", relational.CANDIDATE_LINKS)
         self._connect("template_stars", relational.TEMPLATE_LINKS)
@@ -283,12 +283,6 @@ _NO_VERDICTS: Final = """
     SELECT page, page AS original, page AS duplicate_of, CAST(0 AS DOUBLE) AS similarity, page AS head FROM contents
     WHERE page < 0
 """
-
-
-def _candidates() -> str:
-    """Steps 1 and 2 of Figure 5 as one statement."""
-    *steps, (_, last) = relational.CANDIDATES
-    return f"WITH {', '.join(f'{name} AS ({select})' for name, select in steps)} {last}"
 
 
 def _round_size(sizes: Sequence[tuple[int, int]], least: int) -> int:

@@ -97,9 +97,10 @@ GLOBAL: Final = (
         """,
     ),
 )
-#: One round of large-star and small-star as one statement.
-ROUND: Final = (
-    f"WITH {', '.join(f'{name} AS ({select})' for name, select in relational.ROUND[:-1])} {relational.ROUND[-1][1]}"
+#: Steps 1 and 2 of Figure 5, and one round of large-star and small-star, each as one statement.
+TEMPLATE_CANDIDATES, ROUND = (
+    f"WITH {', '.join(f'{name} AS ({select})' for name, select in steps[:-1])} {steps[-1][1]}"
+    for steps in (relational.CANDIDATES, relational.ROUND)
 )
 #: TEMPLATES: one row for each group of pages with a pagelet.
 TEMPLATES: Final = """

@@ -79,13 +79,8 @@ class Pagelet:
         paths = self.xpaths
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         role = f"{self.id} {self.role}, {'kept' if self.role == CONTENT else 'stripped'}"
-        return (
-            role,
-            self.words,
-            float(self.templateness),
-            f"{paths[0]}{more}" if paths else "added by a script",
-            self.text,
-        )
+        where = f"{paths[0]}{more}" if paths else "added by a script"
+        return role, self.words, float(self.templateness), where, self.text
 
     def record(self) -> dict[str, Any]:
         """The pagelet as a record of the feed."""

@@ -137,6 +137,5 @@ def _repair(file: BinaryIO) -> None:
 
 
 def _replace(path: Path, value: object) -> None:
-    """Write a JSON file atomically."""
     with whole_file(path, f".{os.getpid()}") as new:
         new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

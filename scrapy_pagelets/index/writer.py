@@ -188,7 +188,6 @@ class Writer:
         return max(0.0, due - time.monotonic())
 
     def _send(self) -> None:
-        """Send a batch of the pages on disk."""
         try:
             pages = self._pending.take()
         except OSError as error:
@@ -229,7 +228,6 @@ class Writer:
         return True
 
     def _retry_later(self, error: Exception) -> None:
-        """Close the index and postpone the next attempt."""
         self._count("index/retries", 1)
         if self._index is not None or self._pause == _PAUSE:
             self._tell("index/away", "%s; pages wait on disk until it is available", error)

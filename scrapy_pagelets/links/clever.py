@@ -133,6 +133,5 @@ def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS)
 
 
 def _unit(values: Floats) -> Floats:
-    """Scale a vector to length 1; zeros stay zeros."""
     length = float(np.linalg.norm(values))
     return values / length if length > 0 else values

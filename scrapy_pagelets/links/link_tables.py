@@ -223,7 +223,6 @@ class _Reader:
 
 
 def _normalised(url: str) -> str:
-    """Normalise a URL; a broken one stays as it is."""
     try:
         return normalise(url)
     except ValueError:

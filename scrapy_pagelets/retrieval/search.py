@@ -69,11 +69,10 @@ def search(
     ``feedback``: ``none``, a key of `FEEDBACK`, or how terms are chosen. ``passages`` and ``title``: see `rank`.
     ``stop_words``: terms that are left out. Raise QueryError for a query without a word, or with stop words only.
     """
-    asked, _ = query_of(query)
-    if not asked:
+    given, _ = query_of(query)
+    if not given:
         raise QueryError("the query has no word: give letters or digits")
-    asked = {term: qtf for term, qtf in asked.items() if term not in stop_words}
-    if not asked:
+    if not (asked := {term: qtf for term, qtf in given.items() if term not in stop_words}):
         raise QueryError("all words of the query are stop words: give words that say what it is about")
     first = rank(collection, asked, formula, passages, title)
     if feedback == "none" or not len(first):

@@ -122,8 +122,6 @@ T = TypeVar("T")
 _LARGE: Final = 10_000_000  # pages above this size in bytes take seconds and cause a warning
 #: Problems of pages that are remembered, so that a page that is parsed again is not counted again.
 _REPORTED: Final = 10_000
-
-
 _PRODUCT: Final = lazily(r"[\w-]+")
 _CUT: Final = "%s ends early, its body breaks off: what there is of it is cleaned"
 _SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"

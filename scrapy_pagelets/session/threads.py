@@ -47,8 +47,6 @@ class _Pace:
 
 
 _paces: Final[defaultdict[str, _Pace]] = defaultdict(_Pace)
-
-
 _queued: Final[set[asyncio.Future[Any]]] = set()  # what waits for the thread that computes, or runs in it
 
 

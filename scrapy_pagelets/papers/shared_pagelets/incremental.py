@@ -30,8 +30,6 @@ _SHARE: Final = 0.2
 _EXACT, _NEAR = 0, 1  # columns of the shingles of a pagelet
 #: Number of pagelets that are compared for one super-shingle: unlike ones rarely have one in common.
 _MAX_LEADERS: Final = 16
-
-
 Key = int | str  # name of a page
 
 
