@@ -192,13 +192,12 @@ class ParquetItemExporter(BaseItemExporter):
     """Write items to a Parquet file, with a row group every few hundred items.
 
     The columns of the feed come first, then the other fields of the items, with types inferred from the first row
-    group. The last column, ``extra``, is a JSON object with the values that do not fit their column, and with later
-    fields. A feed column takes the type of the items if no value of the first row group has the feed's. Lone surrogates
-    become U+FFFD.
+    group; so is that of a feed column of which no value has the feed's type. The last column, ``extra``, is a JSON
+    object with the values that do not fit, and with later fields. Lone surrogates become U+FFFD.
 
-    A file is readable only once it is finished, and cannot be appended to: a crawl whose feed exists stops after its
-    first item with an ERROR line. Raises ImportError without pyarrow; ValueError if ``batch_items`` is less than 1, or
-    the file, which the exporter does not close, has data. ``compression``: ``zstd``, ``snappy``, ``gzip`` or ``none``.
+    A file is readable only once it is finished, and not appended to: a crawl whose feed exists stops with an ERROR
+    line. Raises ImportError without pyarrow; ValueError if ``batch_items`` is less than 1, or the file, which the
+    exporter does not close, has data. ``compression``: ``zstd``, ``snappy``, ``gzip`` or ``none``.
     """
 
     def __init__(

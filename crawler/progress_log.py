@@ -35,8 +35,7 @@ _SHOWN: Final = 60  # characters of the text of a field that are shown
 class ProgressLog(Component):
     """Log each ``LOGSTATS_INTERVAL`` what is cleaned, held back and why; at the end, what came out and where.
 
-    If the standard error is a terminal, its last line tells the same all the time; in a notebook, an output of the cell
-    does, and at last tells what came out.
+    The last line of a terminal tells the same all the time; in a notebook, an output of the cell does.
     """
 
     for_single_pages = False
@@ -191,10 +190,9 @@ def output_of_cell(line: str) -> Any:
 
 
 class ShortFields(LogFormatter):
-    """Scrapy's log messages; values that the pipelines have set on an item are cut to a few words, or counted.
+    """Scrapy's log messages, where what pipelines have set on an item is cut to a few words, or counted.
 
-    What the spider has set is shown whole. Scrapy would log each item, with all of its text and pagelets, at DEBUG,
-    its default level.
+    Scrapy would log each item, with all of its text and pagelets, at DEBUG, its default level.
     """
 
     def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult:

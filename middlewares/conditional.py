@@ -24,8 +24,8 @@ class ConditionalMiddleware(Component):
     """With ``PAGELETS_CHANGED=only``, ask only for what has been modified of the pages that an earlier crawl has seen.
 
     Requests with the meta ``pagelets_conditional``, as those of the spider `site`, get ``If-None-Match`` and
-    ``If-Modified-Since``; 304 says that a page is the same. With Scrapy's HTTP cache, which asks itself, and for
-    rendered pages, whose scripts may load something else, nothing is added.
+    ``If-Modified-Since``; 304 says that a page is the same. Scrapy's HTTP cache asks itself, and scripts of rendered
+    pages may load something else: then nothing is added.
     """
 
     for_single_pages = False

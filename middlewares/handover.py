@@ -30,9 +30,9 @@ class HandoverMiddleware(Component):
     """Answer requests with responses that were loaded for a template, so that no page is fetched twice.
 
     A request gets the response that `MenuSubdigraphMiddleware` has loaded, or is loading, for its URL, if it would be
-    sent with the same headers, by the same route, and without a session. All middlewares process it on its way to the
-    spider, once. If a middleware nearer the downloader may change requests (any with a ``process_request`` but Scrapy's
-    stats and cache), nothing is handed over, and nothing is loaded for templates.
+    sent with the same headers, by the same route, and without a session. All middlewares process it once, on its way to
+    the spider. If one nearer the downloader may change requests (any with a ``process_request`` but Scrapy's stats and
+    cache), nothing is handed over, or loaded for templates.
     """
 
     for_single_pages = False

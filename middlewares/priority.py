@@ -44,13 +44,11 @@ _SITES: Final = 200  # sites whose hubs are remembered
 class PriorityMiddleware(BaseSpiderMiddleware):
     """Raise the priority of requests by their relevance to ``PAGELETS_TOPIC``, 0 to 100; start requests get 100.
 
-    A request that matches no link of its page, by normalised URL, gets the relevance that the page passes on. Links
+    A request that matches no link of its page, by normalised URL, gets the relevance that the page passes on; links
     that appear only in the template inherit nothing. Without a topic (``PAGELETS_PRIORITY``) they lose 10 (Bar-Yossef &
     Rajagopalan 2002, Section 4, case 2), and others keep their priority. With `RaisingQueue` and without a job,
-    requests that wait are raised if a good hub links to their pages (`Distiller`).
-
-    A page is cut once, here or in the pipelines; here only if it yields requests. Requests keep their priority if their
-    response is no page or has the meta ``pagelets_probe: False``, or if a rule ignores their links.
+    requests that wait are raised if a good hub links to their pages (`Distiller`). Requests keep their priority if
+    their response is no page or has the meta ``pagelets_probe: False``, or if a rule ignores their links.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -36,8 +36,7 @@ class RenderingMiddleware(Component):
 
     ``PAGELETS_RENDER`` renders all pages, or with ``auto`` the shells of scripts; request meta ``pagelets_render``
     single ones. No page is downloaded twice: the browser loads the response, and requests only the resources, from the
-    network or an archive. Body and selectors stay as received. scrapy-playwright starts the browser with your
-    ``PLAYWRIGHT_`` settings.
+    network or an archive. Body and selectors stay as received. scrapy-playwright starts the browser.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -71,11 +71,9 @@ class MenuSubdigraphMiddleware(Component):
     The key page is the first page that fits no known template of its site. Pages are loaded one by one through the
     crawler's own downloader: robots.txt, throttling, cache and retries apply. Responses of the same page class wait for
     the search, for a limited time, others pass. Loaded pages are stored for the spider (`HandoverMiddleware`); other
-    links are counted in ``pagelets/probe/failed/<why>``.
-
-    Nothing is loaded for a page that was requested with cookies or a login, nor if all searches of the site would load
-    more than 40 pages and one for each that the spider received: pages may have an ever new structure. A response with
-    request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
+    links are counted in ``pagelets/probe/failed/<why>``. Nothing is loaded for a page that was requested with cookies
+    or a login, nor if all searches of the site would load more than 40 pages and one for each that the spider received.
+    A response with request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
     """
 
     for_single_pages = False

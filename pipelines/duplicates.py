@@ -28,8 +28,7 @@ _FILE: Final = "pagelets-duplicates.sqlite"
 class DuplicatesPipeline(PagePipeline):
     """Compare the content of each page with earlier pages; set ``near_duplicate_of``, ``similarity`` and ``sketch``.
 
-    ``PAGELETS_DUPLICATES=drop`` drops the items of near-duplicates. Texts with fewer words than a shingle are not
-    compared.
+    ``PAGELETS_DUPLICATES=drop`` drops near-duplicates. Texts shorter than a shingle are not compared.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -39,9 +39,8 @@ _LEFT: Final = (
 class IndexPipeline(PagePipeline):
     """Write each page and its pagelets to the index ``PAGELETS_INDEX``.
 
-    A page replaces an earlier one with the same URL. All items of a page become one page of the index, unless they
-    have URLs of their own. Near-duplicates are indexed, and a search shows the best page of each group. While the index
-    is unavailable, pages wait on disk.
+    A page replaces an earlier one with the same URL. All items of a page become one page of the index, unless they have
+    URLs of their own. Near-duplicates are indexed; searches show the best page of each group.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -18,8 +18,7 @@ _NO_PAGE: Final = (
 class SegmentPipeline(PagePipeline):
     """Cut the page of an item into pagelets; set ``pagelets``, and what the page tells of itself if the spider has not.
 
-    ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed. Items that do not come from an HTML
-    page pass unchanged.
+    ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed.
     """
 
     async def process_item(self, item: Any) -> Any:

@@ -51,7 +51,6 @@ class ArchiveSpider(Spider):
     rendered or a method compares sites. Pages that do not stay in memory meanwhile are parsed twice; rendered ones are
     stored on disk. Nothing is fetched: resources come from the archive as well. Items come in its order, but pages
     whose canonical links lead to others come last. With ``JOBDIR``, a journal records each page whose line is written.
-
     Arguments (``-a name=value``): ``path``, a WARC file (plain, gzip or zstd), a glob, or a folder of WARC or HTML
     files; ``base``, which precedes the paths of HTML files below the folder in their URLs (default: ``file://``).
     """

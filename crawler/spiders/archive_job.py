@@ -51,9 +51,8 @@ class ArchiveJob:
     """The pages that this run has to write, and the journal of those that earlier runs have written.
 
     A page and the lengths of the feeds after it are recorded in one transaction. The next run cuts off what a killed
-    process wrote behind these lengths, and writes those pages again. Without ``JOBDIR``, nothing is recorded, and a
-    warning names the feeds that have lines. Raises ConfigError if the job cannot be continued, or could not be after a
-    kill.
+    process wrote behind these lengths, and writes those pages again. Without ``JOBDIR``, a warning names the feeds that
+    have lines. Raises ConfigError if the job cannot be continued, or could not be after a kill.
     """
 
     def __init__(self, crawler: Crawler) -> None:

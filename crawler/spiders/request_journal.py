@@ -51,8 +51,8 @@ class Held(NamedTuple):
 class RequestJournal:
     """The requests of a job and their states, written at every change, so that a killed process loses nothing.
 
-    If something cannot be written, the crawl goes on. Without a path, as without a job, nothing is written. Raises
-    ConfigError for a file of an earlier version, whose files could run code.
+    If something cannot be written, the crawl goes on. Without a path, nothing is. Raises ConfigError for a file of an
+    earlier version, whose files could run code.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -26,9 +26,8 @@ _PREFIX: Final = "held-"  # prefix of the tokens of settling pages in the respon
 class SettlingPages:
     """Hold back the first pages of each site on disk, so that the first item is as clean as the last.
 
-    A page whose canonical link leads to another page of its site is held back until the crawl ends, so that it is found
-    to be a copy of that page, and not the other way round. ``make`` returns the item of a response, ``ask`` the request
-    of a URL whose settling page is lost.
+    A page whose canonical link leads to another page of its site is held back until the crawl ends: it is the copy.
+    ``make`` returns the item of a response, ``ask`` the request of a URL whose settling page is lost.
     """
 
     def __init__(

@@ -53,10 +53,9 @@ _NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sit
 class SiteSpider(Spider):
     """Follow the links of a site and yield each page as an item for the pipelines.
 
-    ``docs/settings.md`` explains the arguments (``-a name=value``): ``url``, or a file of ``urls``, ``depth``,
-    ``pages``, ``sitemap``, ``listed`` and ``since``. The first ``PAGELETS_FIRST_PAGES`` pages of a site are held back
-    on disk, so that the first page is as clean as the last. With ``JOBDIR``, a journal records every request and its
-    outcome immediately.
+    ``docs/settings.md`` explains the arguments (``-a name=value``). The first ``PAGELETS_FIRST_PAGES`` pages of a site
+    are held back on disk, so that the first page is as clean as the last. With ``JOBDIR``, a journal records every
+    request and its outcome immediately.
     """
 
     name = "site"
