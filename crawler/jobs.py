@@ -130,9 +130,8 @@ class JobState(SpiderState):
                 Path(self.statefn).unlink()
             session_of(spider.crawler).warn("store/failed", "%s cannot be written: %s", self.statefn, error)
             if getattr(spider, "state", None):
-                session_of(spider.crawler).record_loss(
-                    "state of the spider could not be kept for the next run", _REMEDY
-                )
+                what = "state of the spider could not be kept for the next run"
+                session_of(spider.crawler).record_loss(what, _REMEDY)
 
 
 def _saved_by_another_queue(job: Path, queue: object) -> bool:

@@ -13,12 +13,10 @@ from itemadapter import ItemAdapter
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
-from scrapy import Spider, signals
+from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.http import Response
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
-from twisted.python.failure import Failure
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
@@ -195,18 +193,14 @@ class ShortFields(LogFormatter):
     Scrapy would log each item, with all of its text and pagelets, at DEBUG, its default level.
     """
 
-    def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult:
-        return _shortened(super().scraped(item, response, spider), item)
+    def scraped(self, item: Any, *rest: Any, **named: Any) -> LogFormatterResult:
+        return _shortened(super().scraped(item, *rest, **named), item)
 
-    def dropped(
-        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
-    ) -> LogFormatterResult:
-        return _shortened(super().dropped(item, exception, response, spider), item)
+    def dropped(self, item: Any, *rest: Any, **named: Any) -> LogFormatterResult:
+        return _shortened(super().dropped(item, *rest, **named), item)
 
-    def item_error(
-        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
-    ) -> LogFormatterResult:
-        return _shortened(super().item_error(item, exception, response, spider), item)
+    def item_error(self, item: Any, *rest: Any, **named: Any) -> LogFormatterResult:
+        return _shortened(super().item_error(item, *rest, **named), item)
 
 
 class _Short:

@@ -94,9 +94,8 @@ class RenderingMiddleware(Component):
             )
         document = await in_thread(self.session.text, response)
         agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
-        frames = await self._browser.render(
-            response.url, document, self._archive if self.session.resources is not None else None, user_agent=agent
-        )
+        lookup = None if self.session.resources is None else self._archive
+        frames = await self._browser.render(response.url, document, lookup, user_agent=agent)
         self.session.count("render/pages")
         return response.replace(cls=RenderedResponse, frames=frames)
 
@@ -163,6 +162,5 @@ def _provider(settings: BaseSettings, options: dict[str, Any]) -> BrowserProvide
 def _is_elsewhere(settings: BaseSettings) -> bool:
     """True if the project configures a browser other than a local Chromium."""
     names = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
-    return (
-        any(settings.get(name) for name in names) or settings.get("PLAYWRIGHT_BROWSER_TYPE", "chromium") != "chromium"
-    )
+    kind = settings.get("PLAYWRIGHT_BROWSER_TYPE", "chromium")
+    return kind != "chromium" or any(settings.get(name) for name in names)

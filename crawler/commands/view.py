@@ -174,9 +174,8 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
 
     async def look(shown: playwright.Page) -> None:
         nonlocal picture
-        width, whole = await shown.evaluate(
-            "[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
-        )
+        size = "[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
+        width, whole = await shown.evaluate(size)
         height = min(whole, _MAX_HEIGHT)
         clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": height}
         with suppress(Error):  # a page may be too large to be drawn in time

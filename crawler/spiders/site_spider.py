@@ -306,9 +306,8 @@ class SiteSpider(Spider):
         """Report if the job cannot be continued, and close the journal."""
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
             what = "job cannot be continued: its requests could not be written down"
-            session_of(self.crawler).record_loss(
-                what, "the first warning about the journal says why; crawl again, with a new job directory"
-            )
+            remedy = "the first warning about the journal says why; crawl again, with a new job directory"
+            session_of(self.crawler).record_loss(what, remedy)
         self.journal.close()
 
     def spider_opened(self) -> None:

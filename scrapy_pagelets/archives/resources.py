@@ -27,9 +27,8 @@ class Resources:
     def __init__(self, sources: Iterable[str], base: str = "") -> None:
         listed = list(sources)
         self._warcs = [source for source in listed if not os.path.isdir(source) and is_warc(source)]
-        self._folders = list(
-            dict.fromkeys(os.path.realpath(s.partition(ROOT)[0]) for s in listed if s not in self._warcs)
-        )
+        folders = (source.partition(ROOT)[0] for source in listed if source not in self._warcs)
+        self._folders = list(dict.fromkeys(map(os.path.realpath, folders)))
         self._base = base + ("" if not base or base.endswith("/") else "/")
         self._index: dict[int, tuple[str, int]] | None = None
         self._lock = Lock()

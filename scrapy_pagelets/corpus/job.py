@@ -244,12 +244,9 @@ class CorpusJob:
             self._engine.view("verdicts", _NO_VERDICTS)
         self._write("duplicates", statements.DUPLICATES)
         self._write("pagelets", "SELECT * FROM cut_pagelets")
-        found = {
-            "near_duplicate_of": "d.url AS near_duplicate_of",
-            "similarity": "ROUND(v.similarity, 4) AS similarity",
-        }
+        found = {"near_duplicate_of": "d.url", "similarity": "ROUND(v.similarity, 4)"}
         names = [each.name for each in engines.feed_fields(self._options)]
-        columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in names)])
+        columns = ", ".join(["p.page", *(f"{found.get(name, f'p.{name}')} AS {name}" for name in names)])
         where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
         self._write("pages", statements.FEED.format(columns=columns, where=where, last=statements.LAST))
 
@@ -258,9 +255,8 @@ class CorpusJob:
             self._open(name, opened=f"result_{name}")
         counts = {name: self._engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in engines.RESULTS}
         report.pages, report.links, report.templates = counts["pages"], counts["links"], counts["templates"]
-        [(report.duplicates,)] = self._engine.rows(
-            "SELECT COUNT(*) FROM result_duplicates WHERE duplicate_of IS NOT NULL"
-        )
+        copies = "SELECT COUNT(*) FROM result_duplicates WHERE duplicate_of IS NOT NULL"
+        [(report.duplicates,)] = self._engine.rows(copies)
         report.failures = [(reason, count, url) for reason, count, url in self._engine.rows(statements.FAILURES)]
 
     def _write(self, name: str, select: str, *, opened: str = "") -> None:

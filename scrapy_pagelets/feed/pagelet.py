@@ -176,9 +176,8 @@ def pagelets_of(
     roles = np.zeros(len(page.nodes.leaves), np.int64) if roles is None else roles
     if whole:
         return _undivided(page, labels, templateness, roles)
-    return [
-        Pagelet(page, number, *part) for number, part in enumerate(divided(page.nodes, labels, templateness, roles))
-    ]
+    parts = divided(page.nodes, labels, templateness, roles)
+    return [Pagelet(page, number, *part) for number, part in enumerate(parts)]
 
 
 def _check(page: Page, templateness: Floats | None) -> None:

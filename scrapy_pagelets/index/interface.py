@@ -204,9 +204,8 @@ class Index(ABC):
 def check_version(name: str, version: object) -> None:
     """Refuse an index of another version. Raise IndexUnusable if the version is another one."""
     if version != str(VERSION):
-        raise IndexUnusable(
-            f"{name} is an index of version {version}, not {VERSION}: create a new one, under another name."
-        )
+        problem = f"{name} is an index of version {version}, not {VERSION}"
+        raise IndexUnusable(f"{problem}: create a new one, under another name.")
 
 
 def version_in(path: Path, *keys: str) -> str | None:
@@ -291,9 +290,7 @@ def _pagelet_of(line: Mapping[str, Any]) -> IndexedPagelet:
 def line_of(page: IndexedPage) -> dict[str, Any]:
     """Return a page as a line, from which `page_of` makes the same page."""
     line = asdict(page)
-    line["pagelets"] = [
-        {"id": pagelet.pop("number"), **pagelet} for pagelet in line["pagelets"] if pagelet["role"] != TITLE
-    ]
+    line["pagelets"] = [{"id": one.pop("number"), **one} for one in line["pagelets"] if one["role"] != TITLE]
     return line
 
 

@@ -87,9 +87,8 @@ class SQLiteIndex(interface.Index):
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self._path, self._lock = path, threading.RLock()
         if not create and not Path(path).is_file():
-            raise interface.IndexUnusable(
-                f"{path} does not exist: create an index with PAGELETS_INDEX or `pagelets index`."
-            )
+            advice = "create an index with PAGELETS_INDEX or `pagelets index`"
+            raise interface.IndexUnusable(f"{path} does not exist: {advice}.")
         with self._errors():
             address, is_uri = (path, False) if create else (_address(Path(path).absolute()), True)
             self.base = sqlite3.connect(address, _PATIENCE, isolation_level=None, check_same_thread=False, uri=is_uri)

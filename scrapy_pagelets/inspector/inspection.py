@@ -158,11 +158,9 @@ def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool
     reasons = _reasons(page, sites)
     site, others = reasons.site, reasons.site.pages - 1
     record = PageRecord(page, reasons.decision, options=options)
-    known = f"Decided with {counted(others, 'other page')} of {site.name} known."
     alone = "Decided by this page alone: a crawl knows the other pages of the site."
-    return Inspected(
-        record=record, pagelets=record.cut(whole=whole), decided_by=known if others else alone, reasons=reasons.of
-    )
+    known = f"Decided with {counted(others, 'other page')} of {site.name} known." if others else alone
+    return Inspected(record=record, pagelets=record.cut(whole=whole), decided_by=known, reasons=reasons.of)
 
 
 def _reasons(page: Page, sites: SiteCache) -> Reasons:

@@ -134,11 +134,7 @@ class VersionStore:
         before = self._before(page)
         row = page, self._crawl, digest, words, before is not None, *(before or (None, None))
         self._base.execute("DELETE FROM pages WHERE key = ?", (page,))
-        self._base.execute(
-            "INSERT INTO pages (key, crawl, hash, words, known, hash_before, words_before) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
+        self._base.execute("INSERT INTO pages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def validators(self, page: int) -> Validators | None:
         """The validators of a page that an earlier crawl has seen and this one has not; None if there are none."""

@@ -78,9 +78,8 @@ def _chromium() -> str:
         with ThreadPoolExecutor(1) as thread:
             path = thread.submit(_own_chromium).result()
     if not os.path.exists(path):
-        raise MissingBrowser(
-            "rendering needs Chromium: install it with `apt-get install chromium` or `playwright install chromium`"
-        )
+        advice = "install it with `apt-get install chromium` or `playwright install chromium`"
+        raise MissingBrowser(f"rendering needs Chromium: {advice}")
     return path
 
 

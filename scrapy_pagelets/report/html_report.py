@@ -196,9 +196,8 @@ def _figures(totals: Totals) -> list[str]:
 
 
 def _list(texts: Iterable[tuple[str, int]]) -> str:
-    return (
-        f"<ul>{''.join(f'<li>{count:,} × <bdi>{_text(text)}</bdi></li>' for text, count in list(texts)[:_TEXTS])}</ul>"
-    )
+    items = (f"<li>{count:,} × <bdi>{_text(text)}</bdi></li>" for text, count in list(texts)[:_TEXTS])
+    return f"<ul>{''.join(items)}</ul>"
 
 
 def _text(text: str) -> str:

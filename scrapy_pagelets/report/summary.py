@@ -161,9 +161,8 @@ class Summary(Totals):
     @property
     def doubtful(self) -> list[Doubtful]:
         """Pages to look at, the most doubtful first, each with its gravest reason."""
-        unlike = [
-            one for site in self.sites.values() for page_class in site.classes.values() for one in page_class.unlike()
-        ]
+        classes = (page_class for site in self.sites.values() for page_class in site.classes.values())
+        unlike = [one for page_class in classes for one in page_class.unlike()]
         gravest = {one.url: one for one in sorted([*unlike, *self._doubtful])}
         return sorted(gravest.values(), key=lambda one: (-one.weight, one.url))[:_DOUBTFUL]
 

@@ -99,9 +99,8 @@ class StoredCollection:
 
     def postings(self, wanted: Sequence[str]) -> Postings:
         """Postings of the terms."""
-        postings = [
-            np.array(self._base.execute(_POSTINGS, (term,)).fetchall(), np.int64).reshape(-1, 5) for term in wanted
-        ]
+        found = (self._base.execute(_POSTINGS, (term,)).fetchall() for term in wanted)
+        postings = [np.array(rows, np.int64).reshape(-1, 5) for rows in found]
         place = np.repeat(np.arange(len(postings)), [len(rows) for rows in postings])
         page, segment, tf, length, title = np.concatenate([np.zeros((0, 5), np.int64), *postings]).T
         return Postings(place, page, segment, tf, length, title.astype(np.bool_))
@@ -126,9 +125,8 @@ class StoredCollection:
         for place, text in self._base.execute(_TEXTS, (json.dumps(pages.tolist()),)):
             texts[place].append(text)
         cut_pages = [cut(page) for page in texts]
-        return Segments(
-            np.repeat(pages, [len(page) for page in cut_pages]), *count(map(terms, chain.from_iterable(cut_pages)))
-        )
+        owners = np.repeat(pages, [len(page) for page in cut_pages])
+        return Segments(owners, *count(map(terms, chain.from_iterable(cut_pages))))
 
     def found(self, segments: Ints) -> list[StoredMatches]:
         """The pagelets with these numbers in the index, and their pages."""

@@ -89,11 +89,9 @@ def choices(allowed: Iterable[str]) -> Reader:
 
 def words(value: Any) -> str:
     """Read words in one string; white space and control characters become single spaces."""
-    return (
-        " ".join(without_controls(value).split())
-        if isinstance(value, str)
-        else _refuse(value, "give words, in one string")
-    )
+    if not isinstance(value, str):
+        _refuse(value, "give words, in one string")
+    return " ".join(without_controls(value).split())
 
 
 def path(value: Any) -> str:
