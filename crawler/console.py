@@ -75,19 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(arguments: Sequence[str] | None) -> int:
     # No command multiplies large matrices, and threads take time to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, Parser, add_commands, run_command
+    from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, run_command
 
     arguments = sys.argv[1:] if arguments is None else arguments
     words = os.environ.get(_LINE, "").split()[1:] if _COMPLETING in os.environ else arguments
     name = next((word for word in words if not word.startswith("-")), "")
-    parser = Parser(
-        _SCRIPT,
-        description="Turn a crawl into clean text: learn the templates of a site from its own pages, and strip them.",
-        epilog=_FIRST,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"scrapy-pagelets {__version__}")
-    add_commands(parser, _SCRIPT, name)
+    parser = _parser(name)
     if _COMPLETING in os.environ:
         import argcomplete
 

@@ -277,9 +277,8 @@ class ContentStore:
         row = page, key.url, key.scope, key.address, key.exact, content, head, of, similarity
         self._base.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         if group is not None and leads:
-            self._base.execute(
-                "UPDATE pages SET of = ?, similarity = ? WHERE id = ?", (page, group.similarity, group.of)
-            )
+            update = "UPDATE pages SET of = ?, similarity = ? WHERE id = ?"
+            self._base.execute(update, (page, group.similarity, group.of))
             self._base.execute("UPDATE pages SET head = ? WHERE head = ?", (page, group.head))
         return int(page), (of, similarity)
 
