@@ -186,9 +186,8 @@ class PageRecord:
 
     @cached_property
     def _document(self) -> Block:
-        return document_of(
-            self.page, self.decision.content, self.decision.headline, self.options.switches, self.decision.repeated
-        )
+        decision = self.decision
+        return document_of(self.page, decision.content, decision.headline, self.options.switches, decision.repeated)
 
     @cached_property
     def _labels(self) -> Ints:

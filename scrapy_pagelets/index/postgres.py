@@ -124,9 +124,8 @@ class PostgresIndex(interface.Index):
                 for statement in _SCHEMA.split(";")[:-1]:
                     self._base.execute(statement.encode())
             elif meta or pages:
-                raise interface.IndexUnusable(
-                    f"The schema pagelets of {self._name} is not an index: name another database."
-                )
+                problem = f"The schema pagelets of {self._name} is not an index"
+                raise interface.IndexUnusable(f"{problem}: name another database.")
             about: dict[str, str] = dict(self._base.execute("SELECT key, value FROM pagelets.meta").fetchall())
         interface.check_version(self._name, about.get("version"))
 

@@ -136,9 +136,8 @@ class Reasons:
         nodes = self.page.nodes
         row = max(roots(nodes, index), key=lambda row: self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
         raw, smooth = (float(scores[row]) for scores in self._scores)
-        named = ", ".join(
-            f"{name} (for {'template' if weight > 0 else 'content'})" for name, weight in self._strongest(row)
-        )
+        pulls = self._strongest(row)
+        named = ", ".join(f"{name} (for {'template' if weight > 0 else 'content'})" for name, weight in pulls)
         yield f"By the page alone, the classifier says {raw:.2f}. What counts most: {named}."
         if abs(raw - smooth) >= 0.005:
             yield f"Smoothing over the tree of the page turns that into {smooth:.2f}."

@@ -78,9 +78,8 @@ def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
     """
     nodes = page.nodes
     if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
-        raise ValueError(
-            f"pagelet has the shape {pagelet.shape}: give each of {len(nodes.leaves)} leaves a number from 0"
-        )
+        advice = f"give each of {len(nodes.leaves)} leaves a number from 0"
+        raise ValueError(f"pagelet has the shape {pagelet.shape}: {advice}")
     p = int(pagelet.max(initial=-1)) + 1
     leaf, token = word_tokens(nodes.strings)
     owner, whole = _owners(nodes, pagelet)

@@ -25,9 +25,7 @@ _BREAKING: Final = np.array([name in _LINES for name in DISPLAY])
 #: Elements that paint something other than text.
 _REPLACED: Final = tags_of("img svg picture video iframe object embed input button select textarea")
 _LANDMARKS: Final = tags_of("main article section nav aside header footer dialog")
-_LANDMARK_ROLES: Final = frozenset(
-    "main article region navigation complementary banner contentinfo dialog search".split()
-)
+_LANDMARK_ROLES: Final = "main article region navigation complementary banner contentinfo dialog search".split()
 
 
 class Pool(NamedTuple):
