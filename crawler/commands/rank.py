@@ -72,10 +72,8 @@ def _clever(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 
     version = options.version or BEST
     if "-ft" not in version and not tables.template.any():
-        warn(
-            f"the feed has content pagelets only, so {version} cannot use the links of templates: "
-            "crawl with -s PAGELETS_EXPORT=all"
-        )
+        advice = "crawl with -s PAGELETS_EXPORT=all"
+        warn(f"the feed has content pagelets only, so {version} cannot use the links of templates: {advice}")
     within = options.within or None
     ranking = clever(tables, version, within=within)
     counted = "links within a site count" if inside(tables, within) else "links between sites count"

@@ -143,10 +143,8 @@ async def _load(
 
     if options.no_picture:
         if source.html is None and source.line is None:
-            raise ValueError(
-                f"--no-picture loads no page: save it first (curl -L -o page.html {source.url}), "
-                "or name the feed of a crawl with --page URL"
-            )
+            advice = f"save it first (curl -L -o page.html {source.url}), or name the feed of a crawl with --page URL"
+            raise ValueError(f"--no-picture loads no page: {advice}")
         return None if source.html is None else Page.from_root(parse(source.html), source.url), None, []
     try:
         page, picture = await _rendered(source, config, scripts=not options.no_scripts)

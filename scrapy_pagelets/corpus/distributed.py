@@ -100,10 +100,8 @@ class SparkEngine:
         try:
             frame.write.parquet(f"file://{folder.absolute()}")
         except Exception as error:  # of Python, of Java, or of a task
-            raise CorpusError(
-                f"Spark could not write {folder}: {_first_line(error)}; run the same command again, it continues where "
-                "it stopped"
-            ) from None
+            advice = "run the same command again, it continues where it stopped"
+            raise CorpusError(f"Spark could not write {folder}: {_first_line(error)}; {advice}") from None
 
     def left_out(self) -> list[str]:
         """None: Spark repeats a task whose process was ended, and fails if that does not help."""

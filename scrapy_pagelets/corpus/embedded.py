@@ -195,10 +195,8 @@ def _failures() -> Iterator[None]:
         yield
     except (duckdb.Error, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise CorpusError(
-            f"the job cannot go on: {reason}; make room if the disk is full, and run the same command again: it "
-            "continues where it stopped"
-        ) from None
+        advice = "make room if the disk is full, and run the same command again: it continues where it stopped"
+        raise CorpusError(f"the job cannot go on: {reason}; {advice}") from None
 
 
 def _survives(task: _Task) -> bool:

@@ -71,10 +71,8 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
         if known is None and out.exists() and any(out.iterdir()):
             raise CorpusError(f"{out} is not empty: give another folder, or delete it")
         if known is not None and {name: known.get(name) for name in wanted} != wanted:
-            raise CorpusError(
-                f"{out} has an unfinished job with other input, settings or engine: repeat that one, give another "
-                "folder, or delete it"
-            )
+            advice = "repeat that one, give another folder, or delete it"
+            raise CorpusError(f"{out} has an unfinished job with other input, settings or engine: {advice}")
         if known is None:
             plan.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(plan, ".part") as part:

@@ -152,10 +152,8 @@ class BloomBands:
 
     def __init__(self, capacity: int, threshold: float = 0.8, error: float = 1e-4) -> None:
         if capacity < 1 or not 0 < threshold <= 1 or not 0 < error < 1:
-            raise ValueError(
-                f"capacity {capacity}, threshold {threshold}, error {error}: give a capacity from 1, a threshold above"
-                " 0 to 1, and an error between 0 and 1"
-            )
+            advice = "give a capacity from 1, a threshold above 0 to 1, and an error between 0 and 1"
+            raise ValueError(f"capacity {capacity}, threshold {threshold}, error {error}: {advice}")
         self._threshold = threshold
         bands = banding(threshold)[0]
         one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # distributes the error over the bands

@@ -26,10 +26,8 @@ def kind_of(target: object) -> str:
             if library and find_spec(library) is None:
                 raise IndexUnusable(f"{shown(target)} needs a library: pip install 'scrapy-pagelets[search]'")
             return kind
-    raise IndexUnusable(
-        f"{shown(target)[:_SHOWN]!r} is not the name of an index: "
-        "give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
-    )
+    advice = "give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
+    raise IndexUnusable(f"{shown(target)[:_SHOWN]!r} is not the name of an index: {advice}")
 
 
 def open_index(target: str) -> Index:

@@ -120,10 +120,8 @@ def _left_out(inspected: Inspected) -> Iterator[str]:
     if (count := len(inspected.pagelets)) > _PAGELETS:
         yield f"The page has {count:,} pagelets: the first {_PAGELETS:,} are listed."
     if picture and picture.height < picture.whole:
-        yield (
-            f"The picture shows the first {picture.height:,} of the {picture.whole:,} pixels of the page's height; "
-            "the text by pagelet goes on."
-        )
+        seen = f"the first {picture.height:,} of the {picture.whole:,} pixels of the page's height"
+        yield f"The picture shows {seen}; the text by pagelet goes on."
 
 
 def _leaves(page: Page, shown: int) -> dict[str, Any]:

@@ -197,10 +197,8 @@ class _Reader:
 
     def tables(self) -> Tables:
         """The tables, with the rows of the last line of each page."""
-        pagelets, links = (
-            np.array(self.pagelets, np.int64).reshape(-1, 6),
-            np.array(self.links, np.int64).reshape(-1, 3),
-        )
+        pagelets = np.array(self.pagelets, np.int64).reshape(-1, 6)
+        links = np.array(self.links, np.int64).reshape(-1, 3)
         last = np.array(self.last, np.int64)
         newest = last[pagelets[:, 0]] == pagelets[:, 5]
         page, number, template, matches, shingle, _ = pagelets[newest].T

@@ -175,10 +175,9 @@ def _check(redis: Redis, name: str) -> None:
         raise ConfigError(f"Redis at {name} has version {about['redis_version']}: a shared crawl needs 7.0 or later")
     policy = about.get("maxmemory_policy", "noeviction")
     if about.get("maxmemory") and policy != "noeviction":
-        raise ConfigError(
-            f"Redis at {name} throws keys away when its memory is full (maxmemory-policy {policy}), so pages of the "
-            "crawl would be lost: set maxmemory-policy to noeviction"
-        )
+        lost = "so pages of the crawl would be lost: set maxmemory-policy to noeviction"
+        problem = f"Redis at {name} throws keys away when its memory is full (maxmemory-policy {policy})"
+        raise ConfigError(f"{problem}, {lost}")
 
 
 _SECONDS: Final = 5.0  # Redis writes its log to disk each second, and may take another one for it

@@ -142,10 +142,8 @@ class SiteStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists() and (others := sorted(path.parent.glob(FILES))):
-                logger.warning(
-                    "%s is of another version or model: it is left unchanged, and the sites are learnt again",
-                    others[-1],
-                )
+                sentence = "%s is of another version or model: it is left unchanged, and the sites are learnt again"
+                logger.warning(sentence, others[-1])
             return open_shared(path, _LOCK_TIMEOUT, _SCHEMA)
         except (OSError, sqlite3.OperationalError) as error:
             self._failed(f"{path} cannot be used, what the crawl learns about sites is lost when it ends: {error}")
