@@ -23,10 +23,8 @@ class CrawlLost(RedisProblem):
     """Raised if Redis, at the address ``name``, was restarted without its data, or flushed, and has lost the crawl."""
 
     def __init__(self, name: str) -> None:
-        why, remedy = (
-            "it was flushed, or restarted without its data",
-            "Start Redis with --appendonly yes, and crawl again",
-        )
+        why = "it was flushed, or restarted without its data"
+        remedy = "Start Redis with --appendonly yes, and crawl again"
         super().__init__(f"Redis at {name} does not know the crawl any more: {why}. {remedy}")
 
 
