@@ -62,12 +62,8 @@ class CrawlReport(Component):
         from scrapy_pagelets.report.summary import summary_of
 
         rules, progress = self.session.rules, self.session.progress
-        facts = CrawlFacts(
-            dict(self.session.stats.get_stats()),
-            loaded=progress.loaded,
-            subdigraphs=progress.subdigraphs,
-            idle_rules=[*rules.without_page(), *rules.without_element()],
-        )
+        idle, stats = [*rules.without_page(), *rules.without_element()], dict(self.session.stats.get_stats())
+        facts = CrawlFacts(stats, progress.loaded, progress.subdigraphs, idle)
         summary = summary_of(feed_of(self._feed))
         self._path.write_text(html_file(summary, self._feed, facts), encoding="utf-8")
 

@@ -184,10 +184,7 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
             "name": "degree of coherence (PDoC)",
             "values": list(range(LEAST, GREATEST + 1)),
             "labels": [tree.labels(pdoc).tolist() for pdoc in range(LEAST, GREATEST + 1)],
-            "tree": [
-                {"parent": int(parent), "doc": int(doc)}
-                for parent, doc in zip(tree.parent.tolist(), tree.doc.tolist(), strict=True)
-            ],
+            "tree": [{"parent": p, "doc": d} for p, d in zip(tree.parent.tolist(), tree.doc.tolist(), strict=True)],
         },
         "gcuts": {
             "name": "penalty (lambda)",

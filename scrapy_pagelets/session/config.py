@@ -45,6 +45,9 @@ _REMOVED: Final = {
 #: Prefix of settings that are probably meant for this plugin, perhaps misspelt.
 _LIKE_OURS: Final = "PAGELET"
 _RESEMBLANCE: Final = values.decimal(f"give a resemblance from {LEAST} to 1", LEAST, 1)
+_TOKENS: Final = values.whole(
+    f"give a number of tokens from {LEAST_TOKENS}, or 0 for no limit", lambda n: n == 0 or n >= LEAST_TOKENS
+)
 
 
 def _setting(default: Any, read: values.Reader) -> Any:
@@ -86,12 +89,7 @@ class Config:
     #: PAGELETS_CHUNKS_OVERLAP: number of words that a chunk may repeat from the one before.
     chunks_overlap: int = _setting(0, values.whole("give a number of words, from 0", lambda n: n >= 0))
     #: PAGELETS_CHUNKS_TOKENS: number of tokens that no chunk exceeds; with 0, words alone count.
-    chunks_tokens: int = _setting(
-        0,
-        values.whole(
-            f"give a number of tokens from {LEAST_TOKENS}, or 0 for no limit", lambda n: n == 0 or n >= LEAST_TOKENS
-        ),
-    )
+    chunks_tokens: int = _setting(0, _TOKENS)
     #: PAGELETS_TOKENIZER: a function of the user that counts the tokens of a text, "" for an estimate.
     tokenizer: str = _setting("", values.tokenizer)
     #: PAGELETS_MODEL: name of a shipped model or path of your own, which combines the evidence for template.

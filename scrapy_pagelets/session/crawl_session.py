@@ -135,14 +135,14 @@ class CrawlSession:
             raise ConfigError(problem)
         assert crawler.stats is not None
         job = job_dir(crawler.settings)
-        self.config = Config.from_settings(crawler.settings)
+        config = self.config = Config.from_settings(crawler.settings)
         # Load files now: a missing one ends the crawl before it starts.
-        model = _loaded("PAGELETS_MODEL", load, self.config.model)
-        if self.config.detection == CLASSIFIER:
-            _loaded("PAGELETS_CLASSIFIER", page_level.load, self.config.classifier)
-        if self.config.segmenter_weights:
-            _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
-        self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
+        model = _loaded("PAGELETS_MODEL", load, config.model)
+        if config.detection == CLASSIFIER:
+            _loaded("PAGELETS_CLASSIFIER", page_level.load, config.classifier)
+        if config.segmenter_weights:
+            _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, config.segmenter_weights)
+        self.rules = _loaded("PAGELETS_RULES", read_rules, config.rules) if config.rules else Rules()
         #: The name by which pages call this robot: in lower case, without version and comments, as in ``robots.txt``.
         agent = crawler.settings.get("ROBOTSTXT_USER_AGENT") or crawler.settings.get("USER_AGENT") or ""
         self.agent = match[0].lower() if (match := _PRODUCT.match(str(agent))) else ""
@@ -152,21 +152,18 @@ class CrawlSession:
             self.count("settings/unknown")
             logger.warning("%s", sentence)
         #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
-        self.meaning = f"{_FORMAT} {meaning(model)} {self.config.comparison}" if self.config.redis else ""
-        is_shared = self.config.redis and not is_for_single_pages(crawler)
+        self.meaning = f"{_FORMAT} {meaning(model)} {config.comparison}" if config.redis else ""
+        is_shared = config.redis and not is_for_single_pages(crawler)
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
-        self.shared = SharedCrawl(self.config, crawler, self.warn, self.record_loss) if is_shared else None
+        self.shared = SharedCrawl(config, crawler, self.warn, self.record_loss) if is_shared else None
         #: The requests of a shared crawl that this process works on.
         self.leases = Leases()
-        folder = _made(self.config.store) or job
+        folder = _made(config.store) or job
         store_failed = partial(self.warn, "store/failed", "%s")
         self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
+        store = self._store if self.shared is None else self.shared.sites
         self.sites = SiteCache(
-            self._store if self.shared is None else self.shared.sites,
-            self.config.model,
-            detection=self.config.detection,
-            strict=self.config.strict,
-            classifier=self.config.classifier,
+            store, config.model, detection=config.detection, strict=config.strict, classifier=config.classifier
         )
         self.answered = AnsweredRequests(self._store, job)
         self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, store_failed)

@@ -164,11 +164,7 @@ def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
     for i, example in enumerate(examples):
         if (example.labels != UNKNOWN).any():
             groups[example.site].append(i)
-    return [
-        i
-        for _, group in sorted(groups.items())
-        for i in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
-    ]
+    return training_tables.thinned([group for _, group in sorted(groups.items())], _PAGES_PER_SITE, rng)
 
 
 def _with_sites(

@@ -86,12 +86,8 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
 
 def thinned(examples: Sequence[Example]) -> list[Example]:
     """Return a sample of the examples of each site, always the same one."""
-    rng = random.Random(0)
-    return [
-        example
-        for group in training_tables.by_site(examples).values()
-        for example in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
-    ]
+    groups = training_tables.by_site(examples).values()
+    return training_tables.thinned(groups, _PAGES_PER_SITE, random.Random(0))
 
 
 def _columns(page: Page, words: Lexicon) -> list[Floats]:

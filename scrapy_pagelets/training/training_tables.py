@@ -2,13 +2,14 @@
 
 import bisect
 import json
+import random
 import tempfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from scrapy_pagelets.decision.page_features import OWN_TOKENS, headings
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
+T = TypeVar("T")
 TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
 #: Number of folds of the cross-validation; all pages of a family of sites are in one fold.
 FOLDS: Final = 6
@@ -319,6 +321,11 @@ def _heading_words(example: Example, below: dict[int, Floats]) -> None:
 def _logit(p: float) -> float:
     p = min(max(p, 0.02), 0.98)
     return float(np.log(p / (1 - p)))
+
+
+def thinned(groups: Iterable[list[T]], most: int, rng: random.Random) -> list[T]:
+    """A sample of so many at most from each group."""
+    return [one for group in groups for one in (group if len(group) <= most else rng.sample(group, most))]
 
 
 def by_site(examples: Iterable[Example]) -> dict[str, list[Example]]:

@@ -272,13 +272,9 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         near_shingles = np.zeros(len(sketches), np.int64)
         for i in np.flatnonzero(sketches.any(1)).tolist():
             candidates = {leader for mark in marks[i] for leader in self._by_super.get(mark, ())}
-            near = [
-                leader
-                for leader in sorted(candidates)
-                if resemblance(self._first_sketches[leader], sketches[i]) >= NEAR
-            ]
-            if near:
-                near_shingles[i] = self._near_shingle(near[0])
+            alike = (one for one in sorted(candidates) if resemblance(self._first_sketches[one], sketches[i]) >= NEAR)
+            if (leader := next(alike, None)) is not None:
+                near_shingles[i] = self._near_shingle(leader)
             elif learn:
                 near_shingles[i] = self._near_shingle(len(self._first_sketches))
                 for mark in marks[i]:
