@@ -102,11 +102,8 @@ class StrippedClass:
         least = max(2, math.ceil(SHARE * self.cleaned)) if self.cleaned > 1 else 1
         runs = [run for run, pages in self.runs if pages >= least]
         text = "".join(part for run in runs for part in (_SEPARATORS.get(run.gap, " "), run.text))
-        links = [
-            {"url": url, "anchor": anchor, "pages": pages}
-            for (url, anchor), pages in self.links
-            if pages >= least
-        ]  # fmt: skip
+        often = ((*link, pages) for link, pages in self.links if pages >= least)
+        links = [{"url": url, "anchor": anchor, "pages": pages} for url, anchor, pages in often]
         return {"id": self.id, "site": self.site, "pages": self.pages, "text": text.strip(), "links": links}
 
 
