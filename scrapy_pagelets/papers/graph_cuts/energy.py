@@ -44,12 +44,8 @@ class Energy:
         leaf = labels[tree.leaves]
         cut = leaf[self.one] != leaf[self.other]
         hanging = visible[1:] & ~visible[tree.parent[1:]]
-        return float(
-            self.data[nodes, labels[nodes]].sum()
-            + self.hidden[~visible].sum()
-            + self.edge[1:][hanging].sum()
-            + self.weight[cut].sum()
-        )
+        costs = self.data[nodes, labels[nodes]], self.hidden[~visible], self.edge[1:][hanging], self.weight[cut]
+        return float(sum(cost.sum() for cost in costs))
 
     @property
     def between(self) -> Floats:
