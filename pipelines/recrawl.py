@@ -35,8 +35,7 @@ class RecrawlPipeline(PagePipeline):
     """Compare the content of each page with that of an earlier crawl; set ``changed`` and ``changed_share``.
 
     The earlier content comes from ``PAGELETS_EARLIER_FEED`` or, without it, from ``PAGELETS_STORE`` or the job
-    directory, where each crawl keeps what it has seen. ``PAGELETS_CHANGED=only`` drops the items of pages that are the
-    same.
+    directory, where each crawl keeps what it has seen. ``PAGELETS_CHANGED=only`` drops items that are the same.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -26,8 +26,7 @@ _ADVICE = "give a page, a WARC file, a glob in quotes, or a folder of WARC or HT
 def expand(path: str) -> list[str]:
     """List the sources of a path or glob: WARC files, HTML files, and folders of these, which stand for themselves.
 
-    A folder stands for every WARC file below it as well. Raise ArchiveError if there is no archive, or no FastWARC for
-    it.
+    A folder stands for every WARC file below it as well. ArchiveError if there is no archive, or no FastWARC for it.
     """
     normal = os.path.normpath(os.path.expanduser(path)) if path else ""
     if not os.path.exists(normal) and not glob.has_magic(normal):

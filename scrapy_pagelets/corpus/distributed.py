@@ -38,7 +38,7 @@ _SETTINGS: Final = {
 class SparkEngine:
     """A Spark session, with the methods of `EmbeddedEngine`. The output folder must be one that all machines see.
 
-    ``master``: as ``spark://HOST:PORT``; "" for that of spark-submit, or this machine. CorpusError if Spark does not
+    ``master``: as ``spark://HOST:PORT``; "" for that of spark-submit, or this machine. CorpusError if it does not
     start.
     """
 

@@ -100,8 +100,7 @@ class EmbeddedEngine:
     def map(self, folder: Path, work: Work) -> None:
         """Store what a function makes of the rows of a statement; a file for each table that it gets.
 
-        A row that ends the process that works on it, by lack of memory or a fault of a library, is left out, see
-        `left_out`.
+        A row that ends its process, by lack of memory or a fault of a library, is left out, see `left_out`.
         """
         folder.mkdir(parents=True)
         with _failures():

@@ -34,9 +34,8 @@ _BYTE: Final = 8
 class BandIndex:
     """Chained hash tables of band keys of sketches, which are numbered from 0 in the order in which they are added.
 
-    They are temporary files, which the system caches. ``threshold``: determines the bands, see `banding`. ``folder``:
-    for the files; None for the system's. ``failed`` is called with a sentence if a table stays in memory for lack of
-    room.
+    They are temporary files. ``threshold``: determines the bands, see `banding`. ``folder``: for the files; None for
+    the system's. ``failed`` is called with a sentence if a table stays in memory for lack of room.
     """
 
     def __init__(
@@ -141,8 +140,7 @@ class BloomBands:
     """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
 
     ``capacity``: number of texts that they are made for. ``threshold``: see `banding`. ``error``: share of new texts
-    that are taken for near-duplicates when full, beside those slightly below the threshold. ValueError for one out of
-    range.
+    that are taken for near-duplicates when full, beside those slightly below the threshold. ValueError if out of range.
 
     >>> filters = BloomBands(1000)
     >>> sketches = np.arange(256, dtype=np.uint32).reshape(2, 128)

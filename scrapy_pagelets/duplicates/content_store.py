@@ -114,8 +114,7 @@ class Prepared(NamedTuple):
 def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
     """Compute everything that `ContentStore.enter` needs; None for a text with fewer words than a shingle.
 
-    ``within_sites`` says whether pages are compared only with those of their own site. Raise ValueError if there is not
-    one weight for each word.
+    ``within_sites``: compare pages of one site only. Raise ValueError if there is not one weight for each word.
     """
     token, weight, weights = shingles.word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):

@@ -151,8 +151,7 @@ def contained(texts: Sequence[Sketched], least: float) -> Iterator[tuple[int, in
     """Yield each text that stands inside of a larger one: its number, that of the other, and the share of its shingles.
 
     The share, ``least`` or more, is exact. Of several larger texts, that with the largest share is named, then the
-    largest. Of equal sizes, the first is the larger one. The ensemble may miss pairs, above all if one is a hundred
-    times as long.
+    largest. Of equal sizes, the first is the larger one. The ensemble may miss pairs of very different lengths.
     """
     from datasketch import MinHashLSHEnsemble
 

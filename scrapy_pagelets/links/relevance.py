@@ -134,9 +134,8 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     """Score a page and its links against a topic, and count the words of the page in the topic's document frequencies.
 
     A link's relevance combines that of its pagelet and of its anchor with a share inherited from the page (shark
-    search, Hersovici et al. 1998, with pagelets instead of windows of words). A link that occurs in template pagelets
-    only has that of its anchor alone: a template is no evidence for its page (Bar-Yossef & Rajagopalan 2002, Section 4,
-    case 2).
+    search, Hersovici et al. 1998, with pagelets instead of windows of words). A link in templates only has that of its
+    anchor alone: a template is no evidence for its page (Bar-Yossef & Rajagopalan 2002, Section 4, case 2).
     """
     from scipy.sparse import csr_array
 

@@ -8,8 +8,7 @@ ours: ``docs/algorithms/isotonic-2007.md``.
 A node is template if and only if all its children are, so no node may have a higher score than one of its children.
 Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise ``sum w |x - y| + c * #{edges: y_parent !=
 y_child}``. The slides charge ``c`` for each distinct value of ``y``; here each edge between two sections, adjacent
-nodes of one value, costs ``c``. ``tests/oracles/exact_smoothing.py`` minimises what the slides print, which gains
-nothing.
+nodes of one value, costs ``c``. ``tests/oracles/exact_smoothing.py`` minimises what the slides print: no gain.
 """
 
 import json
@@ -121,8 +120,7 @@ def scores(page: Page, model: PageLevel) -> Floats:
 def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
     """(n,) templateness of all nodes after isotonic smoothing: few sections, and no node above one of its children.
 
-    Source: the slides. A node weighs log(1 + words below it). ``x``: (n,) scores, 0 to 1. ``section``: cost of a
-    section.
+    Source: the slides. A node weighs log(1 + words below it). ``x``: (n,) scores, 0 to 1. ``section``: its cost.
     """
     weight = np.log1p(nodes.sum_below(nodes.words).astype(np.float64))
     return smooth(nodes.levels, nodes.parent, x, weight, section, _LEVELS)
@@ -177,8 +175,7 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
 def sections(parent: Ints, y: Floats) -> Ints:
     """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
 
-    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. ValueError if they differ in
-    length.
+    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. ValueError if lengths differ.
 
     >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
     array([0, 1, 1, 0])

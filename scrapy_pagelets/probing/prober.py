@@ -152,8 +152,7 @@ class Prober:
     """Load pages through the crawler's own downloader, so that robots.txt, throttling, cache and retries apply.
 
     Probes bypass the engine, so that they do not keep the spider from closing. They carry no cookies, and none is sent
-    for a key page requested with cookies. ``CrawlSession.menu_loads`` holds what is loaded until the spider requests
-    it.
+    for a key page requested with cookies. ``CrawlSession.menu_loads`` holds what they load for the spider.
     """
 
     def __init__(self, crawler: Crawler, session: CrawlSession) -> None:

@@ -83,8 +83,8 @@ class VersionStore:
     """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
 
     A crawl compares with what an earlier one has seen; the runs in a job directory are one crawl until `close` is told
-    that it has finished. Without a folder, the file is a temporary one. StoreError if the file is damaged; DiskError if
-    the disk is full or not writable.
+    that it has finished. Without a folder, the file is temporary. StoreError if it is damaged; DiskError if the disk is
+    full or not writable.
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:

@@ -124,8 +124,7 @@ def relevance_weight(
     """The Robertson/Sparck Jones weight w(1) of terms: (3).
 
     ``n``: documents with the term, of ``documents`` (N). ``r``: relevant documents with it, of ``relevant`` (R).
-    ``plus``: add 1 within the logarithm. In feedback, ``n`` counts pages and ``r`` segments; negative differences count
-    as 0.
+    ``plus``: add 1 within the logarithm. In feedback, ``n`` counts pages, ``r`` segments; a difference is 0 at least.
     """
     n, r = np.asarray(n, float), np.asarray(r, float)
     among = (r + 0.5) / (relevant - r + 0.5)
@@ -137,8 +136,8 @@ def relevance_weight(
 def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
     """Weights of the expanded query (Section 3, step 5): twice qtf, and 1 - (i - 1) / m for the i-th of m new terms.
 
-    ``qtf``: of each term of the query. ``terms``: the new terms, best first. ``share``: factor of their weights, 1 in
-    the paper.
+    ``qtf``: of each term of the query. ``terms``: the new terms, best first. ``share``: of their weights, 1 in the
+    paper.
     """
     weights = {term: 2.0 * count for term, count in qtf.items()}
     weights |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}

@@ -1,8 +1,7 @@
 """All patches of Scrapy: methods that are wrapped because Scrapy has no signal or argument for what we need.
 
 Each function wraps one attribute of the objects of a crawl; the last one is of the class, for the whole process. All
-have been the same from Scrapy 2.14 to 2.19. The wrapped method is always called, so patches of others work beside
-ours.
+have been the same from Scrapy 2.14 to 2.19. The wrapped method is always called, as are patches of others.
 
 | function | what is wrapped | what Scrapy would need instead |
 |---|---|---|

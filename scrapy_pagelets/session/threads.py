@@ -65,8 +65,7 @@ async def _in_turn(function: Callable[[], T]) -> T:
 async def _count_call() -> None:
     """Count a function that is about to compute; now and then, give freed memory back to the system before.
 
-    The GNU C library does so only with what lies behind the last block in use, and keeps tens of megabytes between
-    blocks.
+    The GNU C library does so only with what lies behind the last block in use, not with megabytes between blocks.
     """
     if not next(_calls) % GIVE_BACK and _malloc_trim is not None:
         await _in_turn(partial(_malloc_trim, 0))

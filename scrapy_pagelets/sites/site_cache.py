@@ -45,8 +45,7 @@ class SiteCache:
 
     The least recently used sites are written to the ``store`` when those in memory exceed ``capacity`` entries, see
     ``SiteCounts.size``; the site in use may do so alone. ``model``: its name or path. ``detection``: one of
-    ``methods.DETECTIONS``. ``strict``: -1 to 1, from recall to precision. ``classifier``: the page-level file of the
-    method ``classifier``.
+    ``methods.DETECTIONS``. ``strict``: -1 to 1, from recall to precision. ``classifier``: its page-level file.
     """
 
     def __init__(

@@ -46,8 +46,7 @@ _table: Final = partial(Nodes.stack, most=_NODES_PER_PAGE, least=1.0)
 def labelled(pages: Sequence[Page]) -> Iterator[Example]:
     """Yield examples with labels from the site level: text that many pages share is template, the rest is not.
 
-    Unlike in ``by_sites``, text on a few pages is content: the slides accept that. Sites with under three pages are
-    left out.
+    Unlike in ``by_sites``, text on a few pages is content: the slides accept that. Sites of one or two are left out.
     """
     for example in training_tables.by_sites(pages):
         if (example.labels != UNKNOWN).any():

@@ -156,8 +156,7 @@ class Nodes:
     def stack(cls, parts: Iterable[tuple[Floats, Example]], most: int = _NODES_PER_PAGE, least: float = 0.5) -> Self:
         """Stack a sample of the nodes of each page; pages have equal weight, nodes by the logarithm of their words.
 
-        ``parts``: (n, features) of each page. ``most``: nodes of one page. ``least``: share of template below a
-        template node.
+        ``parts``: (n, features) of each page. ``most``: nodes of one page. ``least``: share of template below one.
         """
         rng = np.random.default_rng(0)
         tables = []

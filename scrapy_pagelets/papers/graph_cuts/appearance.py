@@ -77,8 +77,7 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
 def pair_appearance(tree: Tree, layout: Layout, columns: Floats, one: Ints, other: Ints) -> Floats:
     """(e, len(PAIR_APPEARANCE)) Features of how much the appearance of two nodes differs, and of their relative place.
 
-    ``columns``: (k, len(APPEARANCE)) ``appearance``. ``one``, ``other``: (e,) nodes, neither of which contains the
-    other.
+    ``columns``: (k, len(APPEARANCE)) ``appearance``. ``one``, ``other``: (e,) nodes, neither within the other.
     """
     boxes = _boxes(tree, layout)
     a, b = boxes[one], boxes[other]

@@ -9,8 +9,7 @@ leaves are neighbours, the energy is minimised exactly; on a rendered page, labe
 
 Two forms are ours. They keep the tree: each node is a label of its own, and only invisible nodes cost anything.
 ``cut_into_regions`` learns that cost from features of a node, its children, its siblings and its parent.
-``cut_into_blocks`` adds the paper's regression over pairs of leaves, and the blocks of VIPS, which make different
-errors on unseen pages.
+``cut_into_blocks`` adds the paper's regression over pairs of leaves, and the blocks of VIPS, which err differently.
 
 ``cut_by_clusters`` is CClus, the paper's baseline (section 4.1, after Ailon, Charikar, Newman 2005): two leaves in
 different segments cost lambda times the probability that they belong together, two in one segment the probability that

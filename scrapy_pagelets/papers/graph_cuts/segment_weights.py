@@ -3,8 +3,8 @@
 Each level of segments has two numpy files: for pages as received, and for rendered pages, whose nodes have more
 features. Chakrabarti, Kumar, Punera 2008, section 4.3, learn the distance D by large margin nearest neighbours
 (Weinberger, Blitzer, Saul, NIPS 2006): nodes of one segment should be close, and others a margin away. They minimise
-over semidefinite matrices, which is convex; here it is a linear map of low rank, which is not. Impostors are searched
-on the same page only.
+over semidefinite matrices, which is convex; here it is a linear map of low rank, which is not. Impostors are of the
+same page.
 """
 
 import json
@@ -142,8 +142,7 @@ class Group:
 def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
-    ``groups``: of each page, centred and scaled; ValueError if no segment has two nodes. ``iterations``: most of
-    L-BFGS.
+    ``groups``: of each page, centred and scaled; ValueError if no segment has two nodes. ``iterations``: of L-BFGS.
     """
     from scipy.optimize import minimize
 

@@ -48,8 +48,7 @@ class RepeatedPagelet(NamedTuple):
 class GlobalTemplates:
     """The templates of the pages added so far: links among pages with the same pagelet suggest one author.
 
-    Text that unrelated pages share is none. The shingles of all pages are kept, and links to pages that are not added
-    yet.
+    Text that unrelated pages share is none. The shingles of all pages are kept, and links to pages to come.
     """
 
     def __init__(self) -> None:
@@ -160,8 +159,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
 
     A pagelet is template if one of its two shingles is on two pages and on a fifth of the pages of its site: the exact
     one of its text, tags and links, or the near one of its words, that of the first pagelet that nearly equals it.
-    Pages with the same text are one. ``capacity``: pagelets and links that are kept; later pages are compared, but not
-    counted.
+    Pages with the same text are one. ``capacity``: pagelets and links that are kept; later pages are only compared.
     """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:

@@ -206,8 +206,8 @@ class Strict:
     def weights(self, pool: Ints, strips: Strips, *, horizontal: bool) -> Ints:
         """(s,) Weights of separators by distance, rulers, and differences of the blocks on both sides.
 
-        A horizontal one weighs more if the fonts of its sides, those of most of their text, differ, and most if the
-        lower one is larger.
+        A horizontal one weighs more if the fonts of most of the text on its sides differ, most if the lower one is
+        larger.
         """
         count, layout = len(strips.start), self.layout
         weight = _DISTANCE_WEIGHTS[np.searchsorted(_DISTANCES, strips.end - strips.start)]

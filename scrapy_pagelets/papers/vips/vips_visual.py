@@ -4,8 +4,7 @@ Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003
 divided into its children, these at the strongest separators among them, and so on, each group in a pool of its own, so
 that blocks side by side need no separator across the page. The strength of a separator is a weighted sum of cues:
 distance, rulers, backgrounds, fonts and structural similarity are those of Cai, Yu, Wen, Ma 2003, section 4.2; the
-others are ours. The weights, never published, are learnt (``python -m benchmarks vips --fit``), as section 2.3 of the
-other paper proposes.
+others are ours. The weights, never published, are learnt (``python -m benchmarks vips --fit``).
 """
 
 from typing import Final
