@@ -17,8 +17,7 @@ from scrapy_pagelets.base.errors import CommandError
 if TYPE_CHECKING:
     from rich.live import Live
 
-#: Exit codes of a command whose output was closed, and of one that Ctrl-C has ended, as in shells: 128 plus the number
-#: of the signal.
+#: Exit codes, as in shells, of a command whose output was closed, and after Ctrl-C: 128 plus the number of the signal.
 CLOSED: Final = 141
 INTERRUPTED: Final = 130
 STDOUT: Final = "-"  # name of the feed that is standard output

@@ -47,8 +47,7 @@ SAMPLED: Final = """
     SELECT s.site, s.part, s.page, r.url, r.content_type, r.link, r.robots, r.body FROM sample s
     JOIN raw r ON r.page = s.page AND r.site = s.site
 """
-#: Pages of small sites in some buckets, and those of some chunks of large sites; the first page of a chunk brings what
-#: was learnt of its site.
+#: Pages of small sites in some buckets, and of some chunks of large sites, whose first page brings what was learnt.
 SMALL: Final = """
     SELECT r.site, CAST(0 AS BIGINT) AS chunk, r.page, r.url, r.fetched_at, r.content_type, r.link, r.robots, r.body,
            CAST(NULL AS {binary}) AS counts
@@ -115,8 +114,7 @@ TEMPLATES: Final = """
     ) x ON x.page = t.page AND x.own = t.shingle
 """
 LAST: Final = 1 << 62  # more than any number of a page
-#: Number of earlier pages with the same band that a page meets, and number of the pages with the most bands in common
-#: that it is compared with.
+#: Number of earlier pages with a band that a page meets, and of those with the most bands that it is compared with.
 NEIGHBOURS: Final = 8
 VERIFIED: Final = 8
 #: Pages, each with the first page that has the same words in the same order.

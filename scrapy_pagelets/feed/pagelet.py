@@ -28,8 +28,7 @@ class Pagelet:
     index: Ints  # (k,) its runs of text, as ascending indices of the page's leaves; empty if it has pictures only
     templateness: float  # mean over its words, 0 to 1
     role: str  # one of `page.roles.ROLES`
-    #: the fewest nodes that contain its text and pictures and no others, for a rendered page in the page as received;
-    #: None if pictures were ignored
+    #: the fewest nodes with its text and pictures and no others, in the page as received; None if pictures were ignored
     rows: Sequence[int] | None = None
 
     @property

@@ -92,8 +92,7 @@ class Tables:
     are left out. If a page was crawled twice, the last line counts.
     """
 
-    #: urls, titles: n URLs and titles as in the feed; a page that was not crawled has the URL of the first link to it
-    #: and the title ``""``
+    #: urls, titles: of n pages as in the feed; if not crawled, the URL of the first link to it and the title ``""``
     urls: list[str]
     titles: list[str]
     crawled: Bools  # (n,) whether the page is in the feed

@@ -51,8 +51,7 @@ class Part:
 class Material:
     """The training data of the passes that follow the page-level classifiers."""
 
-    #: by fold, models of the page alone that were trained without it, whose later passes are placeholders; and `ALL`,
-    #: trained on all examples
+    #: by fold, models of the page alone, trained without it, or on all for `ALL`; their later passes are placeholders
     page_level: dict[int, Model]
     alone: list[Part]  # the examples for the second pass
     known: list[Part]  # the examples with other pages of their sites, real or synthetic, for the third pass

@@ -47,8 +47,7 @@ _RANGE, _HALVINGS = 20, 40
 #: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
 Cut = Callable[[float], Ints]
 _TRIALS: Final = 10  # number of random pivot orders to try
-#: Largest number of items to cluster: the number of pairs is quadratic. On larger pages, small subtrees are clustered
-#: instead of leaves.
+#: Most items to cluster, all pairs of which are compared: on larger pages small subtrees, instead of leaves.
 _MAX_ITEMS: Final = 800
 _CHUNK: Final = 20_000  # number of pairs whose features are computed at once
 

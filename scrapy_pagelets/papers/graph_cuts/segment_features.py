@@ -59,8 +59,7 @@ _PAIR: Final = ("distance", "tree_distance", "one_parent", "alike", "one_shape")
 NODE_FEATURES: Final = _NODE
 SITUATION_FEATURES: Final = (*_NODE, *(f"parent_{name}" for name in _OF_PARENT), *_SITUATION)
 PAIR_FEATURES: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
-#: Number of rows that are compared with all others at once; if more leaves than this are visible, only document order
-#: counts.
+#: Rows that are compared with all others at once; with more visible leaves than this, document order alone counts.
 _CHUNK, _MAX_LEAVES = 256, 5_000
 #: Pixels by which boxes may overlap and still be side by side.
 _OVERLAP: Final = 2

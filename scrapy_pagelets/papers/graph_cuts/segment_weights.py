@@ -64,8 +64,7 @@ class Weights:
     scale: Floats
     metric: Floats  # (rank, F) the linear map of LMNN, for centred and scaled features
     edge: Logistic  # over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
-    #: neighbours, pairs: over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of two consecutive
-    #: leaves, of any two leaves
+    #: neighbours, pairs: over ``PAIR_FEATURES``, that two consecutive leaves, or any two, are in one segment
     neighbours: Logistic
     pairs: Logistic
     whole: Trees  # over ``SITUATION_FEATURES``, the log odds that all leaves of a node are in one segment
