@@ -35,8 +35,7 @@ _APPENDED: Final = (
 _ANEW: Final = "or start again with a new JOBDIR"
 _SIZE: Final = "INSERT OR REPLACE INTO sizes VALUES (?, ?)"
 _VERSION: Final = 1
-#: ``about`` has the digest of the archive and the names of the feeds; ``sizes`` has the bytes of each feed that belong
-#: to the pages that are done.
+#: ``about``: digest of the archive, names of the feeds; ``sizes``: bytes of each feed that belong to finished pages.
 _SCHEMA: Final = f"""
 BEGIN;
 CREATE TABLE pages (number INTEGER PRIMARY KEY);

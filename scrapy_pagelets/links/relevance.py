@@ -55,8 +55,7 @@ class PageScores(NamedTuple):
     relevance: float  # relevance of its content, 0 to 1
     #: relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
     inherited: float
-    #: the links by the key of their target. Of several links to one page, the most relevant counts; it is template only
-    #: if all of them are
+    #: the links by the key of their target: of several, the most relevant one, template only if all of them are
     links: dict[int, Link]
     lists: list[list[int]]  # for each pagelet of the content, the keys of the distinct pages that it links to
     #: keys of the targets to which no other links lead than those that rules ignore

@@ -35,8 +35,7 @@ GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))  # penaltie
 _RANK, _ITERATIONS = 8, 40
 #: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
 _METRIC_NODES: Final = 120
-#: Scikit-learn's C of the regressions, the inverse of the regularisation strength; largest number of leaves of a page
-#: whose pairs are used.
+#: Scikit-learn's C, the inverse of the regularisation strength; most leaves of a page whose pairs are used.
 _C, _LEAVES = 0.05, 60
 _UNKNOWN: Final = -1
 #: The table of nodes: a node is template if all text below it is.
