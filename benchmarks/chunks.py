@@ -41,9 +41,9 @@ from scrapy_pagelets.document.chunking import chunks_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.document.units import tokens_of
 from scrapy_pagelets.feed.pagelet import segment
-from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.ranking import Floats
 from scrapy_pagelets.retrieval.search import query_of
+from tests.oracles.memory_collection import MemoryCollection
 
 #: Documents that a language model reads.
 READ = 5

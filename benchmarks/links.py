@@ -35,11 +35,11 @@ import numpy as np
 
 from benchmarks.tools import fold, names, need, option_parser, referee, run, sites_below, table
 from scrapy_pagelets import Page
+from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.links.clever import VERSIONS, clever
-from scrapy_pagelets.links.link_tables import Tables, read
+from scrapy_pagelets.links.link_tables import Query, Tables, read
 from scrapy_pagelets.links.pagerank import pagerank
-from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.links.votes import cocitations, related, votes
 from scrapy_pagelets.training.training_tables import CONTENT, by_gold
 from tests.oracles.cocitation import weighted_cocitations
@@ -190,12 +190,34 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
             terms = np.zeros(len(graph.urls), np.int64)
             terms[rows[name]] = found.terms[rows["sites"]]
             graph = replace(graph, terms=terms, matches=found.matches, near=found.near)
+            template = local_templates(graph, clever(graph, within=within).base)
             for label, (version, local) in RANKED.items():
-                scores = clever(graph, version, within=within, local=local).authorities[rows[name]]
+                ranking = clever(graph, version, within=within, template=template if local else None)
+                scores = ranking.authorities[rows[name]]
                 sums[name][label].append(shares(np.where(known, scores, 0.0), navigation, has))
     for name in graphs if asked else ():
         report(name, sums[name], float(navigation[known].mean()))
     co_cited(tables, rows["sites"], known, navigation)
+
+
+def local_templates(tables: Tables, base: Bools) -> Bools:
+    """(k,) whether each pagelet is template by local detection on some pages: two of them, not copies, have its words.
+
+    Source: Bar-Yossef & Rajagopalan 2002, Figure 4, which Section 5 runs on the base set. Pages are copies if all their
+    pagelets have the same words in the same order; the first one counts. The pagelets of a copy are template as those
+    of the first.
+
+    ``base``: (n,) whether each page is in the base set.
+    """
+    owned: dict[int, list[int]] = {}
+    for page, shingle in zip(tables.page.tolist(), tables.shingle.tolist(), strict=True):
+        if base[page]:
+            owned.setdefault(page, []).append(shingle)
+    originals = set(map(tuple, owned.values()))
+    owners = Counter(shingle for shingles in originals for shingle in set(shingles))
+    repeated = [shingle for shingle, pages in owners.items() if shingle and pages > 1]
+    found: Bools = base[tables.page] & np.isin(tables.shingle, np.array(repeated, np.int64))
+    return found
 
 
 def co_cited(tables: Tables, rows: list[int], known: np.ndarray, navigation: np.ndarray) -> None:

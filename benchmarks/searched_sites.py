@@ -35,8 +35,8 @@ from scrapy_pagelets.metadata.metadata import metadata_of
 from scrapy_pagelets.page.nodes import tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import labels_of
-from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.training.training_tables import CONTENT, by_gold
+from tests.oracles.memory_collection import MemoryCollection
 
 HOST = "http://site.example/"
 #: The tags that the paper of 2003 names as those of blocks, in its Section 1; it adds "etc.".

@@ -1,7 +1,5 @@
 """The Scrapy add-on that enables all components. Scrapy's command imports this module at each start."""
 
-from __future__ import annotations
-
 import argparse
 from contextlib import suppress
 from typing import Final
@@ -56,10 +54,7 @@ _FORMATTER: Final = {
 }
 _JOBS: Final = {
     "SCHEDULER": ("scrapy.core.scheduler.Scheduler", "scrapy_pagelets.crawler.jobs.JobScheduler"),
-    "SCHEDULER_START_DISK_QUEUE": (
-        "scrapy.squeues.PickleFifoDiskQueue",
-        "scrapy_pagelets.crawler.jobs.WholeFifoQueue",
-    ),
+    "SCHEDULER_START_DISK_QUEUE": ("scrapy.squeues.PickleFifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeFifoQueue"),
     "SCHEDULER_DISK_QUEUE": ("scrapy.squeues.PickleLifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeLifoQueue"),
 }
 #: The scheduler of a crawl that several processes share through Redis.

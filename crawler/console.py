@@ -25,8 +25,7 @@ start here:
   pagelets clean page.html
 
 pagelets COMMAND --help has examples of each command."""
-#: Variables that argcomplete, a shell's completion, sets.
-_COMPLETING, _LINE = "_ARGCOMPLETE", "COMP_LINE"
+_COMPLETING, _LINE = "_ARGCOMPLETE", "COMP_LINE"  # variables that argcomplete, a shell's completion, sets
 
 
 class Options(argparse.Namespace):
@@ -74,48 +73,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
+    # No command multiplies large matrices, and threads take time to start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, run_command
+
     arguments = sys.argv[1:] if arguments is None else arguments
     words = os.environ.get(_LINE, "").split()[1:] if _COMPLETING in os.environ else arguments
-    parser = _parser(words)
+    name = next((word for word in words if not word.startswith("-")), "")
+    parser = _parser(name)
     if _COMPLETING in os.environ:
         import argcomplete
 
         argcomplete.autocomplete(parser)
-    _require_command(parser, _command(words))
-    options, unknown = parser.parse_known_args(arguments, Options())
-    if unknown:
-        name = f"{_SCRIPT} {options.command}" if options.command else _SCRIPT
-        type(parser)(name).error(f"unrecognized arguments: {' '.join(unknown)}")
-    if options.command is None:
-        parser.print_help(sys.stderr)
-        return 2
-    # No command multiplies large matrices, and threads take time to start.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from scrapy_pagelets.crawler.commands.all_commands import run_command
-
-    return run_command(_run, options)
-
-
-def _command(words: Sequence[str]) -> str:
-    return next((word for word in words if not word.startswith("-")), "")
-
-
-def _require_command(parser: argparse.ArgumentParser, name: str) -> None:
-    from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
-
     if name and name not in COMMANDS:
         closest = "".join(f" (did you mean {one}?)" for one in get_close_matches(name, COMMANDS, 1))
         parser.error(f"there is no command {name}{closest}")
+    options, unknown = parser.parse_known_args(arguments, Options())
+    if unknown:
+        command = f"{_SCRIPT} {options.command}" if options.command else _SCRIPT
+        type(parser)(command).error(f"unrecognized arguments: {' '.join(unknown)}")
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    return run_command(_run, options)
 
 
-def _run(options: argparse.Namespace) -> int | None:
-    if options.given:  # refuse wrong ones, also of a command that needs none of them here
-        given_settings(options.given)
-    code: int | None = import_module(options.module).run(options)
-    return code
-
-
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def _parser(name: str) -> argparse.ArgumentParser:
     from scrapy_pagelets.crawler.commands.all_commands import Parser, add_commands
 
     parser = Parser(
@@ -125,8 +108,15 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"scrapy-pagelets {__version__}")
-    add_commands(parser, _SCRIPT, _command(words))
+    add_commands(parser, _SCRIPT, name)
     return parser
+
+
+def _run(options: argparse.Namespace) -> int | None:
+    if options.given:  # refuse wrong ones, also of a command that needs none of them here
+        given_settings(options.given)
+    code: int | None = import_module(options.module).run(options)
+    return code
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """The extension that writes a report when a crawl has ended."""
 
-from __future__ import annotations
-
 import logging
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,8 +17,7 @@ from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-#: Formats of feeds that a report can be made from.
-_FORMATS: Final = ("jsonlines", "jsonl", "jl", "parquet")
+_FORMATS: Final = ("jsonlines", "jsonl", "jl", "parquet")  # formats of feeds that a report can be made from
 
 
 class CrawlReport(Component):
@@ -65,12 +62,8 @@ class CrawlReport(Component):
         from scrapy_pagelets.report.summary import summary_of
 
         rules, progress = self.session.rules, self.session.progress
-        facts = CrawlFacts(
-            dict(self.session.stats.get_stats()),
-            loaded=progress.loaded,
-            subdigraphs=progress.subdigraphs,
-            idle_rules=[*rules.without_page(), *rules.without_element()],
-        )
+        idle, stats = [*rules.without_page(), *rules.without_element()], dict(self.session.stats.get_stats())
+        facts = CrawlFacts(stats, progress.loaded, progress.subdigraphs, idle)
         summary = summary_of(feed_of(self._feed))
         self._path.write_text(html_file(summary, self._feed, facts), encoding="utf-8")
 

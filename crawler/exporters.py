@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: The column for values that fit no other column: a JSON object.
-EXTRA: Final = "extra"
+EXTRA: Final = "extra"  # the column for values that fit no other column: a JSON object
 #: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
 MAX_FIELDS: Final = 256
 _SURROGATES: Final = lazily("[\ud800-\udfff]")
@@ -39,32 +38,26 @@ def feed_types() -> dict[str, pa.DataType]:
     return {field.name: arrow_type(field) for field in FEED if not field.optional}
 
 
-class Columns:
+def schema_of(rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> pa.Schema:
     """The columns of a table, inferred from its first `plain` rows, and from the types that are known in advance."""
+    import pyarrow as pa
 
-    def __init__(self, rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> None:
-        import pyarrow as pa
+    names = [name for name in dict.fromkeys(chain(declared, *rows)) if name != EXTRA][:MAX_FIELDS]
+    values = {name: [row[name] for row in rows if row.get(name) is not None] for name in names}
+    types = {name: _column_type(declared.get(name), values[name]) for name in names}
+    columns = [*((name, kind) for name, kind in types.items() if kind is not None), (EXTRA, pa.string())]
+    return pa.schema(columns, metadata={"scrapy_pagelets.feed": VERSION})
 
-        names = [name for name in dict.fromkeys(chain(declared, *rows)) if name != EXTRA][:MAX_FIELDS]
-        values = {name: [row[name] for row in rows if row.get(name) is not None] for name in names}
-        types = {name: _column_type(declared.get(name), values[name]) for name in names}
-        columns = [*((name, kind) for name, kind in types.items() if kind is not None), (EXTRA, pa.string())]
-        self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": VERSION})
 
-    def batch(self, row: Row) -> pa.RecordBatch:
-        """Return a row as a batch; values that do not fit their column go into the column ``extra``."""
-        import pyarrow as pa
+def batch_of(row: Row, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a `plain` row as a batch; values that do not fit their column go into the column ``extra``."""
+    import pyarrow as pa
 
-        rest = dict(row)
-        arrays = []
-        for field in self.schema:
-            array = None if field.name == EXTRA else _array(rest.get(field.name), field.type)
-            if array is not None:
-                rest.pop(field.name, None)
-            arrays.append(array if array is not None else pa.nulls(1, field.type))
-        rest = {name: plain(value) for name, value in rest.items()}
-        arrays[-1] = pa.array([_json(rest) if rest else None], pa.string())
-        return pa.record_batch(arrays, self.schema)
+    arrays = {each.name: _array(row.get(each.name), each.type) for each in schema if each.name != EXTRA}
+    rest = {name: value for name, value in row.items() if arrays.get(name) is None}
+    arrays[EXTRA] = pa.array([_json(rest) if rest else None], pa.string())
+    columns = ((arrays[each.name], each.type) for each in schema)
+    return pa.record_batch([pa.nulls(1, kind) if array is None else array for array, kind in columns], schema)
 
 
 def _column_type(declared: pa.DataType | None, values: list[Any]) -> pa.DataType | None:
@@ -127,12 +120,6 @@ def _widened(declared: pa.DataType, inferred: pa.DataType) -> pa.DataType:
 
 
 def _array(value: Any, kind: pa.DataType) -> pa.Array | None:
-    """A column of one row; None if neither the value nor its plain form fits the type."""
-    array = _exact(value, kind)
-    return _exact(plain(value), kind) if array is None else array
-
-
-def _exact(value: Any, kind: pa.DataType) -> pa.Array | None:
     """A column of one row; None if Arrow would silently make 1 of 1.5, letters of "abc", or drop struct fields."""
     import pyarrow as pa
 
@@ -198,26 +185,19 @@ def _jsonable(value: Any) -> Any:
 
 
 BATCH_ITEMS: Final = 256
-#: A row group is also written when it reaches this size: pages can be very long.
-BATCH_BYTES: Final = 32 << 20
+BATCH_BYTES: Final = 32 << 20  # a row group is also written when it reaches this size: pages can be very long
 
 
 class ParquetItemExporter(BaseItemExporter):
     """Write items to a Parquet file, with a row group every few hundred items.
 
-    Enable it with ``FEED_EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}``.
+    The columns of the feed come first, then the other fields of the items, with types inferred from the first row
+    group; so is that of a feed column of which no value has the feed's type. The last column, ``extra``, is a JSON
+    object with the values that do not fit, and with later fields. Lone surrogates become U+FFFD.
 
-    The columns of the feed, version 1, come first. The other fields of the items follow, with types inferred from the
-    first row group. The last column, ``extra``, is a JSON object with the values that do not fit their column and with
-    fields that first appear after that row group. A feed column takes the type of the items if no value of the first
-    row group has the feed's type. Missing fields are null. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
-
-    A Parquet file is readable only once it is finished, and cannot be appended to. A crawl whose feed already exists
-    therefore stops after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file). Write a
-    crawl that may be killed in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``. Raises ImportError if pyarrow is not
-    installed; ValueError if ``batch_items`` is less than 1, or the file, which the exporter does not close, has data.
-
-    ``compression``: a Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``.
+    A file is readable only once it is finished, and not appended to: a crawl whose feed exists stops with an ERROR
+    line. Raises ImportError without pyarrow; ValueError if ``batch_items`` is less than 1, or the file, which the
+    exporter does not close, has data. ``compression``: ``zstd``, ``snappy``, ``gzip`` or ``none``.
     """
 
     def __init__(
@@ -233,9 +213,7 @@ class ParquetItemExporter(BaseItemExporter):
         self._file = file
         self._batch_items = batch_items
         self._compression = compression
-        self._first: list[Row] = []
-        self._columns: Columns | None = None
-        self._batches: list[pa.RecordBatch] = []
+        self._rows: list[Row] = []
         self._size = 0
         self._writer: Any = None
         self._thread = ThreadPoolExecutor(1, "parquet")
@@ -258,56 +236,41 @@ class ParquetItemExporter(BaseItemExporter):
         """Add a snapshot of the item to the current row group; OSError if the file could not be written, ever since."""
         if self._writing is not None and self._writing.done():
             self._writing.result()
-        row = dict(self._serialized(item))
-        if self._columns is not None:
-            self._add(self._columns, row)
-            return
-        self._first.append({name: plain(value) for name, value in row.items()})
-        self._size += sum(len(value) for value in row.values() if isinstance(value, str))
-        if self._is_full(len(self._first)):
-            self._start_file()
+        row = {name: plain(value) for name, value in self._serialized(item)}
+        self._rows.append(row)
+        self._size += len(repr(row))
+        if len(self._rows) >= self._batch_items or self._size >= BATCH_BYTES:
+            self._write()
 
     def finish_exporting(self) -> None:
         """Write the last row group and the footer, without which the file is unreadable."""
         try:
-            if self._columns is None:
-                self._start_file()
-            if self._batches:
+            if self._rows or self._writing is None:
                 self._write()
             self._wait()
             self._writer.close()
         finally:
             self._thread.shutdown()
 
-    def _is_full(self, items: int) -> bool:
-        return items >= self._batch_items or self._size >= BATCH_BYTES
-
-    def _start_file(self) -> None:
-        from pyarrow.parquet import ParquetWriter
-
-        first, self._first, self._size = self._first, [], 0
-        self._columns = columns = Columns(first, self._declared())
-        self._writing = self._thread.submit(ParquetWriter, self._file, columns.schema, compression=self._compression)
-        self._writer = self._writing.result()
-        for row in first:
-            self._add(columns, row)
-
-    def _add(self, columns: Columns, row: Row) -> None:
-        batch = columns.batch(row)
-        self._batches.append(batch)
-        self._size += batch.nbytes
-        if self._is_full(len(self._batches)):
-            self._write()
-
     def _write(self) -> None:
         """Write the row group in a thread; one at a time, to bound memory."""
-        batches, self._batches, self._size = self._batches, [], 0
+        rows, self._rows, self._size = self._rows, [], 0
         self._wait()
-        self._writing = self._thread.submit(self._write_group, batches)
+        if self._writer is None:  # whether the file can be opened is known at once
+            self._writing = self._thread.submit(self._opened, rows)
+            self._writer = self._writing.result()
+        if rows:
+            self._writing = self._thread.submit(self._write_group, rows)
 
-    def _write_group(self, batches: list[pa.RecordBatch]) -> None:
+    def _opened(self, rows: list[Row]) -> Any:
+        from pyarrow.parquet import ParquetWriter
+
+        return ParquetWriter(self._file, schema_of(rows, self._declared()), compression=self._compression)
+
+    def _write_group(self, rows: list[Row]) -> None:
         import pyarrow as pa
 
+        batches = [batch_of(row, self._writer.schema) for row in rows]
         self._writer.write_table(pa.Table.from_batches(batches).combine_chunks())
 
     def _wait(self) -> None:

@@ -1,7 +1,5 @@
 """The extensions that log a summary of each site, prepare the process for a crawl, and write stats for Prometheus."""
 
-from __future__ import annotations
-
 import gc
 import logging
 from datetime import datetime
@@ -128,9 +126,9 @@ _THRESHOLDS: Final = (10_000, 10, 10)
 
 
 class GarbageCollector:
-    """Freeze what the process has loaded, and collect less often while crawls run, unless the project does so anyhow.
+    """Freeze what the process has loaded, and collect less often from the first of its crawls to the end of the last.
 
-    The first of several crawls in a process begins this, the last one ends it and restores what was before.
+    A project that does so anyhow is left alone.
     """
 
     def __init__(self) -> None:
@@ -155,15 +153,13 @@ class GarbageCollector:
             gc.set_threshold(*self._before)
 
 
-#: The collector of this process.
-COLLECTOR: Final = GarbageCollector()
+COLLECTOR: Final = GarbageCollector()  # the collector of this process
 
 
 class MetricsFile(Component):
     """Write all stats that are numbers or times to the file ``PAGELETS_METRICS``, each ``LOGSTATS_INTERVAL`` and last.
 
-    They are samples of one metric, ``scrapy_stat``, with the labels ``spider`` and ``stat``: names of stats have
-    characters that names of metrics cannot have. The file is replaced as a whole.
+    They are samples of one metric, ``scrapy_stat``, because names of metrics have fewer characters than names of stats.
     """
 
     def __init__(self, crawler: Crawler) -> None:

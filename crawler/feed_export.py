@@ -1,7 +1,5 @@
 """Feed exports that report what they could not write."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -31,14 +29,11 @@ _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
 class Feeds(FeedExporter):
     """Scrapy's feed exports with error reports; the add-on replaces Scrapy's extension with this one.
 
-    A feed whose library is missing, or whose file cannot be opened, ends the crawl before it starts. One that cannot
-    be written later does not affect the other feeds, but the run ends with an ERROR line and exit code 1. In a job, the
-    feed is flushed after each item, so that a killed process loses none. A last line that a killed process has cut off
-    is removed with a warning. If nobody reads standard output any more, which is a feed (``... | head``), the crawl
-    stops as after Ctrl-C.
-
-    ``sizes``: the bytes of each file by its path: at the start and, in a job, after each item. ``is_whole``: False if a
-    disk did not take an item.
+    A feed that cannot be opened ends the crawl before it starts; one that cannot be written later does not affect the
+    others, but is an ERROR line and exit code 1 at the end. In a job, a feed is flushed after each item, and a last
+    line that a killed process has cut off is removed. If nobody reads standard output any more, the crawl stops as
+    after Ctrl-C. ``sizes``: the bytes of each file by its path, at the start and, in a job, after each item.
+    ``is_whole``: False if a disk did not take an item.
     """
 
     def __init__(self, crawler: Crawler) -> None:

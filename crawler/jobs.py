@@ -1,7 +1,5 @@
 """Scrapy's scheduler, disk queues and spider state, made robust against a full disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -32,8 +30,8 @@ _ANOTHER_QUEUE: Final = (
 class JobScheduler(Scheduler):
     """Scrapy's scheduler, but requests that cannot be written to the job directory stay in memory.
 
-    The first such request is a warning; ``pagelets/scheduler/in_memory`` counts all of them. If the crawl is
-    interrupted, the requests in memory are lost, and an ERROR line at the end says so.
+    The first one is a warning, the stat ``pagelets/scheduler/in_memory`` counts all. If the crawl is interrupted, they
+    are lost, and an ERROR line says so.
     """
 
     @classmethod
@@ -73,9 +71,9 @@ class JobScheduler(Scheduler):
 
 
 class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
-    """Scrapy's default disk queue, but each request is written immediately and completely, or raises an OSError.
+    """Scrapy's default disk queue, but each request is written at once and wholly, or raises an OSError.
 
-    Scrapy's queue buffers the last requests. If the buffer cannot be written, the whole file becomes unreadable.
+    Scrapy buffers the last requests; if the buffer cannot be written, the file becomes unreadable.
     """
 
     f: IO[bytes]
@@ -132,9 +130,8 @@ class JobState(SpiderState):
                 Path(self.statefn).unlink()
             session_of(spider.crawler).warn("store/failed", "%s cannot be written: %s", self.statefn, error)
             if getattr(spider, "state", None):
-                session_of(spider.crawler).record_loss(
-                    "state of the spider could not be kept for the next run", _REMEDY
-                )
+                what = "state of the spider could not be kept for the next run"
+                session_of(spider.crawler).record_loss(what, _REMEDY)
 
 
 def _saved_by_another_queue(job: Path, queue: object) -> bool:

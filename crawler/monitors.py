@@ -3,8 +3,6 @@
 ``SPIDERMON_SPIDER_CLOSE_MONITORS = ["scrapy_pagelets.crawler.monitors.PageletsMonitorSuite"]`` switches them on.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from spidermon import MonitorSuite

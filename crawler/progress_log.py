@@ -1,7 +1,5 @@
 """Tell in log, terminal and notebook what a crawl does and what came out of it, and log items in few words."""
 
-from __future__ import annotations
-
 import logging
 import shlex
 import sys
@@ -15,12 +13,10 @@ from itemadapter import ItemAdapter
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
-from scrapy import Spider, signals
+from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.http import Response
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
-from twisted.python.failure import Failure
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
@@ -30,17 +26,14 @@ from scrapy_pagelets.session.page_context import copied, current_places
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two forms of the live line.
-_REFRESH: Final = 0.5
-#: Characters of the text of a field that are shown.
-_SHOWN: Final = 60
+_REFRESH: Final = 0.5  # seconds between two forms of the live line
+_SHOWN: Final = 60  # characters of the text of a field that are shown
 
 
 class ProgressLog(Component):
     """Log each ``LOGSTATS_INTERVAL`` what is cleaned, held back and why; at the end, what came out and where.
 
-    If the standard error is a terminal, its last line tells the same all the time; in a notebook, an output of the cell
-    does, and at last tells what came out.
+    The last line of a terminal tells the same all the time; in a notebook, an output of the cell does.
     """
 
     for_single_pages = False
@@ -94,8 +87,7 @@ class ProgressLog(Component):
         return progress_sentence(self.session, len(scheduler) if isinstance(scheduler, Sized) else 0)
 
 
-#: Feeds that the commands `report` and `view` read.
-_READABLE: Final = (".jsonl", ".jl", ".parquet")
+_READABLE: Final = (".jsonl", ".jl", ".parquet")  # feeds that the commands `report` and `view` read
 
 
 class _Counts:
@@ -196,24 +188,19 @@ def output_of_cell(line: str) -> Any:
 
 
 class ShortFields(LogFormatter):
-    """Scrapy's log messages; values that the pipelines have set on an item are cut to a few words, or counted.
+    """Scrapy's log messages, where what pipelines have set on an item is cut to a few words, or counted.
 
-    What the spider has set is shown whole. Scrapy would log each item, with all of its text and pagelets, at DEBUG,
-    its default level.
+    Scrapy would log each item, with all of its text and pagelets, at DEBUG, its default level.
     """
 
-    def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult:
-        return _shortened(super().scraped(item, response, spider), item)
+    def scraped(self, item: Any, *rest: Any, **named: Any) -> LogFormatterResult:
+        return _shortened(super().scraped(item, *rest, **named), item)
 
-    def dropped(
-        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
-    ) -> LogFormatterResult:
-        return _shortened(super().dropped(item, exception, response, spider), item)
+    def dropped(self, item: Any, *rest: Any, **named: Any) -> LogFormatterResult:
+        return _shortened(super().dropped(item, *rest, **named), item)
 
-    def item_error(
-        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
-    ) -> LogFormatterResult:
-        return _shortened(super().item_error(item, exception, response, spider), item)
+    def item_error(self, item: Any, *rest: Any, **named: Any) -> LogFormatterResult:
+        return _shortened(super().item_error(item, *rest, **named), item)
 
 
 class _Short:

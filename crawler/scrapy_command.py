@@ -1,7 +1,5 @@
 """The command ``scrapy pagelets``."""
 
-from __future__ import annotations
-
 import argparse
 from importlib import import_module
 from typing import Any, ClassVar, Final

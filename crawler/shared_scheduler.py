@@ -1,7 +1,5 @@
 """The scheduler of a crawl that several processes share through Redis."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import zlib
@@ -44,14 +42,11 @@ _FULL: Final = (
 class SharedScheduler(BaseScheduler):
     """Share the requests of a crawl with other processes, at least once: a request is lost by no killed process.
 
-    ``PAGELETS_REDIS`` switches this scheduler on. Requests are queued in Redis, by priority, and of equal ones the
-    oldest first. A process leases as many as it can send at a time. A request is done when its callback has yielded
-    everything and its items are written (`Leases`). The requests of a process that gives no sign of life are queued
-    again after ``PAGELETS_REDIS_LEASE`` seconds. Start requests are filtered like others, because each process makes
-    them. Each process ends when no process has anything left to do.
-
-    Redis is asked in threads, by one task: it hands over what is new, and gets new requests. While Redis is away, the
-    task waits, and with it the crawl.
+    Redis queues requests by priority, of equal ones the oldest first. A process leases as many as it can send at a
+    time, each until its callback has yielded everything and its items are written (`Leases`); those of a process that
+    gives no sign of life are queued again after ``PAGELETS_REDIS_LEASE`` seconds. Start requests are filtered like
+    others, because each process makes them. All processes end together. Redis is asked in threads, by one task, which
+    waits while Redis is away, and with it the crawl.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -1,7 +1,5 @@
 """The downloader middleware that keeps links from leading to this machine and its private network."""
 
-from __future__ import annotations
-
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -18,8 +16,7 @@ class AddressMiddleware(Component):
     """Refuse links to loopback, link-local and private addresses, also after each redirect.
 
     This concerns pages that are loaded for templates and links that the spider `site` follows, but not the hosts on
-    which the crawl was started. ``PAGELETS_PRIVATE_ADDRESSES`` switches it off. Behind a proxy, which resolves names
-    itself, only addresses in URLs are checked.
+    which the crawl was started, nor, behind a proxy that resolves names itself, names.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -1,7 +1,5 @@
 """The downloader middleware that asks for pages only if they have been modified since an earlier crawl."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Final
 
@@ -25,11 +23,9 @@ _HEADERS: Final = ("If-None-Match", "If-Modified-Since")
 class ConditionalMiddleware(Component):
     """With ``PAGELETS_CHANGED=only``, ask only for what has been modified of the pages that an earlier crawl has seen.
 
-    This concerns requests with the meta ``pagelets_conditional``, as those of the spider `site`: they get the headers
-    ``If-None-Match`` and ``If-Modified-Since``. A page that is not modified (status 304) is one that is the same.
-
-    If Scrapy's HTTP cache is on, nothing is added: the cache answers itself, or asks itself by RFC 2616. Pages that are
-    rendered are loaded always, because what their scripts load may have changed.
+    Requests with the meta ``pagelets_conditional``, as those of the spider `site`, get ``If-None-Match`` and
+    ``If-Modified-Since``; 304 says that a page is the same. Scrapy's HTTP cache asks itself, and scripts of rendered
+    pages may load something else: then nothing is added.
     """
 
     for_single_pages = False

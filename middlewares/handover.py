@@ -1,7 +1,5 @@
 """The downloader middleware that answers requests with responses already loaded for a template."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -31,13 +29,10 @@ class _Subtracting(StatsCollector):
 class HandoverMiddleware(Component):
     """Answer requests with responses that were loaded for a template, so that no page is fetched twice.
 
-    The middleware comes after those that change requests, and sees requests as they are sent. A request gets the
-    response that `MenuSubdigraphMiddleware` has loaded, or is loading, for the same URL, if it would be sent with the
-    same headers, by the same route, and without a session. The response is the one that the downloader returned; all
-    middlewares process it on its way to the spider. Each response is handed over once.
-
-    If a middleware nearer the downloader may change requests (any with a ``process_request`` but Scrapy's stats and
-    cache), nothing is handed over, and nothing is loaded for templates.
+    A request gets the response that `MenuSubdigraphMiddleware` has loaded, or is loading, for its URL, if it would be
+    sent with the same headers, by the same route, and without a session. All middlewares process it once, on its way to
+    the spider. If one nearer the downloader may change requests (any with a ``process_request`` but Scrapy's stats and
+    cache), nothing is handed over, or loaded for templates.
     """
 
     for_single_pages = False

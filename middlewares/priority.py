@@ -1,7 +1,5 @@
 """The spider middleware for focused crawling: requests for links that match the topic go first, template links last."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
@@ -32,33 +30,25 @@ logger = logging.getLogger(__name__)
 #: Priority of a link of relevance 1. Priorities come in steps because a scheduler opens a queue, or a file, for each.
 _MOST: Final = 100
 _STEP: Final = 4
-#: What a link that appears only in the template loses in a crawl without a topic.
-_TEMPLATE: Final = 10
+_TEMPLATE: Final = 10  # what a link that appears only in the template loses in a crawl without a topic
 #: Request meta: relevance that a page passes on to the pages it links to, from 0 to 1.
 _INHERITED: Final = "_pagelets_inherited"
 _FILE: Final = "pagelets-topic.npz"
 _SCORED: Final = (
     "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone"
 )
-#: The hubs of a site are scored after this many of its pages.
-_PAGES: Final = 10
-#: Sites whose hubs are remembered.
-_SITES: Final = 200
+_PAGES: Final = 10  # the hubs of a site are scored after this many of its pages
+_SITES: Final = 200  # sites whose hubs are remembered
 
 
 class PriorityMiddleware(BaseSpiderMiddleware):
     """Raise the priority of requests by their relevance to ``PAGELETS_TOPIC``, 0 to 100; start requests get 100.
 
-    A request is matched by its normalised URL with the links of the page that it comes from. A request that matches no
-    link gets the relevance that the page passes on. Links that appear only in the template inherit nothing. Without a
-    topic (``PAGELETS_PRIORITY``) they lose 10 (Bar-Yossef & Rajagopalan 2002, Section 4, case 2), and others keep
-    their priority.
-
-    With ``SCHEDULER_PRIORITY_QUEUE = "scrapy_pagelets.session.raising.RaisingQueue"`` and without a job directory,
-    requests that wait are raised if a good hub links to their pages (`Distiller`).
-
-    A page is cut only once, here or in the pipelines; here only if it yields requests. Requests keep their priority if
-    their response is not a page or has the meta ``pagelets_probe: False``, or if a rule ignores their links.
+    A request that matches no link of its page, by normalised URL, gets the relevance that the page passes on; links
+    that appear only in the template inherit nothing. Without a topic (``PAGELETS_PRIORITY``) they lose 10 (Bar-Yossef &
+    Rajagopalan 2002, Section 4, case 2), and others keep their priority. With `RaisingQueue` and without a job,
+    requests that wait are raised if a good hub links to their pages (`Distiller`). Requests keep their priority if
+    their response is no page or has the meta ``pagelets_probe: False``, or if a rule ignores their links.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -28,20 +28,15 @@ if TYPE_CHECKING:
     import playwright.async_api as playwright
     from scrapy_playwright.provider import BrowserProvider
 
-#: Request meta: whether to render the page, whatever the setting says.
-RENDER = "pagelets_render"
+RENDER = "pagelets_render"  # request meta: whether to render the page, whatever the setting says
 
 
 class RenderingMiddleware(Component):
     """Render pages, so that their tree is that of the browser and every node has a layout.
 
-    ``PAGELETS_RENDER`` renders all pages, or with ``auto`` those that are shells of scripts; request meta
-    ``pagelets_render`` renders single ones. No page is downloaded twice: the browser loads the response that Scrapy has
-    downloaded or read from an archive, and requests only the resources of the page, from the network or that archive.
-    Body and selectors of the response stay as received.
-
-    scrapy-playwright starts the browser with your ``PLAYWRIGHT_`` settings. A page that cannot be rendered is processed
-    without layout and counted in ``pagelets/render/failed/<why>``.
+    ``PAGELETS_RENDER`` renders all pages, or with ``auto`` the shells of scripts; request meta ``pagelets_render``
+    single ones. No page is downloaded twice: the browser loads the response, and requests only the resources, from the
+    network or an archive. Body and selectors stay as received. scrapy-playwright starts the browser.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -99,9 +94,8 @@ class RenderingMiddleware(Component):
             )
         document = await in_thread(self.session.text, response)
         agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
-        frames = await self._browser.render(
-            response.url, document, self._archive if self.session.resources is not None else None, user_agent=agent
-        )
+        lookup = None if self.session.resources is None else self._archive
+        frames = await self._browser.render(response.url, document, lookup, user_agent=agent)
         self.session.count("render/pages")
         return response.replace(cls=RenderedResponse, frames=frames)
 
@@ -168,6 +162,5 @@ def _provider(settings: BaseSettings, options: dict[str, Any]) -> BrowserProvide
 def _is_elsewhere(settings: BaseSettings) -> bool:
     """True if the project configures a browser other than a local Chromium."""
     names = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
-    return (
-        any(settings.get(name) for name in names) or settings.get("PLAYWRIGHT_BROWSER_TYPE", "chromium") != "chromium"
-    )
+    kind = settings.get("PLAYWRIGHT_BROWSER_TYPE", "chromium")
+    return kind != "chromium" or any(settings.get(name) for name in names)

@@ -1,7 +1,5 @@
 """The downloader middleware that learns the template of a site from pages that its menu links to each other."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator
@@ -33,8 +31,7 @@ from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
-#: Answered requests that are saved in one batch.
-_FLUSH: Final = 50
+_FLUSH: Final = 50  # answered requests that are saved in one batch
 #: Pages that may be loaded for the templates of a site, in addition to one for each page that the spider received.
 _FREE_LOADS: Final = 5 * MAX_LOADS
 #: Number of sites whose pages and URL shapes are remembered, and of shapes per site.
@@ -72,16 +69,11 @@ class MenuSubdigraphMiddleware(Component):
     """Load pages of a menu until ``PAGELETS_PROBE`` of them link each other, before the spider gets the key page.
 
     The key page is the first page that fits no known template of its site. Pages are loaded one by one through the
-    crawler's own downloader: robots.txt, throttling, cache and retries apply, and redirects are followed within the
-    host. Responses of the same page class wait for the search, others pass. The wait is limited, and ends when the
-    spider closes. Loaded pages are stored for the spider (`HandoverMiddleware`). Links that are forbidden, broken,
-    slow, not HTML, or redirected elsewhere are only counted, in ``pagelets/probe/failed/<why>``.
-
-    Nothing is loaded for a page that was requested with cookies or an Authorization header, nor on a site that has set
-    cookies. Its template is learnt from the pages that the spider requests. Pages whose structure is always new would
-    cause a search each: therefore a search is made only if its loads, with those before on the site, are no more than
-    40 plus the pages that the spider received. A response with request meta ``pagelets_probe: False`` is no key page,
-    and is learnt only if it yields an item.
+    crawler's own downloader: robots.txt, throttling, cache and retries apply. Responses of the same page class wait for
+    the search, for a limited time, others pass. Loaded pages are stored for the spider (`HandoverMiddleware`); other
+    links are counted in ``pagelets/probe/failed/<why>``. Nothing is loaded for a page that was requested with cookies
+    or a login, nor if all searches of the site would load more than 40 pages and one for each that the spider received.
+    A response with request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
     """
 
     for_single_pages = False

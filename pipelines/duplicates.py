@@ -1,7 +1,5 @@
 """The item pipeline that finds near-duplicates by the content of pages, without their template."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from contextlib import suppress
@@ -13,7 +11,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.duplicates.content_store import ContentStore, DiskError, Document, StoreError, Verdict
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.duplicates.content_store import ContentStore, Document, Verdict
 from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import Threshold, encode
 from scrapy_pagelets.page import urls
@@ -29,8 +28,7 @@ _FILE: Final = "pagelets-duplicates.sqlite"
 class DuplicatesPipeline(PagePipeline):
     """Compare the content of each page with earlier pages; set ``near_duplicate_of``, ``similarity`` and ``sketch``.
 
-    ``PAGELETS_DUPLICATES=drop`` drops the items of near-duplicates. Texts with fewer words than a shingle are not
-    compared.
+    ``PAGELETS_DUPLICATES=drop`` drops near-duplicates. Texts shorter than a shingle are not compared.
     """
 
     def __init__(self, crawler: Crawler) -> None:

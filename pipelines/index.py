@@ -1,7 +1,5 @@
 """The item pipeline that writes pages to a search index."""
 
-from __future__ import annotations
-
 import json
 import logging
 from contextlib import suppress
@@ -28,8 +26,7 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that the crawl waits at its end for an index that is unavailable.
-_PATIENCE: Final = 20.0
+_PATIENCE: Final = 20.0  # seconds that the crawl waits at its end for an index that is unavailable
 #: In the job directory: when the crawl began and which sites it has seen.
 _FILE: Final = "pagelets-index.json"
 _ABOUT: Final = ("title", "language", "fetched_at")
@@ -42,9 +39,8 @@ _LEFT: Final = (
 class IndexPipeline(PagePipeline):
     """Write each page and its pagelets to the index ``PAGELETS_INDEX``.
 
-    A page replaces an earlier one with the same URL. All items of a page become one page of the index, unless they
-    have URLs of their own. Near-duplicates are indexed, and a search shows the best page of each group. While the index
-    is unavailable, pages wait on disk.
+    A page replaces an earlier one with the same URL. All items of a page become one page of the index, unless they have
+    URLs of their own. Near-duplicates are indexed; searches show the best page of each group.
     """
 
     def __init__(self, crawler: Crawler) -> None:

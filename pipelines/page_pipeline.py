@@ -1,7 +1,5 @@
 """The base class of our item pipelines, and how they set fields on items of any type."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, MutableMapping
 from dataclasses import MISSING, is_dataclass
@@ -67,9 +65,9 @@ class PagePipeline(Component):
 class Fields:
     """Set fields of the feed on items of any type, under the names from ``PAGELETS_FIELDS``.
 
-    Values that a spider has set stay. In a dict, our value then goes under an alternative name: ``content`` for
-    ``text``, ``page_<name>`` for other fields. A value that fits nowhere in an item is left out. The first case for
-    each type and field is a warning; all fields that a type lacks are one.
+    Values that a spider has set stay: in a dict, ours then goes under an alternative name, ``content`` for ``text``,
+    ``page_<name>`` for other fields, elsewhere it is left out. The first case for each type and field is a warning; all
+    fields that a type lacks are one.
     """
 
     def __init__(self, crawler: Crawler) -> None:

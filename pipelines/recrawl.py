@@ -1,7 +1,5 @@
 """The item pipeline that says whether the content of a page is new, the same or changed since an earlier crawl."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from pathlib import Path
@@ -12,11 +10,13 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.base.transactions import set_aside
 from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.feed.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.recrawl import version_store
-from scrapy_pagelets.recrawl.version_store import Change, Validators, VersionStore, VersionStoreError
+from scrapy_pagelets.recrawl.version_store import Change, Validators, VersionStore
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
@@ -34,9 +34,8 @@ _NOTHING: Final = (
 class RecrawlPipeline(PagePipeline):
     """Compare the content of each page with that of an earlier crawl; set ``changed`` and ``changed_share``.
 
-    The earlier content comes from the feed ``PAGELETS_EARLIER_FEED``; without one, from the folder ``PAGELETS_STORE``
-    or the job directory, where each crawl keeps what it has seen. ``PAGELETS_CHANGED=only`` drops the items of pages
-    that are the same.
+    The earlier content comes from ``PAGELETS_EARLIER_FEED`` or, without it, from ``PAGELETS_STORE`` or the job
+    directory, where each crawl keeps what it has seen. ``PAGELETS_CHANGED=only`` drops items that are the same.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -58,7 +57,7 @@ class RecrawlPipeline(PagePipeline):
         try:
             store = VersionStore(None)
             number = store.put_feed(feed)
-        except (FeedError, VersionStoreError, sqlite3.Error) as error:
+        except (FeedError, StoreError, sqlite3.Error) as error:
             if store is not None:
                 store.close()
             abort_crawl(self.crawler, f"PAGELETS_EARLIER_FEED cannot be used: {error}")
@@ -72,15 +71,14 @@ class RecrawlPipeline(PagePipeline):
         try:
             try:
                 return VersionStore(folder, job)
-            except version_store.VersionDiskError:
+            except DiskError:
                 raise
-            except VersionStoreError as error:
+            except StoreError as error:
                 sentence = "%s cannot be read: it is renamed to *.broken, and all pages are new: %s"
                 self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
-                for part in folder.glob(version_store.FILE + "*"):
-                    part.replace(part.with_name(part.name + ".broken"))
+                set_aside(folder / version_store.FILE)
                 return VersionStore(folder, job)
-        except (OSError, VersionStoreError) as error:
+        except (OSError, StoreError) as error:
             sentence = "%s cannot be used, the next crawl cannot compare its pages with those of this one: %s"
             self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
             return None

@@ -1,7 +1,5 @@
 """The item pipeline that cuts pages into pagelets."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from scrapy.exceptions import DropItem
@@ -18,12 +16,9 @@ _NO_PAGE: Final = (
 
 
 class SegmentPipeline(PagePipeline):
-    """Cut the page of an item into pagelets; set ``pagelets``.
+    """Cut the page of an item into pagelets; set ``pagelets``, and what the page tells of itself if the spider has not.
 
-    Also set ``url``, ``title``, ``language``, ``fetched_at``, ``robots`` and what the page tells of itself (``author``,
-    ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``, ``product``) if the spider
-    has not. ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed. Items that do not come from
-    an HTML page pass unchanged.
+    ``PAGELETS_ROBOTS=obey`` drops the items of pages that ask not to be indexed.
     """
 
     async def process_item(self, item: Any) -> Any:

@@ -1,7 +1,5 @@
 """The item pipeline that strips the template and keeps the content."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scrapy_pagelets.feed.feed_schema import STRIP

@@ -1,7 +1,5 @@
 """The item pipeline that collects what is stripped, and writes it once for each class of pages."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path
@@ -12,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.base.display import counted
-from scrapy_pagelets.base.transactions import whole_file
+from scrapy_pagelets.base.transactions import whole_file, why_not_writable
 from scrapy_pagelets.feed.class_templates import StrippedClass, StrippedTemplates, stripped_runs
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
@@ -35,9 +33,12 @@ class TemplatesPipeline(PagePipeline):
             raise NotConfigured
         self._path = Path(self.session.config.templates)
         try:
-            _check(self._path)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            problem = why_not_writable(self._path) or why_not_writable(f"{self._path}.new")
         except OSError as error:
-            abort_crawl(crawler, f"PAGELETS_TEMPLATES cannot be used: {self._path}: {error.strerror or error}")
+            problem = error.strerror or str(error)
+        if problem:
+            abort_crawl(crawler, f"PAGELETS_TEMPLATES cannot be used: {self._path}: {problem}; name another file")
         self._templates = StrippedTemplates()
         self._added: WeakSet[PageContext] = WeakSet()
 
@@ -75,15 +76,3 @@ class TemplatesPipeline(PagePipeline):
             return
         self.session.count("templates/exported", len(self._templates))
         logger.info("%s in %s", counted(len(self._templates), "template"), self._path)
-
-
-def _check(path: Path) -> None:
-    """Find out now whether a file can be written; an OSError says why not."""
-    if path.is_dir():
-        raise IsADirectoryError("it is a folder, give the name of a file")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f"{path.name}.new")
-    new.touch()
-    new.unlink()
-    if path.exists():
-        path.open("ab").close()

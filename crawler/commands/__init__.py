@@ -1,7 +1,5 @@
 """The commands of the console script ``pagelets`` and of ``scrapy pagelets``, which are the same."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

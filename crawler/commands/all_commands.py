@@ -1,6 +1,4 @@
-"""The list of all commands, and how one is called. A new command is a row of `COMMANDS` and its module."""
-
-from __future__ import annotations
+"""The list of all commands, and how one is called. A new command is a row of `_ABOUT` and its module."""
 
 import argparse
 from collections.abc import Callable
@@ -11,43 +9,32 @@ from typing import Final, NoReturn
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.crawler.commands.terminal import CLOSED, INTERRUPTED, OutputClosed, flush, warn, working
 
-#: Command -> its description, and its module, which has ``EXAMPLES``, ``add_arguments(parser)`` and ``run(options)``.
-#: Only the module of the command that is called is imported, and imports heavy libraries in ``run``. A module that
-#: reads settings (``options.settings``) says so with ``USES_SETTINGS = True`` and gets the option ``-s``.
-COMMANDS: Final = {
-    "crawl": ("crawl a site and write its clean pages to a feed", "scrapy_pagelets.crawler.commands.crawl"),
-    "clean": ("clean a page, or all pages of a folder or an archive", "scrapy_pagelets.crawler.commands.clean"),
-    "report": ("show how much was stripped, per site and template", "scrapy_pagelets.crawler.commands.report"),
-    "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
-    "search": (
-        "search an index, with or without feedback from the best pagelets",
-        "scrapy_pagelets.crawler.commands.search",
-    ),
-    "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.fill_index"),
-    "chunks": ("write the chunks of a feed, one line of JSON each", "scrapy_pagelets.crawler.commands.chunks"),
-    "diff": (
-        "show which pages are new, gone or changed since an earlier crawl",
-        "scrapy_pagelets.crawler.commands.diff",
-    ),
-    "duplicates": (
-        "show near-duplicate pages, copied blocks and copied sites",
-        "scrapy_pagelets.crawler.commands.find_duplicates",
-    ),
-    "similar": ("show the pages that resemble a page of a feed most", "scrapy_pagelets.crawler.commands.similar"),
-    "rank": (
-        "rank the pages of a crawl by their links, or show related pages",
-        "scrapy_pagelets.crawler.commands.rank",
-    ),
-    "template": (
-        "write the template of a site as HTML, with slots where content stands",
-        "scrapy_pagelets.crawler.commands.template",
-    ),
-    "train": ("train a model on archives, with or without labels by people", "scrapy_pagelets.crawler.commands.train"),
-    "llms": ("write llms.txt and llms-full.txt of a feed", "scrapy_pagelets.crawler.commands.llms"),
-    "mcp": ("serve an index to language models, by the Model Context Protocol", "scrapy_pagelets.crawler.commands.mcp"),
-    "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
-    "corpus": ("clean a corpus of WARC or Parquet files", "scrapy_pagelets.crawler.commands.corpus"),
+#: Command -> its description. Its module has ``EXAMPLES``, ``add_arguments(parser)`` and ``run(options)``. Only that of
+#: the command that is called is imported, and imports heavy libraries in ``run``. A module that reads settings
+#: (``options.settings``) says so with ``USES_SETTINGS = True`` and gets the option ``-s``.
+_ABOUT: Final = {
+    "crawl": "crawl a site and write its clean pages to a feed",
+    "clean": "clean a page, or all pages of a folder or an archive",
+    "report": "show how much was stripped, per site and template",
+    "view": "draw the pagelets of a page over a picture of it",
+    "search": "search an index, with or without feedback from the best pagelets",
+    "index": "write a feed to a search index",
+    "chunks": "write the chunks of a feed, one line of JSON each",
+    "diff": "show which pages are new, gone or changed since an earlier crawl",
+    "duplicates": "show near-duplicate pages, copied blocks and copied sites",
+    "similar": "show the pages that resemble a page of a feed most",
+    "rank": "rank the pages of a crawl by their links, or show related pages",
+    "template": "write the template of a site as HTML, with slots where content stands",
+    "train": "train a model on archives, with or without labels by people",
+    "llms": "write llms.txt and llms-full.txt of a feed",
+    "mcp": "serve an index to language models, by the Model Context Protocol",
+    "merge": "put the parts of a shared crawl together",
+    "corpus": "clean a corpus of WARC or Parquet files",
 }
+#: Modules that are not called as their command.
+_NAMES: Final = {"index": "fill_index", "duplicates": "find_duplicates"}
+#: Command -> its description and its module.
+COMMANDS: Final = {name: (about, f"{__package__}.{_NAMES.get(name, name)}") for name, about in _ABOUT.items()}
 #: Library that a command may need -> its name, and the extra that installs it.
 _EXTRAS: Final = {"sklearn": ("scikit-learn", "topic")}
 

@@ -1,7 +1,5 @@
 """The command ``pagelets chunks``: one line of JSON for each chunk of a feed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -22,9 +20,7 @@ EXAMPLES: Final = (
 #: What a chunk does not say of its page.
 _LEFT_OUT: Final = ("text", "markdown", "html", "sketch", "content_hash")
 #: What it says: the fields of the feed that are a string.
-_PAGE: Final = tuple(
-    field.name for field in FEED if field.kind == "string" and not field.listed and field.name not in _LEFT_OUT
-)
+_PAGE: Final = tuple(one.name for one in FEED if one.kind == "string" and not one.listed and one.name not in _LEFT_OUT)
 _ADVICE: Final = "crawl with -s PAGELETS_CHUNKS=200 to have chunks of 200 words"
 
 

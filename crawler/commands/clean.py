@@ -1,7 +1,5 @@
 """The command ``pagelets clean``: a page as Markdown; a folder or an archive as a feed."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

@@ -87,10 +87,8 @@ def corpus_options(config: Config) -> CorpusOptions:
     if config.render:
         raise ConfigError("PAGELETS_RENDER is on, but a corpus job renders no pages: switch it off")
     if config.detection not in (FUSED, CLASSIFIER):
-        raise ConfigError(
-            f"PAGELETS_DETECTION is {config.detection}, but a corpus job decides by {FUSED} or {CLASSIFIER}: choose "
-            "one of them"
-        )
+        wanted = f"a corpus job decides by {FUSED} or {CLASSIFIER}: choose one of them"
+        raise ConfigError(f"PAGELETS_DETECTION is {config.detection}, but {wanted}")
     load(config.model)
     if config.detection == CLASSIFIER:
         page_level.load(config.classifier)

@@ -1,7 +1,5 @@
 """The command ``pagelets crawl``: crawl a site, in any folder."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Final
 
@@ -38,7 +36,5 @@ def run(options: argparse.Namespace) -> int:
     if min(options.pages, options.depth) < 0:
         raise CommandError("--pages and --depth take a number from 1, or 0 for no limit")
     arguments = {name: str(int(getattr(options, name))) for name in ("pages", "depth", "listed")}
-    sitemap = options.sitemap or options.listed or options.since
-    return crawl(
-        SiteSpider, options, url=options.url, since=options.since, sitemap=str(int(bool(sitemap))), **arguments
-    )
+    sitemap = "1" if options.sitemap or options.listed or options.since else "0"
+    return crawl(SiteSpider, options, url=options.url, since=options.since, sitemap=sitemap, **arguments)

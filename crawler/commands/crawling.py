@@ -1,7 +1,5 @@
 """Run one of our spiders in this process, outside of any Scrapy project as well, and tell what came out."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import shlex
@@ -208,14 +206,12 @@ def _summary(stats: dict[str, Any], options: argparse.Namespace, sample: _Sample
             tell(f"  {options.script} {line}")
 
 
-#: Pagelets that are shown at the beginning and at the end of a page.
-_FIRST, _LAST = 5, 3
+_FIRST, _LAST = 5, 3  # pagelets that are shown at the beginning and at the end of a page
 #: Characters of a region, of a line, and of a role.
 _LONGEST: Final = 400
 _WIDEST: Final = 110
 _ROLE: Final = 11
-#: ANSI: dimmed and struck out, and back.
-_STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"
+_STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"  # ANSI: dimmed and struck out, and back
 
 
 class Region(NamedTuple):

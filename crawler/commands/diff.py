@@ -17,12 +17,8 @@ from scrapy_pagelets.page.urls import key
 if TYPE_CHECKING:
     from scrapy_pagelets.recrawl.version_store import Change
 
-EXAMPLES: Final = (
-    "pagelets diff last-week.jsonl pages.jsonl",
-    "pagelets diff last-week.jsonl pages.jsonl --changes 0",
-)
-#: Exit codes, as those of ``diff``.
-_DIFFERENT, _TROUBLE = 1, 2
+EXAMPLES: Final = ("pagelets diff last-week.jsonl pages.jsonl", "pagelets diff last-week.jsonl pages.jsonl --changes 0")
+_DIFFERENT, _TROUBLE = 1, 2  # exit codes, as those of ``diff``
 #: Changes of a page that are shown unless an option says otherwise.
 _CHANGES: Final = 10
 _SCHEMA: Final = """

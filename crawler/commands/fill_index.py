@@ -1,7 +1,5 @@
 """The command ``pagelets index``: write a feed to a search index."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from itertools import islice
@@ -13,10 +11,7 @@ from scrapy_pagelets.feed.feed_reader import Feed, pagelets_of_line
 from scrapy_pagelets.index.interface import IndexedPage, now, page_of, shown
 from scrapy_pagelets.index.targets import kind_of, open_index
 
-EXAMPLES: Final = (
-    "pagelets index pages.jsonl pages.sqlite",
-    "pagelets index pages.jsonl pages.sqlite --purge",
-)
+EXAMPLES: Final = ("pagelets index pages.jsonl pages.sqlite", "pagelets index pages.jsonl pages.sqlite --purge")
 #: Number of pages to write at once.
 _BATCH: Final = 64
 _COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")

@@ -1,7 +1,5 @@
 """The command ``pagelets duplicates``: near-duplicates in a feed, copied blocks, copied hosts, and excerpts."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,15 +12,11 @@ from scrapy_pagelets.feed.feed_reader import Feed, content_text
 from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
 
-EXAMPLES: Final = (
-    "pagelets duplicates pages.jsonl",
-    "pagelets duplicates pages.jsonl --pagelets",
-)
+EXAMPLES: Final = ("pagelets duplicates pages.jsonl", "pagelets duplicates pages.jsonl --pagelets")
 _DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
 _SKETCHED: Final = "crawl without PAGELETS_DUPLICATES=off and PAGELETS_FIELDS=lean"
-#: Texts of blocks are cut to this length.
-_SHOWN: Final = 60
+_SHOWN: Final = 60  # texts of blocks are cut to this length
 
 
 @dataclass

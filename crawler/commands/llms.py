@@ -1,7 +1,5 @@
 """The command ``pagelets llms``: llms.txt and llms-full.txt of a feed."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The command ``pagelets mcp``: serve an index to language models, by the Model Context Protocol."""
 
-from __future__ import annotations
-
 import argparse
 from contextlib import suppress
 from typing import Final
@@ -9,10 +7,7 @@ from typing import Final
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.search import filled
 
-EXAMPLES: Final = (
-    "pagelets index pages.jsonl pages.sqlite",
-    "pagelets mcp pages.sqlite",
-)
+EXAMPLES: Final = ("pagelets index pages.jsonl pages.sqlite", "pagelets mcp pages.sqlite")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,5 @@
 """The command ``pagelets merge``: one feed out of the parts of a shared crawl."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections import Counter
@@ -44,10 +42,8 @@ def run(options: argparse.Namespace) -> None:
 def _merge(parts: Sequence[Path], feed: Path, field: str) -> tuple[int, int]:
     """Write a feed that has each page once; return the numbers of its lines, and of those that another part has.
 
-    A process that was killed may have written pages that others have then written again. Of a page that several parts
-    have, the part with the most lines of it counts, the first one among equals: the lines of a page of which a spider
-    makes several items belong together. Lines without a URL are all kept. Parts are read in the order of their names,
-    so the result depends on nothing else. The feed is complete when it appears under its name.
+    Processes may have written a page twice if one was killed. Of such a page, the part with the most lines counts, the
+    first among equals: several items of a page belong together. Lines without a URL are all kept.
     """
     counts: dict[str | None, tuple[int, int]] = {}
     for number, path in enumerate(parts):

@@ -25,8 +25,7 @@ _LEAST: Final = 0.0005
 _TITLE: Final = 60
 _COLUMNS: Final = ("title", "pagelets")
 _PAGELET: Final = ("id", "role", "text", "links")
-#: A query that fits a larger share of the pages gets a warning.
-_COMMON: Final = 0.5
+_COMMON: Final = 0.5  # a query that fits a larger share of the pages gets a warning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,10 +72,8 @@ def _clever(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 
     version = options.version or BEST
     if "-ft" not in version and not tables.template.any():
-        warn(
-            f"the feed has content pagelets only, so {version} cannot use the links of templates: "
-            "crawl with -s PAGELETS_EXPORT=all"
-        )
+        advice = "crawl with -s PAGELETS_EXPORT=all"
+        warn(f"the feed has content pagelets only, so {version} cannot use the links of templates: {advice}")
     within = options.within or None
     ranking = clever(tables, version, within=within)
     counted = "links within a site count" if inside(tables, within) else "links between sites count"
@@ -130,8 +127,7 @@ def _related(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _tables(options: argparse.Namespace) -> Tables:
-    from scrapy_pagelets.links.link_tables import TableError, read
-    from scrapy_pagelets.links.query import Query
+    from scrapy_pagelets.links.link_tables import Query, TableError, read
 
     feed = Feed(options.feed, _COLUMNS, _PAGELET)
     try:

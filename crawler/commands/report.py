@@ -16,10 +16,7 @@ from scrapy_pagelets.feed.feed_reader import Feed
 if TYPE_CHECKING:
     from scrapy_pagelets.report.summary import Summary, Totals
 
-EXAMPLES: Final = (
-    "pagelets report pages.jsonl",
-    "pagelets report pages.jsonl --html report.html",
-)
+EXAMPLES: Final = ("pagelets report pages.jsonl", "pagelets report pages.jsonl --html report.html")
 _COLUMNS: Final = ("template", "pagelets", "text", "near_duplicate_of")
 #: Doubtful pages, and texts that were stripped, in the terminal.
 _SHOWN: Final = 5
@@ -30,8 +27,7 @@ _MEANING: Final = (
 #: Width of output that is not a terminal, and the least width of the table, in characters.
 _WIDTH: Final = 120
 _NARROW: Final = 70
-#: Sites in the terminal.
-_SITES: Final = 1000
+_SITES: Final = 1000  # sites in the terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,5 @@
 """The command ``pagelets similar``: the pages of a feed whose content resembles that of one page most."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Final
 
@@ -34,10 +32,8 @@ def run(options: argparse.Namespace) -> None:
     pages = {urls.key(line["url"]): (line["url"], line["sketch"]) for line in feed}
     keys, wanted = list(pages), urls.key(options.url)
     if wanted not in pages:
-        raise CommandError(
-            f"{options.feed} has no sketch of {options.url}: either the page is not in the feed, "
-            "or its content has fewer than five words"
-        )
+        why = "either the page is not in the feed, or its content has fewer than five words"
+        raise CommandError(f"{options.feed} has no sketch of {options.url}: {why}")
     try:
         minhashes = [lean_minhash(sketch) for _, sketch in pages.values()]
     except SketchError as error:

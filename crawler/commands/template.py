@@ -1,7 +1,5 @@
 """The command ``pagelets template``: the template of a site as HTML, from a store or a crawl."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 from collections.abc import Callable, Iterator
@@ -14,7 +12,7 @@ from typing import Final
 
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.display import counted
-from scrapy_pagelets.base.errors import CommandError
+from scrapy_pagelets.base.errors import CommandError, StoreError
 from scrapy_pagelets.crawler.commands.terminal import require_folder, saving, show, tell, warn, write
 
 EXAMPLES: Final = (
@@ -28,8 +26,7 @@ _SETTINGS: Final = {
     "PAGELETS_DETECTION": "etdm", "PAGELETS_INDEX": "", "ITEM_PIPELINES": {}, "FEEDS": {}, "JOBDIR": "",
     "LOG_ENABLED": False, "LOG_FILE": None,
 }  # fmt: skip
-#: Errors of its log that are remembered.
-_ERRORS: Final = 1000
+_ERRORS: Final = 1000  # errors of its log that are remembered
 #: Number of other classes that are named.
 _NAMED: Final = 20
 _UNSAFE: Final = lazily(r"[^\w.#-]")
@@ -142,7 +139,7 @@ def _classes(options: argparse.Namespace) -> Iterator[_Class]:
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
     """The classes of all stores in a folder, the newest store first."""
-    from scrapy_pagelets.sites.site_store import FILES, SiteStoreError
+    from scrapy_pagelets.sites.site_store import FILES
 
     stores = sorted(folder.glob(FILES), key=lambda path: -path.stat().st_mtime)
     if not stores:
@@ -151,7 +148,7 @@ def _of_folder(folder: Path) -> Iterator[_Class]:
     for path in stores:
         try:
             yield from _of_store(path)
-        except SiteStoreError as error:
+        except StoreError as error:
             errors.append(error)
     if len(errors) == len(stores):
         raise errors[0]

@@ -17,14 +17,11 @@ from scrapy_pagelets.base.errors import CommandError
 if TYPE_CHECKING:
     from rich.live import Live
 
-#: Exit codes of a command whose output was closed, and of one that Ctrl-C has ended, as in shells: 128 plus the number
-#: of the signal.
+#: Exit codes, as in shells, of a command whose output was closed, and after Ctrl-C: 128 plus the number of the signal.
 CLOSED: Final = 141
 INTERRUPTED: Final = 130
-#: Name of the feed that is standard output.
-STDOUT: Final = "-"
-#: Seconds after which a command tells that it works.
-_PATIENCE: Final = 2.0
+STDOUT: Final = "-"  # name of the feed that is standard output
+_PATIENCE: Final = 2.0  # seconds after which a command tells that it works
 
 
 class OutputClosed(Exception):

@@ -27,8 +27,7 @@ EXAMPLES: Final = (
     "pagelets train crawl.warc.gz --out model.npz",
     "pagelets train --segments pages/ --gold blocks.jsonl --out segmenter.npz",
 )
-#: Time limit for rendering a page, in seconds.
-_TIMEOUT = 600.0
+_TIMEOUT = 600.0  # time limit for rendering a page, in seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -31,18 +31,15 @@ EXAMPLES: Final = (
 )
 USES_SETTINGS: Final = True
 _TIMEOUT: Final = 60.0
-#: Largest height of a picture of a page, in pixels.
-_MAX_HEIGHT: Final = 16_000
-#: How Playwright begins to say that an address cannot be loaded.
-_REQUEST: Final = "APIRequestContext.get: "
+_MAX_HEIGHT: Final = 16_000  # largest height of a picture of a page, in pixels
+_REQUEST: Final = "APIRequestContext.get: "  # how Playwright begins to say that an address cannot be loaded
 #: Options of the browser's screenshot, by the suffix of the file to write.
 _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".png": {"type": "png"},
     ".jpg": {"type": "jpeg", "quality": 40},
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
-#: Characters of a pagelet in the list.
-_TEXT: Final = 80
+_TEXT: Final = 80  # characters of a pagelet in the list
 #: Status codes from here on mean that a page is not there.
 _FAILED: Final = 400
 _PAGES: Final = (".html", ".htm")
@@ -150,10 +147,8 @@ async def _load(
 
     if options.no_picture:
         if source.html is None and source.line is None:
-            raise ValueError(
-                f"--no-picture loads no page: save it first (curl -L -o page.html {source.url}), "
-                "or name the feed of a crawl with --page URL"
-            )
+            advice = f"save it first (curl -L -o page.html {source.url}), or name the feed of a crawl with --page URL"
+            raise ValueError(f"--no-picture loads no page: {advice}")
         return None if source.html is None else Page.from_root(parse(source.html), source.url), None, []
     try:
         page, picture = await _rendered(source, config, scripts=not options.no_scripts)
@@ -181,9 +176,8 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
 
     async def look(shown: playwright.Page) -> None:
         nonlocal picture
-        width, whole = await shown.evaluate(
-            "[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
-        )
+        size = "[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
+        width, whole = await shown.evaluate(size)
         height = min(whole, _MAX_HEIGHT)
         clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": height}
         with suppress(Error):  # a page may be too large to be drawn in time

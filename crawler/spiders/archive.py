@@ -1,7 +1,5 @@
 """The spider ``archive``, which cleans pages of an earlier crawl."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -37,8 +35,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _CUT: Final = "%s ends early, its body in the archive is cut off: what there is of it is cleaned"
-#: Records read by one call in a thread.
-_BATCH: Final = 32
+_BATCH: Final = 32  # records read by one call in a thread
 #: Bytes of the bodies of pages that stay in memory until they are cleaned; parsed, a page takes twenty times as much.
 _KEPT: Final = 4_000_000
 #: Pages that are cut in threads while another one is in the pipelines.
@@ -50,25 +47,17 @@ _RENDERING: Final = 8
 class ArchiveSpider(Spider):
     """Read pages from WARC files or folders: learn a site, then pass each of its pages on as an item.
 
-    Sites that follow each other in the archive are cleaned one by one. Those whose pages alternate are learnt together,
-    and so are all sites if pages are rendered or if a method compares sites. Pages that do not stay in memory from the
-    one to the other are parsed twice. Nothing is fetched, even if pages are rendered: their resources come from the
-    archive as well. Pages are rendered when they are learnt, and the rendered responses are stored on disk until they
-    are cleaned. Records that are not pages are counted in ``pagelets/archive/skipped/<why>``. The items come in the
-    order of the archive; but pages whose canonical links lead to others come after the others of their site.
-
-    With ``JOBDIR``, a journal records each page whose line is written. The next run of the job writes the other pages,
-    even if the run before was killed, so that each page has one line. Feeds must be files of JSON lines then.
-
+    Sites that follow each other in the archive are cleaned one by one, others together, and so are all if pages are
+    rendered or a method compares sites. Pages that do not stay in memory meanwhile are parsed twice; rendered ones are
+    stored on disk. Nothing is fetched: resources come from the archive as well. Items come in its order, but pages
+    whose canonical links lead to others come last. With ``JOBDIR``, a journal records each page whose line is written.
     Arguments (``-a name=value``): ``path``, a WARC file (plain, gzip or zstd), a glob, or a folder of WARC or HTML
     files; ``base``, which precedes the paths of HTML files below the folder in their URLs (default: ``file://``).
     """
 
     name = "archive"
-    #: The pipelines fill blank fields of its items.
-    yields_blanks = True
-    #: A page is cleaned when all pages of its site are known.
-    holds_first_pages = True
+    yields_blanks = True  # the pipelines fill blank fields of its items
+    holds_first_pages = True  # a page is cleaned when all pages of its site are known
     job: ArchiveJob
 
     def __init__(self, path: str = "", base: str = "", **kwargs: Any) -> None:

@@ -1,7 +1,5 @@
 """Jobs of the spider `archive`, and their journal: they go on after the last line that was written."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -26,8 +24,7 @@ from scrapy_pagelets.session.crawl_session import session_of
 
 logger = logging.getLogger(__name__)
 
-#: Request meta: the place of a page among those of the archive.
-NUMBER: Final = "_pagelets_page_number"
+NUMBER: Final = "_pagelets_page_number"  # request meta: the place of a page among those of the archive
 #: In the job directory: our journal of pages, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-archive.sqlite"
 _QUEUE: Final = "requests.queue"
@@ -35,13 +32,10 @@ _APPENDED: Final = (
     "%s already has lines, which stay. If an earlier run has written them from the same archive, each page will stand "
     "there twice: replace the feed (-O), or use JOBDIR, with which a run goes on where the last one was killed"
 )
-
-
 _ANEW: Final = "or start again with a new JOBDIR"
 _SIZE: Final = "INSERT OR REPLACE INTO sizes VALUES (?, ?)"
 _VERSION: Final = 1
-#: ``about`` has the digest of the archive and the names of the feeds; ``sizes`` has the bytes of each feed that belong
-#: to the pages that are done.
+#: ``about``: digest of the archive, names of the feeds; ``sizes``: bytes of each feed that belong to finished pages.
 _SCHEMA: Final = f"""
 BEGIN;
 CREATE TABLE pages (number INTEGER PRIMARY KEY);
@@ -55,10 +49,9 @@ COMMIT;
 class ArchiveJob:
     """The pages that this run has to write, and the journal of those that earlier runs have written.
 
-    A page that is done and the lengths of the feeds after it are recorded in one transaction, after the feeds have its
-    line. What a killed process wrote behind these lengths is cut off by the next run, which writes these pages again:
-    so each page has one line. Without ``JOBDIR``, nothing is recorded, and a warning names the feeds that already have
-    lines. A `ConfigError` is raised if the job cannot be continued, or could not be after a kill.
+    A page and the lengths of the feeds after it are recorded in one transaction. The next run cuts off what a killed
+    process wrote behind these lengths, and writes those pages again. Without ``JOBDIR``, a warning names the feeds that
+    have lines. Raises ConfigError if the job cannot be continued, or could not be after a kill.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -1,7 +1,5 @@
 """The requests of a job of the spider `site` and their outcomes: an SQLite file in the job directory."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from scrapy import Request, Spider
 
 from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.base.transactions import set_aside
 from scrapy_pagelets.session.requests import from_json, to_json
 
 logger = logging.getLogger(__name__)
@@ -52,8 +51,8 @@ class Held(NamedTuple):
 class RequestJournal:
     """The requests of a job and their states, written at every change, so that a killed process loses nothing.
 
-    If something cannot be written, the crawl goes on. Without a path, as without a job, nothing is written. Raises
-    ConfigError for a file of an earlier version, whose files could run code.
+    If something cannot be written, the crawl goes on. Without a path, nothing is. Raises ConfigError for a file of an
+    earlier version, whose files could run code.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -74,11 +73,7 @@ class RequestJournal:
             self.complete = False
             return None
         except sqlite3.DatabaseError as error:
-            broken = path.with_name(path.name + ".broken")
-            self.problem = f"{path} cannot be read and was renamed to {broken.name}: {error}"
-            path.replace(broken)
-            for end in ("-wal", "-shm"):
-                path.with_name(path.name + end).unlink(missing_ok=True)
+            self.problem = f"{path} cannot be read and was renamed to {set_aside(path).name}: {error}"
             return self._open(path)
 
     @property

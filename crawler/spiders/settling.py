@@ -1,7 +1,5 @@
 """Settling pages, which wait until the crawl has seen enough of their site."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,22 +16,18 @@ from scrapy_pagelets.session.requests import fingerprint_of
 from scrapy_pagelets.session.shared_crawl import LEASE, lease_of
 from scrapy_pagelets.session.threads import in_thread
 
-#: Request meta: the number of the request in the journal.
-NUMBER: Final = "_pagelets_number"
+NUMBER: Final = "_pagelets_number"  # request meta: the number of the request in the journal
 #: In place of a site: the pages whose canonical links lead to others, which come after all others.
 _COPIES: Final = ""
-#: Number of such pages that are held back; then the wait is over for all of them.
-_MAX_COPIES: Final = 1000
-#: Prefix of the tokens of settling pages in the response store.
-_PREFIX: Final = "held-"
+_MAX_COPIES: Final = 1000  # number of such pages that are held back; then the wait is over for all of them
+_PREFIX: Final = "held-"  # prefix of the tokens of settling pages in the response store
 
 
 class SettlingPages:
     """Hold back the first pages of each site on disk, so that the first item is as clean as the last.
 
-    A page whose canonical link leads to another page of its site is held back until the crawl ends, so that it is found
-    to be a copy of that page, and not the other way round. ``make`` returns the item of a response, ``ask`` the request
-    of a URL whose settling page is lost.
+    A page whose canonical link leads to another page of its site is held back until the crawl ends: it is the copy.
+    ``make`` returns the item of a response, ``ask`` the request of a URL whose settling page is lost.
     """
 
     def __init__(

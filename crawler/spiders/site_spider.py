@@ -1,7 +1,5 @@
 """The spider ``site``, which crawls one or several sites."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import shutil
@@ -38,16 +36,14 @@ logger = logging.getLogger(__name__)
 
 #: Default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk.
 _FIRST_PAGES: Final = 100
-#: With a limited number of pages: URLs in reserve, to replace pages that fail.
-_SPARE: Final = 10_000
+_SPARE: Final = 10_000  # with a limited number of pages: URLs in reserve, to replace pages that fail
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
 _QUEUE: Final = "requests.queue"
 #: The requests that Scrapy has seen, in the job directory.
 _SEEN: Final = "requests.seen"
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
-#: Pages of sitemaps whose keys are kept: probes prefer them.
-_MAX_LISTED: Final = 100_000
+_MAX_LISTED: Final = 100_000  # pages of sitemaps whose keys are kept: probes prefer them
 #: Links of a crawl that are remembered: as many as a table can hold.
 _MAX_LINKS: Final = 1 << 31
 _ARGUMENTS: Final = "url, urls, depth, pages, sitemap, listed and since"
@@ -57,19 +53,13 @@ _NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sit
 class SiteSpider(Spider):
     """Follow the links of a site and yield each page as an item for the pipelines.
 
-    ``docs/settings.md`` explains the arguments (``-a name=value``): ``url``, or a file of ``urls``, with the limits
-    ``depth`` and ``pages``; ``sitemap``, ``listed`` and ``since``.
-
-    The first ``PAGELETS_FIRST_PAGES`` pages of a site, by default 100, are held back on disk until that many have
-    arrived or the crawl ends, so that the first page is as clean as the last.
-
-    With ``JOBDIR``, a journal records every request and its outcome immediately. The next run of the job sends the
-    requests without a response again, even if the run before was killed.
+    ``docs/settings.md`` explains the arguments (``-a name=value``). The first ``PAGELETS_FIRST_PAGES`` pages of a site
+    are held back on disk, so that the first page is as clean as the last. With ``JOBDIR``, a journal records every
+    request and its outcome immediately.
     """
 
     name = "site"
-    #: The pipelines fill blank fields of its items.
-    yields_blanks = True
+    yields_blanks = True  # the pipelines fill blank fields of its items
     #: Its pages wait on disk, see `SettlingPages`; those of other spiders wait in memory, see `session.items`.
     holds_first_pages = True
 
@@ -316,9 +306,8 @@ class SiteSpider(Spider):
         """Report if the job cannot be continued, and close the journal."""
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
             what = "job cannot be continued: its requests could not be written down"
-            session_of(self.crawler).record_loss(
-                what, "the first warning about the journal says why; crawl again, with a new job directory"
-            )
+            remedy = "the first warning about the journal says why; crawl again, with a new job directory"
+            session_of(self.crawler).record_loss(what, remedy)
         self.journal.close()
 
     def spider_opened(self) -> None:

@@ -1,7 +1,5 @@
 """Where the spiders begin: their arguments, sitemaps, and why a start page failed."""
 
-from __future__ import annotations
-
 import logging
 import re
 from contextlib import suppress
@@ -116,8 +114,7 @@ def unknown(names: dict[str, object], known: str) -> str:
 #: Bytes of an unpacked sitemap: the protocol allows 50 MB, and a compressed one may be a bomb.
 _MAX_SIZE: Final = 50 << 20
 _SITEMAP_LINE: Final = lazily(r"^[ \t]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
-#: Bytes of robots.txt that are read (RFC 9309).
-_MAX_ROBOTS: Final = 500 << 10
+_MAX_ROBOTS: Final = 500 << 10  # bytes of robots.txt that are read (RFC 9309)
 
 
 def sitemaps_of(robots: Response) -> list[str]:

@@ -1,10 +1,7 @@
 """Read files and folders of HTML as archives, and list the sources of a path."""
 
-from __future__ import annotations
-
 import glob
 import os
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from re import IGNORECASE
@@ -13,7 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked_page, opened
-from scrapy_pagelets.archives.unpacking import SNIFFED, looks_like_html
+from scrapy_pagelets.archives.unpacking import SNIFFED, WARC, holds_warc, looks_like_html
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
@@ -94,10 +91,8 @@ def _outermost(paths: list[str]) -> Iterator[str]:
 
 def _below(folder: str) -> list[str]:
     """All files below a folder, as sorted relative paths."""
-    paths: list[str] = []
-    for parent, _, names in os.walk(folder):
-        paths += (os.path.relpath(os.path.join(parent, name), folder) for name in names)
-    return sorted(paths)
+    walked = os.walk(folder)
+    return sorted(os.path.relpath(os.path.join(parent, name), folder) for parent, _, names in walked for name in names)
 
 
 def _rooted(root: str, relative: str) -> str:
@@ -105,13 +100,7 @@ def _rooted(root: str, relative: str) -> str:
 
 
 def _starts_as_warc(path: str) -> bool:
-    start = _start(path)
-    if start.startswith(b"\x1f\x8b"):
-        try:
-            start = zlib.decompressobj(31).decompress(start, 5)
-        except zlib.error:
-            return False
-    return start.startswith(b"WARC/")
+    return (start := _start(path)).startswith(WARC) or holds_warc(start)
 
 
 def _is_html_file(path: str) -> bool:

@@ -1,7 +1,5 @@
 """Read the pages of WARC files and of folders of HTML files, in order or one at a time."""
 
-from __future__ import annotations
-
 import glob
 import logging
 import os
@@ -26,10 +24,9 @@ _ADVICE = "give a page, a WARC file, a glob in quotes, or a folder of WARC or HT
 
 
 def expand(path: str) -> list[str]:
-    """List the sources of a path or glob: WARC files, folders of HTML files, HTML files.
+    """List the sources of a path or glob: WARC files, HTML files, and folders of these, which stand for themselves.
 
-    A folder stands for every WARC file below it, and for itself if it contains HTML files. Raise ArchiveError if the
-    path does not exist or has no archive, or if FastWARC is needed and not installed.
+    A folder stands for every WARC file below it as well. ArchiveError if there is no archive, or no FastWARC for it.
     """
     normal = os.path.normpath(os.path.expanduser(path)) if path else ""
     if not os.path.exists(normal) and not glob.has_magic(normal):
@@ -49,18 +46,12 @@ def records(
     log: Callable[..., None] = logger.warning,
     resources: Resources | None = None,
 ) -> Iterator[Record]:
-    """Read the pages of one source in order; bad data never raises an error.
+    """Read the pages of one source in order; bad data raises no error, but a missing FastWARC an ArchiveError, at once.
 
-    Raise ArchiveError immediately, if FastWARC is needed and not installed.
-
-    Parameters
-    ----------
-    source : a source as listed by `expand`
-    base : prefix of the URL of an HTML file, before its path below the folder: ``https://example.com/``, or ``http://``
-        if the folders of the first level are named after hosts. Without it, the page has a ``file://`` URL
-    skipped : counts the records that are not pages, by reason, see the stat ``archive/skipped`` in ``docs/settings.md``
-    log : called with each message and its arguments, of which the first is a path
-    resources : what else the archive holds, for the pages that revisits refer to; without it, this source
+    ``source``: as listed by `expand`. ``base``: what precedes the path of an HTML file below the folder in its URL, as
+    ``https://example.com/``, or ``http://`` if folders are named by host; "" for ``file://`` URLs. ``skipped`` counts
+    the records that are not pages, by reason. ``log`` is called with each message and its arguments, of which the first
+    is a path. ``resources``: what else the archive holds, for revisits; without it, this source.
     """
     counter: Counter[str] = Counter() if skipped is None else skipped
     if os.path.isdir(source) or not is_warc(source):

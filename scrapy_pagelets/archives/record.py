@@ -1,7 +1,6 @@
 """One page of an archive, and the archived HTTP response that it is read from, which is parsed leniently.
 
-FastWARC's own parser supports neither bare line feeds nor chunk extensions. Many archives also store decoded bodies
-with the headers of encoded ones.
+FastWARC's parser knows neither bare line feeds nor chunk extensions, and many archives decode bodies but not headers.
 """
 
 from __future__ import annotations
@@ -74,10 +73,8 @@ def checked_page(body: bytes) -> bytes:
 #: Headers that describe the encoding of a body; they do not apply to the decoded body.
 PACKING: Final = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length"})
 _BLANK: Final = re.compile(rb"\r?\n\r?\n")
-#: Bytes of all headers; servers and browsers accept a fraction of that.
-_MAX_HEADERS: Final = 1 << 18
-#: Bytes of a compressed body that are read at once.
-_PART: Final = 1 << 14
+_MAX_HEADERS: Final = 1 << 18  # bytes of all headers; servers and browsers accept a fraction of that
+_PART: Final = 1 << 14  # bytes of a compressed body that are read at once
 #: Content encodings of one body. One is normal, two happen by mistake.
 _MAX_ENCODINGS: Final = 8
 _CHUNK: Final = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
@@ -85,9 +82,7 @@ Headers = dict[str, list[str]]
 
 
 def parse(block: bytes) -> tuple[int, Headers, bytes]:
-    r"""Split a response into status (0 if there is none), headers by their names in title case, and body.
-
-    Raise ValueError if the headers are too long.
+    r"""Split a response into status, 0 for none, headers in title case, and body; ValueError for too long headers.
 
     >>> parse(b"HTTP/1.1 200 OK\ncontent-type: text/html\n\n<p>")
     (200, {'Content-Type': ['text/html']}, b'<p>')
@@ -128,10 +123,7 @@ def media_type(declared: str) -> str:
 
 
 def unpacked(headers: Headers, packed: bytes, most: int) -> tuple[bytes, bool]:
-    """Remove chunking and compression from a body, up to one byte after ``most``; tell whether its coding breaks off.
-
-    Raise ValueError if the body cannot be decoded.
-    """
+    """Unchunk and decompress a body, to a byte beyond ``most``; tell whether it breaks off. May raise ValueError."""
     body, cut = packed, False
     if "chunked" in ",".join(headers.get("Transfer-Encoding", [])).lower():
         body, cut = _dechunked(body)

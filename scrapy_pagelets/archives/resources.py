@@ -1,7 +1,5 @@
 """Look up the resources of archived pages: style sheets, images and frames from the same archive."""
 
-from __future__ import annotations
-
 import logging
 import mimetypes
 import os
@@ -24,17 +22,13 @@ _MAX_REDIRECTS: Final = 5
 
 
 class Resources:
-    """All resources of some sources by URL; ``base`` as for `reader.records`. Thread-safe.
-
-    WARC files are indexed once, on the first request.
-    """
+    """All resources of some sources by URL, indexed once; ``base`` as for `reader.records`. Thread-safe."""
 
     def __init__(self, sources: Iterable[str], base: str = "") -> None:
         listed = list(sources)
         self._warcs = [source for source in listed if not os.path.isdir(source) and is_warc(source)]
-        self._folders = list(
-            dict.fromkeys(os.path.realpath(s.partition(ROOT)[0]) for s in listed if s not in self._warcs)
-        )
+        folders = (source.partition(ROOT)[0] for source in listed if source not in self._warcs)
+        self._folders = list(dict.fromkeys(map(os.path.realpath, folders)))
         self._base = base + ("" if not base or base.endswith("/") else "/")
         self._index: dict[int, tuple[str, int]] | None = None
         self._lock = Lock()
@@ -47,7 +41,7 @@ class Resources:
     def original(self, url: str, digest: str) -> Record | None:
         """Return the page that a revisit refers to, by the digest of its body or by its URL; None if it is not there.
 
-        A record behind another one in a compressed member is not looked for: that would take too long.
+        Records behind another one in a compressed member are left out: to look for them would take too long.
         """
         place = self._places().get(_digest_key(digest)) if digest else None
         place = self._places().get(_key(url)) if place is None and url else place

@@ -1,9 +1,7 @@
-"""Unpack compressed WARC files within limits: a kilobyte can unpack to a megabyte.
+"""Unpack compressed WARC files within limits, a kilobyte can unpack to a megabyte; tell what a body is.
 
-Members of gzip are unpacked here. FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a
-kilobyte unpacks to: a second reader looks ahead for such floods.
-
-What a body is tell its first bytes, whatever its header says, as in browsers (WHATWG MIME Sniffing).
+FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a kilobyte unpacks to: a second reader
+looks ahead for such floods. The first bytes of a body tell what it is, as in browsers (WHATWG MIME Sniffing).
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
 
 #: The first bytes of a member: the magic number, and deflate, the only compression method.
 MAGIC: Final = b"\x1f\x8b\x08"
+WARC: Final = b"WARC/"  # the first bytes of a record
 _WINDOW: Final = 31
 _CHUNK: Final = 1 << 16
 _SCANNED: Final = 1 << 20
@@ -57,10 +56,7 @@ class Unpacked:
         return self._position
 
     def read(self, size: int = _CHUNK) -> bytes:
-        """Read the next bytes, up to the end of the current member.
-
-        Raise Bomb if the member is a bomb; every later call raises as well; OSError if the file is damaged.
-        """
+        """Read the next bytes, up to the end of the member; Bomb, ever since, if it is one; OSError if damaged."""
         unpacked, packed = self._position - self._member_position, self._offset - self._member
         if self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * packed):
             raise Bomb(self._member)
@@ -100,29 +96,25 @@ def seek_next(file: BinaryIO, after: int) -> bool:
         scanned = kept + chunk
         begin = file.tell() - len(scanned)
         for match in re.finditer(re.escape(MAGIC), scanned):
-            if _is_warc(file, begin + match.start()):
+            file.seek(begin + match.start())
+            if holds_warc(file.read(_CHUNK)):
+                file.seek(begin + match.start())
                 return True
         file.seek(begin + len(scanned))
         kept = scanned[1 - len(MAGIC) :]
     return False
 
 
-def _is_warc(file: BinaryIO, offset: int) -> bool:
-    """Return True, and leave the file at the offset, if a member that begins with a WARC record starts there."""
-    file.seek(offset)
+def holds_warc(packed: bytes) -> bool:
+    """Return True for the beginning of a gzip member that begins with a WARC record."""
     try:
-        start = zlib.decompressobj(_WINDOW).decompress(file.read(_CHUNK), len(b"WARC/"))
+        return zlib.decompressobj(_WINDOW).decompress(packed, len(WARC)) == WARC
     except zlib.error:
         return False
-    file.seek(offset)
-    return start == b"WARC/"
 
 
 class LookAhead:
-    """A second reader of a zstd file, on a file of its own, which is ahead of the one that reads the records.
-
-    FastWARC finds the records of its own readers only, so that a reader of ours cannot take their place.
-    """
+    """A second reader of a zstd file, ahead of the one that reads the records; FastWARC finds those of its own only."""
 
     def __init__(self, file: BinaryIO, reader: WarcReader) -> None:
         from fastwarc.stream_io import ZstdReader
@@ -147,10 +139,8 @@ class LookAhead:
             raise ValueError("a flood of empty lines")
 
 
-#: Bytes from the beginning of a file that are read to recognise its type.
-SNIFFED: Final = 8192
-#: Bytes of its end that are looked at.
-_TAIL: Final = 256
+SNIFFED: Final = 8192  # bytes from the beginning of a file that are read to recognise its type
+_TAIL: Final = 256  # bytes of its end that are looked at
 #: White space, comments, declarations and instructions, which may stand before the first element.
 _BEFORE: Final = rb"(?>\s|<!--(?>.*?-->)|<\?[^>]*>)*+"
 # What a browser recognises as HTML without a declared type (Section 7.1).

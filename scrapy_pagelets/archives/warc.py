@@ -12,16 +12,7 @@ from urllib.parse import urlsplit
 
 from scrapy_pagelets.archives import record as http
 from scrapy_pagelets.archives import unpacking
-from scrapy_pagelets.archives.record import (
-    MAX_BODY,
-    PACKING,
-    Headers,
-    Record,
-    SkipRecord,
-    checked,
-    checked_page,
-    opened,
-)
+from scrapy_pagelets.archives.record import MAX_BODY, PACKING, Headers, Record, SkipRecord
 from scrapy_pagelets.archives.unpacking import SNIFFED, Bomb, LookAhead, Unpacked, looks_like_html
 
 if TYPE_CHECKING:
@@ -36,10 +27,9 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] | None = None) -> Iterator[
     """Yield the records of a file from its current position on, each with the number by which it can be found again.
 
     This number is the offset of the record. If several records share a compressed member (``gzip crawl.warc`` makes one
-    member of a file), only the first has an offset. The others have the negative of their index in the file. Raise
-    EOFError, OSError, ValueError if the file is cut off or damaged.
-
-    ``bomb`` is called with the offset of each member that is a compression bomb; the walk continues after it.
+    member of a file), only the first has an offset. The others have the negative of their index in the file. ``bomb``
+    is called with the offset of each member that is a compression bomb; the walk continues after it. Raise EOFError,
+    OSError, ValueError if the file is cut off or damaged.
     """
     number = 0
     while True:
@@ -87,7 +77,7 @@ def _unflooded(
     if stream is None or isinstance(stream, Unpacked):
         yield from records
         return
-    with opened(file.name) as twin:
+    with http.opened(file.name) as twin:
         twin.seek(start)
         ahead = LookAhead(twin, stream)
         ahead.check()
@@ -102,8 +92,8 @@ class Finder:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._file = opened(path)
-        self._walking = opened(path)
+        self._file = http.opened(path)
+        self._walking = http.opened(path)
         self._passed = -1
         self._records = walk(self._walking)
 
@@ -130,10 +120,7 @@ Originals = Callable[[str, str], Record | None]
 
 
 def page(record: WarcRecord, source: str, offset: int, originals: Originals | None = None) -> Record:
-    """Return the page of a record; for a revisit, that of the record with its body, if it is of another URL.
-
-    Raise SkipRecord if the record is not a page; EOFError if the record is cut off.
-    """
+    """Return the page of a record, or of that which a revisit names; SkipRecord without one, EOFError if cut."""
     from fastwarc.warc import WarcRecordType
 
     is_page = record.record_type in (WarcRecordType.response, WarcRecordType.resource)
@@ -224,12 +211,12 @@ def _html(headers: Headers, packed: bytes) -> tuple[bytes, bool]:
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")
     try:
-        body, cut = http.unpacked(headers, checked(packed), MAX_BODY)
+        body, cut = http.unpacked(headers, http.checked(packed), MAX_BODY)
     except ValueError:
         raise SkipRecord("encoding") from None
     if not declared and not looks_like_html(body):
         raise SkipRecord("not_html")
-    return checked_page(body), cut
+    return http.checked_page(body), cut
 
 
 def _is_page_url(url: str) -> bool:

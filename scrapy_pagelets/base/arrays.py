@@ -1,7 +1,5 @@
 """Columns of numbers: their types, hashes, sums of their first values, and their alignment."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from typing import Any
@@ -25,11 +23,9 @@ def mix(x: Ints) -> Ints:
 def band_hashes(sketches: NDArray[Any], bands: int, rows: int, start: Ints) -> Ints:
     """(n, bands) hash of each band of some sketches; the values beyond the last band do not count.
 
-    Source: Leskovec, Rajaraman & Ullman, *Mining of Massive Datasets*, Section 3.4.
-
-    ``sketches``: (n, values) at least ``bands * rows`` values each. ``bands``, ``rows``: number of bands, and of values
-    in each. ``start``: (n, bands) or (1, bands) what the hashes begin with, different for each band, so that only bands
-    with the same number agree.
+    Source: Leskovec, Rajaraman & Ullman, *Mining of Massive Datasets*, Section 3.4. ``sketches``: (n, values) at least
+    ``bands * rows`` each. ``start``: (n, bands) or (1, bands) what the hashes begin with, different for each band, so
+    that only bands with the same number agree.
 
     >>> sketches = np.array([[1, 2, 3, 4], [1, 2, 4, 3]])
     >>> one, other = band_hashes(sketches, 2, 2, np.arange(2)[None, :])
@@ -55,11 +51,11 @@ def up_to(column: Ints | Bools) -> Ints:
 
 
 def align_values(ours: Ints, theirs: Ints) -> Ints:
-    """Align two sequences of hashes that have most of their values in common.
+    """Align two sequences of hashes that have most of their values in common, by the "patience diff" of Bram Cohen.
 
-    This is the "patience diff" of Bram Cohen. A common prefix and a common suffix are aligned first. Values that occur
-    once in each sequence, and in the same order, are anchors: they split the rest into ranges, which are aligned in the
-    same way. Return (len(ours),) ascending indices into ``theirs``, -1 for values without a counterpart.
+    A common prefix and suffix are aligned first. Values that occur once in each sequence, in the same order, split the
+    rest into ranges, which are aligned likewise. Return (len(ours),) ascending indices into ``theirs``, -1 for values
+    without a counterpart.
 
     >>> align_values(np.array([1, 2, 9, 3, 4]), np.array([1, 2, 3, 8, 4])).tolist()
     [0, 1, -1, 2, 4]

@@ -3,8 +3,6 @@
 Caches are bounded by bytes, because pages choose how many texts there are, and how long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from sys import getsizeof
@@ -60,9 +58,7 @@ R = TypeVar("R")
 
 
 def once(function: Callable[[Holder], R]) -> Callable[[Holder], R]:
-    """Let an object keep what a function returns for it, as with `functools.cached_property`.
-
-    Two threads that ask at the same time may both compute it.
+    """Let an object keep what a function returns for it, as with `functools.cached_property`; two threads may both ask.
 
     ``function``: of one object that never changes and has a ``__dict__``, such as a page or a node table.
     """

@@ -1,14 +1,9 @@
 r"""Characters, words and patterns: what is removed from texts or escaped in them, and what a word is.
 
-A page may contain any character, raw or as ``&#27;``. Some of them control terminals, are forbidden in XML, or end a
-line for one JSON Lines reader but not for another.
-
-A word is a run of letters and digits, or a single character of a script without spaces. Page texts, queries,
-near-duplicates and indexes use this definition. `scrapy_pagelets.index.interface` and
+A page may contain characters that control terminals, are forbidden in XML, or end a line for some readers. A word is a
+run of letters and digits, or a single character of a script without spaces; `scrapy_pagelets.index.interface` and
 `scrapy_pagelets.papers.shared_pagelets.pagelet_shingles` build a variant from the ranges of scripts, and say why.
 """
-
-from __future__ import annotations
 
 import re
 from typing import Any, Final, Literal, cast

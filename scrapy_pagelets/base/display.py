@@ -3,8 +3,6 @@
 IPython asks objects for ``_repr_html_``, see "Rich display" in its documentation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Final

@@ -1,7 +1,5 @@
 """Errors that a user may see. Each message is a sentence that says what is wrong and what to do."""
 
-from __future__ import annotations
-
 from typing import Final
 
 #: Where the documents are that a message names.
@@ -18,6 +16,14 @@ class ConfigError(PageletsError, ValueError):
 
 class QueryError(PageletsError, ValueError):
     """Raised for a query without a word."""
+
+
+class StoreError(PageletsError, ValueError):
+    """Raised for a file that is damaged, or no store of this version; the message says what is wrong."""
+
+
+class DiskError(StoreError):
+    """Raised if the disk is full or not writable; the file itself may be intact."""
 
 
 class CommandError(PageletsError):

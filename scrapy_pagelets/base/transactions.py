@@ -1,7 +1,5 @@
 """Write all or nothing: into SQLite databases that several processes share, and into files."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time
@@ -34,11 +32,9 @@ def writing(base: sqlite3.Connection) -> Iterator[None]:
 
 
 def write_ahead(base: sqlite3.Connection, patience: float) -> None:
-    """Let the writers of a database not wait for its readers (SQLite's write-ahead log).
+    """Let the writers of a database not wait for its readers (SQLite's write-ahead log), after so many seconds at most.
 
     While another connection writes, SQLite refuses that at once, whatever the timeout of this one.
-
-    ``patience``: seconds until the error is raised.
     """
     until = time.monotonic() + patience
     while True:
@@ -49,6 +45,30 @@ def write_ahead(base: sqlite3.Connection, patience: float) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                 raise
             time.sleep(_PAUSE)
+
+
+def open_shared(name: Path | str, patience: float, schema: str = "") -> sqlite3.Connection:
+    """Open a database of several threads and processes, created if it does not exist; "" is a temporary file.
+
+    Writers do not wait for readers. A power failure may lose the last seconds, but never damages the file.
+    """
+    base = sqlite3.connect(name, timeout=patience, isolation_level=None, check_same_thread=False)
+    try:
+        write_ahead(base, patience)
+        base.execute("PRAGMA synchronous = NORMAL")
+        base.executescript(schema)
+    except BaseException:
+        base.close()
+        raise
+    return base
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a database, and the files beside it, to ``*.broken``; return the new path."""
+    for end in ("-wal", "-shm", ""):
+        if (part := path.with_name(path.name + end)).exists():
+            part = part.replace(part.with_name(f"{part.name}.broken"))
+    return part
 
 
 def append_whole(file: int, data: bytes) -> None:

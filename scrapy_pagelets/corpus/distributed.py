@@ -1,7 +1,5 @@
 """The engine on a Spark cluster: statements are Spark SQL, page work is `mapInArrow` in the executors."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
@@ -21,10 +19,8 @@ from scrapy_pagelets.corpus.inputs import CorpusError
 _JAVA: Final = 17
 _VERSION: Final = lazily(r'version "(\d+)')
 _STANDALONE: Final = lazily(r"spark://([^/]+):(\d+)")
-#: Seconds to wait for the port of a master.
-_PATIENCE: Final = 10.0
-#: Rows of a batch, which Spark holds in memory as a whole; pages are large.
-_BATCH: Final = 64
+_PATIENCE: Final = 10.0  # seconds to wait for the port of a master
+_BATCH: Final = 64  # rows of a batch, which Spark holds in memory as a whole; pages are large
 #: Rows that a function gets at once, at least.
 _ROWS: Final = 64
 _SETTINGS: Final = {
@@ -42,8 +38,8 @@ _SETTINGS: Final = {
 class SparkEngine:
     """A Spark session, with the methods of `EmbeddedEngine`. The output folder must be one that all machines see.
 
-    ``master``: ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine. Raises
-    CorpusError if Spark cannot be started.
+    ``master``: as ``spark://HOST:PORT``; "" for that of spark-submit, or this machine. CorpusError if it does not
+    start.
     """
 
     binary = "BINARY"
@@ -104,10 +100,8 @@ class SparkEngine:
         try:
             frame.write.parquet(f"file://{folder.absolute()}")
         except Exception as error:  # of Python, of Java, or of a task
-            raise CorpusError(
-                f"Spark could not write {folder}: {_first_line(error)}; run the same command again, it continues where "
-                "it stopped"
-            ) from None
+            advice = "run the same command again, it continues where it stopped"
+            raise CorpusError(f"Spark could not write {folder}: {_first_line(error)}; {advice}") from None
 
     def left_out(self) -> list[str]:
         """None: Spark repeats a task whose process was ended, and fails if that does not help."""
@@ -119,10 +113,7 @@ class SparkEngine:
 
 
 def check(master: str) -> None:
-    """Find out whether Spark can run, before anything is written.
-
-    Raise CorpusError without the Java that Spark needs, or if a standalone master does not answer.
-    """
+    """Raise CorpusError, before anything is written, without Java for Spark, or if a master does not answer."""
     _check_java()
     _check_master(master)
 

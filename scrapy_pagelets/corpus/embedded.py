@@ -1,7 +1,5 @@
 """The engine on one machine: statements run on DuckDB, which spills to disk, and page work in worker processes."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os
@@ -25,8 +23,7 @@ from scrapy_pagelets.corpus.inputs import CorpusError
 #: Least number of rows that a worker gets at once, with groups and without; a row without a group takes little time.
 _ROWS: Final = 64
 _MANY: Final = 512
-#: Bytes of a row group, before compression: a row may be a large page, or a link.
-_GROUP: Final = 16 << 20
+_GROUP: Final = 16 << 20  # bytes of a row group, before compression: a row may be a large page, or a link
 #: The same of pages as they were received: a round reads, of every file, the groups that have pages of it.
 _RAW_GROUP: Final = 4 << 20
 #: Share of the memory for DuckDB; the workers need the rest.
@@ -37,10 +34,8 @@ _ROW_GROUP: Final = "64MB"
 #: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
 #: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.extensions``).
 _THRESHOLDS: Final = (10_000, 10, 10)
-#: Columns that name a row, of which the first present one counts.
-_NAMES: Final = ("url", "path", "site")
-#: File beside the spilled rows that names the rows that are left out.
-_LEFT_OUT: Final = "left-out.jsonl"
+_NAMES: Final = ("url", "path", "site")  # columns that name a row, of which the first present one counts
+_LEFT_OUT: Final = "left-out.jsonl"  # file beside the spilled rows that names the rows that are left out
 
 
 @dataclass(frozen=True)
@@ -58,8 +53,7 @@ class _Task:
 class EmbeddedEngine:
     """DuckDB and worker processes, which run statements and functions over tables: folders of Parquet files.
 
-    ``spill``: folder for what does not fit in memory. ``workers``: number of worker processes. ``memory``: of DuckDB,
-    as ``4GB``; by default a share of the machine's.
+    ``spill``: folder for what exceeds the memory. ``memory``: of DuckDB, as ``4GB``; "" for a share of the machine's.
     """
 
     binary = "BLOB"  # name of the SQL type of bytes
@@ -106,8 +100,7 @@ class EmbeddedEngine:
     def map(self, folder: Path, work: Work) -> None:
         """Store what a function makes of the rows of a statement; a file for each table that it gets.
 
-        A row that ends the process which works on it, by lack of memory or a fault of a library, is searched for and
-        left out, see `left_out`.
+        A row that ends its process, by lack of memory or a fault of a library, is left out, see `left_out`.
         """
         folder.mkdir(parents=True)
         with _failures():
@@ -201,10 +194,8 @@ def _failures() -> Iterator[None]:
         yield
     except (duckdb.Error, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise CorpusError(
-            f"the job cannot go on: {reason}; make room if the disk is full, and run the same command again: it "
-            "continues where it stopped"
-        ) from None
+        advice = "make room if the disk is full, and run the same command again: it continues where it stopped"
+        raise CorpusError(f"the job cannot go on: {reason}; {advice}") from None
 
 
 def _survives(task: _Task) -> bool:

@@ -1,7 +1,5 @@
 """The tables of the corpus job: their schemas, their folders, and what runs statements and functions over them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,10 +130,8 @@ def union_rows(rows: Mapping[str, Sequence[Row]], schema: pa.Schema) -> pa.Table
 def whole_groups(batches: Iterable[pa.RecordBatch], keys: Sequence[str], size: int) -> Iterator[pa.Table]:
     """Yield tables of at least ``size`` rows that do not divide a group; the last one may be smaller.
 
-    Where the tables end depends on the rows only, not on the batches in which they come.
-
-    ``batches``: sorted by the keys. ``keys``: columns that are equal within a group; none if each row is a group.
-    ``size``: least number of rows, from 1.
+    Where they end depends on the rows only. ``batches``: sorted by the ``keys``, columns that are equal within a group;
+    without keys each row is a group. ``size``: from 1.
 
     >>> batches = pa.table({"site": list("aabbbc")}).to_batches(2)
     >>> ["".join(table["site"].to_pylist()) for table in whole_groups(batches, ["site"], 1)]

@@ -1,8 +1,6 @@
 """What a corpus job is given: its options; and its sources, which are WARC and WACZ files, Parquet of raw pages, lists
 of files, and records of an index."""
 
-from __future__ import annotations
-
 import glob
 import gzip
 import json
@@ -36,10 +34,8 @@ _ADVICE: Final = (
 )
 #: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
 PART: Final = 1000
-#: A site with more pages than this is learnt from this number of its pages.
-SAMPLE: Final = 4000
-#: Sites are hashed to this number of buckets, by which a job is divided into rounds.
-BUCKETS: Final = 1024
+SAMPLE: Final = 4000  # a site with more pages than this is learnt from this number of its pages
+BUCKETS: Final = 1024  # sites are hashed to this number of buckets, by which a job is divided into rounds
 
 
 class CorpusError(PageletsError, ValueError):
@@ -48,10 +44,7 @@ class CorpusError(PageletsError, ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusOptions(RecordOptions):
-    """The settings of a crawl that decide how pages are cleaned; they travel to worker processes and executors.
-
-    Most are named as the attributes of ``session.config.Config``.
-    """
+    """How pages are cleaned, mostly named as in ``session.config.Config``; workers and executors get it."""
 
     started: str  # when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
     model: str = LABELLED
@@ -90,7 +83,7 @@ def sources_of(path: str, base: str = "") -> list[Source]:
     """List the sources of a path or URL, files in the order of their names. Raise CorpusError if there is none.
 
     ``path``: a file, a folder, a glob, a list of files, or an index; local or, with fsspec, remote. ``base``: what
-    precedes relative names in lists and indexes; by default the folder that the list or index is in.
+    precedes relative names in lists and indexes, by default their folder.
     """
     try:
         found = list(_sources(path, base))
@@ -209,10 +202,7 @@ def is_remote(path: str) -> bool:
 
 
 def file_system(path: str) -> tuple[Any, str]:
-    """The fsspec file system of a URL, and the path in it.
-
-    Raises CorpusError if fsspec, or what it needs for such URLs, is not installed.
-    """
+    """The fsspec file system of a URL, and the path in it; CorpusError if a library for such URLs is missing."""
     try:
         from fsspec.core import url_to_fs
 

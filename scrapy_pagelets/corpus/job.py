@@ -1,8 +1,7 @@
 """The steps of the corpus job, the same on every engine.
 
-Two passes, as of the spider `archive`: what the pages of a site share is learnt, then each page is cleaned. Pages are
-first gathered from their sources, because those of a site need not be in one file. Every step writes a table, long ones
-in rounds; a job that is run again continues after the last complete one.
+As in the spider `archive`, what the pages of a site share is learnt first, then each page is cleaned. Every step writes
+a table, long ones in rounds; a job that is run again continues after the last complete one.
 """
 
 from __future__ import annotations
@@ -63,8 +62,7 @@ class Report:
 def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
     """Make the output folder of a new job, or find an unfinished one there; return the options with the job's time.
 
-    ``engine``: its name; another engine divides the work into other rounds. Raise CorpusError if the folder has
-    anything else.
+    ``engine``: its name; another one divides the work otherwise. Raise CorpusError if the folder has anything else.
     """
     plan = out / engines.WORK / _PLAN
     wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
@@ -73,10 +71,8 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
         if known is None and out.exists() and any(out.iterdir()):
             raise CorpusError(f"{out} is not empty: give another folder, or delete it")
         if known is not None and {name: known.get(name) for name in wanted} != wanted:
-            raise CorpusError(
-                f"{out} has an unfinished job with other input, settings or engine: repeat that one, give another "
-                "folder, or delete it"
-            )
+            advice = "repeat that one, give another folder, or delete it"
+            raise CorpusError(f"{out} has an unfinished job with other input, settings or engine: {advice}")
         if known is None:
             plan.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(plan, ".part") as part:
@@ -100,10 +96,7 @@ def _digest(sources: Sequence[Source]) -> str:
 
 
 class CorpusJob:
-    """A job on an engine.
-
-    ``out``: the output folder, see `prepare_job`. ``progress`` is called with a sentence now and then.
-    """
+    """A job on an engine; ``out`` is its folder, see `prepare_job`, and ``progress`` gets a sentence now and then."""
 
     def __init__(
         self,
@@ -230,11 +223,11 @@ class CorpusJob:
     def _store_templates(self) -> None:
         for name, select in statements.LOCAL:
             self._engine.view(name, select)
-        self._write("candidates_local", _candidates(), opened="template_candidates")
+        self._write("candidates_local", statements.TEMPLATE_CANDIDATES, opened="template_candidates")
         self._write("page_groups_local", relational.LOCAL_GROUPS)
         for name, select in statements.GLOBAL:
             self._engine.view(name, select)
-        self._write("candidates_global", _candidates(), opened="template_candidates")
+        self._write("candidates_global", statements.TEMPLATE_CANDIDATES, opened="template_candidates")
         self._engine.view("originals", relational.CANDIDATES[0][1])
         self._write("candidate_links", relational.CANDIDATE_LINKS)
         self._connect("template_stars", relational.TEMPLATE_LINKS)
@@ -249,12 +242,9 @@ class CorpusJob:
             self._engine.view("verdicts", _NO_VERDICTS)
         self._write("duplicates", statements.DUPLICATES)
         self._write("pagelets", "SELECT * FROM cut_pagelets")
-        found = {
-            "near_duplicate_of": "d.url AS near_duplicate_of",
-            "similarity": "ROUND(v.similarity, 4) AS similarity",
-        }
+        found = {"near_duplicate_of": "d.url", "similarity": "ROUND(v.similarity, 4)"}
         names = [each.name for each in engines.feed_fields(self._options)]
-        columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in names)])
+        columns = ", ".join(["p.page", *(f"{found.get(name, f'p.{name}')} AS {name}" for name in names)])
         where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
         self._write("pages", statements.FEED.format(columns=columns, where=where, last=statements.LAST))
 
@@ -263,9 +253,8 @@ class CorpusJob:
             self._open(name, opened=f"result_{name}")
         counts = {name: self._engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in engines.RESULTS}
         report.pages, report.links, report.templates = counts["pages"], counts["links"], counts["templates"]
-        [(report.duplicates,)] = self._engine.rows(
-            "SELECT COUNT(*) FROM result_duplicates WHERE duplicate_of IS NOT NULL"
-        )
+        copies = "SELECT COUNT(*) FROM result_duplicates WHERE duplicate_of IS NOT NULL"
+        [(report.duplicates,)] = self._engine.rows(copies)
         report.failures = [(reason, count, url) for reason, count, url in self._engine.rows(statements.FAILURES)]
 
     def _write(self, name: str, select: str, *, opened: str = "") -> None:
@@ -288,12 +277,6 @@ _NO_VERDICTS: Final = """
     SELECT page, page AS original, page AS duplicate_of, CAST(0 AS DOUBLE) AS similarity, page AS head FROM contents
     WHERE page < 0
 """
-
-
-def _candidates() -> str:
-    """Steps 1 and 2 of Figure 5 as one statement."""
-    *steps, (_, last) = relational.CANDIDATES
-    return f"WITH {', '.join(f'{name} AS ({select})' for name, select in steps)} {last}"
 
 
 def _round_size(sizes: Sequence[tuple[int, int]], least: int) -> int:

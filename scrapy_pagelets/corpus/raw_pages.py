@@ -1,7 +1,5 @@
 """Read the pages of a source of a corpus job: each as it was received, with its site."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -23,12 +21,10 @@ from scrapy_pagelets.corpus.engines import RAW
 from scrapy_pagelets.corpus.inputs import BUCKETS, Source, file_system, is_remote, reading
 from scrapy_pagelets.page import urls
 
-#: Bits of a page number that count the pages of a source.
-POSITION: Final = 32
+POSITION: Final = 32  # bits of a page number that count the pages of a source
 #: Pages are sorted by site in runs of about this number of bytes, so that the pages of a site can be found again.
 _RUN: Final = 64 << 20
-#: Ranges of a remote file that are requested at once.
-_RANGES: Final = 64
+_RANGES: Final = 64  # ranges of a remote file that are requested at once
 #: Reasons that make a source a broken one, see `reader.records`.
 BROKEN: Final = frozenset({"unreadable", "truncated", "bomb"})
 #: Names that the columns of raw pages may have, of which the first one present counts.
@@ -42,9 +38,7 @@ _ROWS: Final = 64
 
 
 def read_pages(table: pa.Table, started: str) -> Iterator[pa.Table]:
-    """Read all pages of the sources in a table; the last row of each source says what was skipped in it.
-
-    Yield tables of the schema ``RAW``.
+    """Yield the pages of sources in tables of the schema ``RAW``; the last row of each says what was skipped in it.
 
     ``started``: the time of pages without a date.
     """

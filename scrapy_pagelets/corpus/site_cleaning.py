@@ -1,7 +1,5 @@
 """Learn sites, or parts of large sites, from tables of raw pages, and make the rows of all tables of their pages."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -40,8 +38,7 @@ from scrapy_pagelets.sites.site_store import pack, unpack
 #: The first pages of a site, up to this number of bytes, stay in memory between learning and cleaning; others are
 #: parsed twice. A page takes some thirty times its bytes.
 _KEPT: Final = 8 << 20
-#: Pages whose rows are in memory at the same time.
-_BLOCK: Final = 50
+_BLOCK: Final = 50  # pages whose rows are in memory at the same time
 #: Characters of the text of a pagelet that TEMPLATES shows.
 _SHOWN: Final = 200
 _NOT_TO_BE_INDEXED: Final = "it asks not to be indexed, and PAGELETS_ROBOTS is obey"
@@ -54,8 +51,8 @@ _BY_CLASS: Final = ("text", "path")
 def clean_sites(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
     """Clean the pages of sites, or of chunks of large sites; yield tables of `cleaned_schema`.
 
-    The rows are sorted by site, chunk and page. A group whose first row has ``counts`` is a chunk of a large site,
-    which was learnt before. The pages of other groups are a whole site, and are learnt first.
+    Rows are sorted by site, chunk and page. A group whose first row has ``counts`` is a chunk of a large site that was
+    learnt before; others are a whole site, which is learnt first.
     """
     schema = cleaned_schema(options)
     for group in groups(table, ("site", "chunk")):
@@ -173,10 +170,7 @@ def _origin(page: Page, number: int) -> dict[str, Any]:
 def _content(
     record: PageRecord, number: int, options: CorpusOptions
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str | None]:
-    """Shingles, bands and sketch of the content; nothing if it has fewer words than a shingle.
-
-    Pages that declare another one as the canonical page are compared after all others.
-    """
+    """Shingles, bands and sketch of the content, nothing if it is shorter than a shingle; declared copies come last."""
     page, within, weights = record.page, options.within_sites, None
     if options.duplicates == "off":
         return [], [], None
@@ -207,10 +201,7 @@ def _hash(name: str) -> int:
 
 
 def parse(row: dict[str, Any], options: CorpusOptions) -> Page:
-    """Parse a row of the schema ``RAW``, and mark what the rules of the user name and what the page asks of robots.
-
-    Raise TooLarge if the page exceeds the limits.
-    """
+    """Parse a row of ``RAW``, marked by the rules and by what it asks of robots; TooLarge beyond the limits."""
     content_type, link = row["content_type"], row["link"] or ""
     page = with_data(Page.parse(row["body"], row["url"], content_type, options.limits, link))
     page = _rules(options.rules, options.started).mark(page)
@@ -231,10 +222,7 @@ def learn(site: Site, pages: Iterable[Page]) -> None:
 
 
 def learn_parts(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
-    """Learn the pages of each part of a site; yield a table of the schema ``COUNTS`` for each part.
-
-    The rows are sorted by site, part and page.
-    """
+    """Learn each part of a site, from rows by site, part and page; yield a table of ``COUNTS`` for each part."""
     for part in groups(table, ("site", "part")):
         site = Site(part["site"][0].as_py(), options.model)
         learn(site, _pages(part, options))
@@ -243,10 +231,7 @@ def learn_parts(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
 
 
 def merge_parts(table: pa.Table) -> Iterator[pa.Table]:
-    """Add up the counts of the parts of each site; yield a table of the schema ``COUNTS`` for each site.
-
-    The rows are sorted by site and part.
-    """
+    """Add up the counts of each site, from rows by site and part; yield a table of ``COUNTS`` for each site."""
     for parts in groups(table, ("site",)):
         name = parts["site"][0].as_py()
         counts = merge_counts(name, [counts_of(name, content.as_py()) for content in parts["counts"]])
@@ -259,13 +244,10 @@ def counts_of(name: str, content: bytes) -> SiteCounts:
 
 
 def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
-    """The counts of a site from those of its parts: the sums of all counts, by class.
+    """The counts of a site from those of its parts, one at least, in order: the sums of all counts, by class.
 
-    Exact but for two things: a page in one part that is a copy of a page in another counts twice, and the first pages
-    of each part have "new" texts that another part may have as well. Classes of two parts are one if their outlines
-    fit, as for pages.
-
-    ``name``: of the site. ``parts``: at least one, in the order of their pages.
+    Exact but for copies in two parts, which count twice, and "new" texts of the first pages of a part that another part
+    may have. Classes of two parts are one if their outlines fit, as for pages.
     """
     whole = parts[0]
     for part in parts[1:]:

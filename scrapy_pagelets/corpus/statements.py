@@ -1,16 +1,11 @@
-"""The statements of the corpus job in portable SQL, which DuckDB and Spark both run.
+"""The statements of the corpus job in portable SQL: plain SELECTs over the tables before, for DuckDB and Spark.
 
-Each is a plain SELECT over the tables that came before; the engines store its result.
-
-Near-duplicates are found as in a crawl (`duplicates.content_store`). Each page is compared with earlier pages only. It
-belongs to the group of the page that it resembles most, and is a near-duplicate of the first page of the group, or of
-the page that it resembles most if it does not resemble the first enough. A crawl asks its index for the contents with
-the most bands in common; here each page meets, for each of its bands, the ``NEIGHBOURS`` pages before it that have the
-band, and the first one. Pages are in the order of their numbers; those that declare another page as the canonical one
-come last, because ``LAST`` is added to their numbers.
+Near-duplicates are found as in a crawl (`duplicates.content_store`): a page belongs to the group of the earlier page
+that it resembles most, and is a near-duplicate of the first page of the group, or of that page if the first one differs
+too much. A crawl asks its index for the contents with the most bands in common; here each page meets, for each of its
+bands, the ``NEIGHBOURS`` pages before it that have the band, and the first one. Pages that declare another one as
+canonical come last, because ``LAST`` is added to their numbers.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
@@ -52,8 +47,7 @@ SAMPLED: Final = """
     SELECT s.site, s.part, s.page, r.url, r.content_type, r.link, r.robots, r.body FROM sample s
     JOIN raw r ON r.page = s.page AND r.site = s.site
 """
-#: Pages of small sites in some buckets, and those of some chunks of large sites; the first page of a chunk brings what
-#: was learnt of its site.
+#: Pages of small sites in some buckets, and of some chunks of large sites, whose first page brings what was learnt.
 SMALL: Final = """
     SELECT r.site, CAST(0 AS BIGINT) AS chunk, r.page, r.url, r.fetched_at, r.content_type, r.link, r.robots, r.body,
            CAST(NULL AS {binary}) AS counts
@@ -102,9 +96,10 @@ GLOBAL: Final = (
         """,
     ),
 )
-#: One round of large-star and small-star as one statement.
-ROUND: Final = (
-    f"WITH {', '.join(f'{name} AS ({select})' for name, select in relational.ROUND[:-1])} {relational.ROUND[-1][1]}"
+#: Steps 1 and 2 of Figure 5, and one round of large-star and small-star, each as one statement.
+TEMPLATE_CANDIDATES, ROUND = (
+    f"WITH {', '.join(f'{name} AS ({select})' for name, select in steps[:-1])} {steps[-1][1]}"
+    for steps in (relational.CANDIDATES, relational.ROUND)
 )
 #: TEMPLATES: one row for each group of pages with a pagelet.
 TEMPLATES: Final = """
@@ -118,10 +113,8 @@ TEMPLATES: Final = """
         SELECT page, {column} AS own, MIN(shingle) AS shingle, MIN(text) AS text FROM shingles GROUP BY page, {column}
     ) x ON x.page = t.page AND x.own = t.shingle
 """
-#: More than any number of a page.
-LAST: Final = 1 << 62
-#: Number of earlier pages with the same band that a page meets, and number of the pages with the most bands in common
-#: that it is compared with.
+LAST: Final = 1 << 62  # more than any number of a page
+#: Number of earlier pages with a band that a page meets, and of those with the most bands that it is compared with.
 NEIGHBOURS: Final = 8
 VERIFIED: Final = 8
 #: Pages, each with the first page that has the same words in the same order.

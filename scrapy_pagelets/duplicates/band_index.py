@@ -4,8 +4,6 @@ Source of the filters, for corpora whose tables do not fit: Khan et al. 2024, *L
 Document Deduplication* (arXiv 2411.04257); Bloom 1970, *Space/Time Trade-offs in Hash Coding with Allowable Errors*.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import tempfile
@@ -21,10 +19,8 @@ from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.duplicates.sketch import band_keys, banding
 
 logger = logging.getLogger(__name__)
-#: Initial capacity, in sketches.
-_CAPACITY: Final = 1024
-#: Maximal number of entries read from a chain, the last ones first: where thousands of pages resemble each other, a few
-#: of them suffice.
+_CAPACITY: Final = 1024  # initial capacity, in sketches
+#: Most entries read from a chain, the last ones first: where thousands of pages are alike, a few of them suffice.
 _LONGEST: Final = 64
 #: Sketches that are linked at once after the index has grown: with more, the arrays in between take tens of megabytes,
 #: which the process keeps, and no less time.
@@ -35,13 +31,10 @@ _BYTE: Final = 8
 
 
 class BandIndex:
-    """Chained hash tables of band keys in temporary files, which the system caches in memory while there is room.
+    """Chained hash tables of band keys of sketches, which are numbered from 0 in the order in which they are added.
 
-    Sketches are numbered from 0 in the order in which they are added. The index does not outlive the process; it is
-    rebuilt from the sketches, a million in a few seconds. A table for which the disk has no room stays in memory.
-
-    ``threshold``: the resemblance that determines the bands, see `banding`. ``folder``: folder for the files; None for
-    the system's temporary folder. ``failed``: called with a sentence if the disk has no room for a table.
+    They are temporary files. ``threshold``: determines the bands, see `banding`. ``folder``: for the files; None for
+    the system's. ``failed`` is called with a sentence if a table stays in memory for lack of room.
     """
 
     def __init__(
@@ -63,10 +56,7 @@ class BandIndex:
         return int(self._keys.nbytes + self._next.nbytes + self._heads.nbytes)
 
     def add(self, keys: NDArray[np.uint32]) -> int:
-        """Add sketches; return the number of the first one.
-
-        ``keys``: (n, bands) see `band_keys`. Raise OverflowError if there are 2^31 / bands sketches or more.
-        """
+        """Add (n, bands) `band_keys`; return the number of the first one. OverflowError from 2^31 / bands on."""
         first: int = self._count
         if first + len(keys) > len(self._keys):
             self._grow(first + len(keys))
@@ -76,11 +66,9 @@ class BandIndex:
         return first
 
     def query(self, keys: NDArray[np.uint32]) -> tuple[Ints, Ints, Ints]:
-        """Find sketches with a key in common; return rows of ``keys``, sketch numbers, and numbers of common keys.
+        """Find sketches with some of (n, bands) keys; return rows of these, sketch numbers, and numbers of common keys.
 
         Ordered by row, then by descending number of common keys, then by sketch number.
-
-        ``keys``: (n, bands).
         """
         wanted, row = keys.ravel(), np.repeat(np.arange(len(keys)), self._bands)
         at = self._heads[self._slots(wanted)]
@@ -150,17 +138,9 @@ class BandIndex:
 class BloomBands:
     """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
 
-    Raises ValueError for a capacity, threshold or error out of range.
+    ``capacity``: number of texts that they are made for. ``threshold``: see `banding`. ``error``: share of new texts
+    that are taken for near-duplicates when full, beside those slightly below the threshold. ValueError if out of range.
 
-    Parameters
-    ----------
-    capacity : number of texts for which the filters are sized
-    threshold : least resemblance of near-duplicates, see `banding`
-    error : share of new texts that are reported as near-duplicates once the capacity is reached, in addition to those
-        whose resemblance to an earlier text is slightly below the threshold; between 0 and 1
-
-    Examples
-    --------
     >>> filters = BloomBands(1000)
     >>> sketches = np.arange(256, dtype=np.uint32).reshape(2, 128)
     >>> filters.add(sketches).tolist(), filters.add(sketches[1:]).tolist()
@@ -169,10 +149,8 @@ class BloomBands:
 
     def __init__(self, capacity: int, threshold: float = 0.8, error: float = 1e-4) -> None:
         if capacity < 1 or not 0 < threshold <= 1 or not 0 < error < 1:
-            raise ValueError(
-                f"capacity {capacity}, threshold {threshold}, error {error}: give a capacity from 1, a threshold above"
-                " 0 to 1, and an error between 0 and 1"
-            )
+            advice = "give a capacity from 1, a threshold above 0 to 1, and an error between 0 and 1"
+            raise ValueError(f"capacity {capacity}, threshold {threshold}, error {error}: {advice}")
         self._threshold = threshold
         bands = banding(threshold)[0]
         one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # distributes the error over the bands
@@ -180,10 +158,7 @@ class BloomBands:
         self.bits = np.zeros((bands, ceil(capacity * one / log(2) / _BYTE)), np.uint8)  # (bands, bytes) the filters
 
     def add(self, sketches: NDArray[np.uint32]) -> Bools:
-        """Add texts; return (n,) whether each is a near-duplicate of an earlier one, including the rows before it.
-
-        ``sketches``: (n, 128).
-        """
+        """Add (n, 128) sketches; return (n,) whether each is near an earlier one, rows before it included."""
         return np.array([self._add(places) for places in self._places(sketches)], np.bool_)
 
     def _places(self, sketches: NDArray[np.uint32]) -> Ints:

@@ -1,7 +1,5 @@
 """The store of the contents that a crawl has seen: an SQLite file and an index of bands."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sqlite3
@@ -16,18 +14,11 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.transactions import writing
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.base.transactions import open_shared, writing
+from scrapy_pagelets.duplicates import shingles
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.shingles import (
-    SIZE,
-    Hashes,
-    Weights,
-    resemblance,
-    shingles,
-    weighted_shingles,
-    word_hashes,
-)
+from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, Weights
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, Threshold, band_keys, minhash
 from scrapy_pagelets.page import urls
 
@@ -35,10 +26,10 @@ logger = logging.getLogger(__name__)
 _VERSION: Final = 2
 #: Errors of the disk, not of the file: it is full or not writable.
 _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")
+_PATIENCE: Final = 5.0  # seconds to wait for another process, which a job should not have
 #: Number of candidates that are verified by their shingles: those with the most common bands.
 _VERIFIED: Final = 8
-#: Sketches that are read at once when a job is continued.
-_BLOCK: Final = 4096
+_BLOCK: Final = 4096  # sketches that are read at once when a job is continued
 #: SQLite's cache_size: a negative number of KiB. The cache is small, because each transaction visits all of its changed
 #: pages if the file is a temporary one.
 _CACHE: Final = "-2048"
@@ -58,19 +49,10 @@ COMMIT;
 """
 
 
-class StoreError(PageletsError, ValueError):
-    """Raised for a file of another scheme, or one that is damaged; the message says what is wrong."""
-
-
-class DiskError(StoreError):
-    """Raised if the disk is full or not writable; the file itself may be intact."""
-
-
 class Verdict(NamedTuple):
-    """The earlier page of which a page is a near-duplicate.
+    """The earlier page of which a page is a near-duplicate, by its URL.
 
-    ``url``: URL of the earlier page. ``similarity``: resemblance (Jaccard of the shingles; of two sites, weighted) of
-    the two pages, at least the threshold.
+    ``similarity``: the two pages' Jaccard of the shingles, of two sites weighted; at least the threshold.
     """
 
     url: str
@@ -132,18 +114,17 @@ class Prepared(NamedTuple):
 def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
     """Compute everything that `ContentStore.enter` needs; None for a text with fewer words than a shingle.
 
-    ``within_sites`` says whether pages are compared only with those of their own site. Raise ValueError if there is not
-    one weight for each word.
+    ``within_sites``: compare pages of one site only. Raise ValueError if there is not one weight for each word.
     """
-    token, weight, weights = word_hashes(document.text), document.weights, None
+    token, weight, weights = shingles.word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):
         raise ValueError(f"there are {len(weight)} weights for {len(token)} words")
     if len(token) < SIZE:
         return None
     if weight is None or within_sites:
-        hashes = shingles(token)
+        hashes = shingles.shingles(token)
     else:
-        hashes, weights = weighted_shingles(token, weight)
+        hashes, weights = shingles.weighted_shingles(token, weight)
     known = document.site.encode("utf-8", "replace"), token.tobytes()
     site, exact = (xxh3_64_intdigest(one) >> 1 for one in known)
     scope = site if within_sites else 0
@@ -161,14 +142,9 @@ class _Group(NamedTuple):
 class ContentStore:
     """The contents that a crawl has seen. Thread-safe.
 
-    Raises StoreError if the file has another scheme, or is damaged; DiskError if the disk is full or not writable.
-
-    Parameters
-    ----------
-    path : the file, created if it does not exist; None for a temporary one
-    threshold : least resemblances of near-duplicates
-    within_sites : whether pages are compared only with those of their own site
-    failed : called with a sentence if the disk has no room for the index, which then stays in memory
+    ``path``: the file, created if it does not exist; None for a temporary one. ``within_sites``: compare pages of one
+    site only. ``failed`` is called with a sentence if the index stays in memory because the disk has no room for it.
+    Raises StoreError if the file is damaged or of another scheme; DiskError if the disk is full or not writable.
     """
 
     def __init__(
@@ -182,8 +158,8 @@ class ContentStore:
         self._threshold, self._within_sites = threshold or Threshold(), within_sites
         self._least = self._threshold.within if within_sites else self._threshold.least
         self._lock = threading.Lock()
-        try:  # with an empty name, SQLite uses a temporary file on disk
-            self._base = sqlite3.connect(path or "", check_same_thread=False, isolation_level=None)
+        try:
+            self._base = open_shared(path or "", _PATIENCE)
         except sqlite3.Error as error:
             raise _unusable(error) from error
         try:
@@ -195,8 +171,7 @@ class ContentStore:
             raise _unusable(error) from error
 
     def _prepare(self) -> None:
-        for pragma, value in (("journal_mode", "WAL"), ("synchronous", "NORMAL"), ("cache_size", _CACHE)):
-            self._base.execute(f"PRAGMA {pragma} = {value}")
+        self._base.execute(f"PRAGMA cache_size = {_CACHE}")
         scope = "site" if self._within_sites else "all sites"
         ours = f"version {_VERSION}, {SCHEME}, {PERMUTATIONS} values, seed {SEED}, {SIZE} words, {scope}"
         if not self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -216,11 +191,10 @@ class ContentStore:
     def add(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
         """Compare a text with earlier ones and add it; return the verdict and the sketch, (128,).
 
-        The verdict names the first page of the group of near-duplicates or, if the resemblance to that page is below
-        the threshold, the page of the group that is most alike. It is None for a new text, and for a page that another
-        page of the group declares as its canonical one: it takes the place of the first page. A text with fewer words
-        than a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
-        Raise ValueError if there is not one weight for each word.
+        The verdict names the first page of the group of near-duplicates or, below the threshold, the page of the group
+        that is most alike. It is None for a new text, and for a page that another page of the group declares as its
+        canonical one: it takes the place of the first page. A text shorter than a shingle has neither. The same text
+        from the same URL gets the same verdict again. Raise ValueError if there is not one weight for each word.
         """
         prepared = self.prepare(document)
         return (None, None) if prepared is None else self.enter(prepared)
@@ -291,7 +265,7 @@ class ContentStore:
         query = "SELECT site, shingles, weights FROM contents WHERE id = ?"
         site, hashes, weights = self._base.execute(query, (content,)).fetchone()
         other = np.frombuffer(hashes, np.uint32), None if weights is None else np.frombuffer(weights, np.uint8)
-        similarity = resemblance((key.shingles, key.weights), other, one_site=key.site == site)
+        similarity = shingles.resemblance((key.shingles, key.weights), other, one_site=key.site == site)
         return similarity >= self._threshold.between(key.site, site), similarity, -content
 
     def _insert(self, key: Prepared, content: int, group: _Group | None) -> tuple[int, tuple[int | None, float | None]]:
@@ -302,9 +276,8 @@ class ContentStore:
         row = page, key.url, key.scope, key.address, key.exact, content, head, of, similarity
         self._base.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         if group is not None and leads:
-            self._base.execute(
-                "UPDATE pages SET of = ?, similarity = ? WHERE id = ?", (page, group.similarity, group.of)
-            )
+            update = "UPDATE pages SET of = ?, similarity = ? WHERE id = ?"
+            self._base.execute(update, (page, group.similarity, group.of))
             self._base.execute("UPDATE pages SET head = ? WHERE head = ?", (page, group.head))
         return int(page), (of, similarity)
 

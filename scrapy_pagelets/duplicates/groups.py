@@ -1,7 +1,5 @@
 """Near-duplicates in a whole collection: groups, blocks that appear on many hosts, and mirrored hosts."""
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -18,8 +16,7 @@ from scrapy_pagelets.duplicates.sketch import Threshold, band_keys, minhashes
 from scrapy_pagelets.page.urls import host_of
 
 T = TypeVar("T", bound=Hashable)
-#: Texts that are sketched before each query of the index.
-_BLOCK: Final = 256
+_BLOCK: Final = 256  # texts that are sketched before each query of the index
 #: Number of candidates of a text that are verified by their shingles.
 _VERIFIED: Final = 8
 #: A host is a mirror of another one that has at least this number and this share of its pages.
@@ -42,10 +39,8 @@ def near_pairs(
 ) -> Iterator[tuple[int, int, float]]:
     """Yield pairs of near-duplicates: number of a text, of an earlier one, and their resemblance (Jaccard of shingles).
 
-    The pairs suffice to connect each group, but do not include every pair of a large one. Texts with fewer words than a
-    shingle are left out.
-
-    ``texts``: the site and the text of each document.
+    The pairs suffice to connect each group, but are not all pairs of a large one. Texts with fewer words than a shingle
+    are left out. ``texts``: the site and the text of each document.
     """
     threshold, remaining = threshold or Threshold(), iter(texts)
     index, first, number = BandIndex(threshold.least), dict[int, int](), 0
@@ -130,9 +125,7 @@ def connected(pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
 
 
 def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror]:
-    """Find mirrored hosts: most pages of one host have a near-duplicate on another.
-
-    Bar-Yossef & Rajagopalan (2002, Section 1) distinguish mirrors from templates, which pages of one authority share.
+    """Find mirrored hosts, most pages of which have a near-duplicate on another (Bar-Yossef & Rajagopalan 2002, 1).
 
     ``groups``: groups of near-duplicates, as URLs of pages. ``urls``: URLs of all pages.
     """

@@ -5,8 +5,6 @@ is a character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the 
 they say how surely each word is content, so that leftovers of templates do not separate copies on two sites.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final
 
@@ -28,27 +26,20 @@ from scrapy_pagelets.page.text import write_leaves
 SIZE: Final = 5
 _CODE_POINTS: Final = 0x110000
 _BMP: Final = 0x10000
-#: End of the planes that have letters.
-_PLANES: Final = 0x40000
-#: The largest weight of a shingle.
-_WHOLE_WEIGHT: Final = 255
+_PLANES: Final = 0x40000  # end of the planes that have letters
+_WHOLE_WEIGHT: Final = 255  # the largest weight of a shingle
 #: Weights of the characters of a word by position. Longer strings, which are hardly words, use them cyclically.
 _PLACES: Final = 64
 _WEIGHTS: Final = mix(np.arange(1, _PLACES + 1)).view(np.uint64) | np.uint64(1)
 Tokens = NDArray[np.uint64]
 Hashes = NDArray[np.uint32]
 Weights = NDArray[np.uint8]
-#: This share of the words of a page is taken for surely content, and counts in full.
-_SURE: Final = 0.25
-#: Smaller templateness is not told apart.
-_LEAST: Final = 0.001
+_SURE: Final = 0.25  # this share of the words of a page is taken for surely content, and counts in full
+_LEAST: Final = 0.001  # smaller templateness is not told apart
 
 
 def jaccard(one: Hashes, other: Hashes) -> float:
-    """Return the resemblance of two texts, the size of the intersection over that of the union; 0 for two empty texts.
-
-    ``one`` and ``other``: distinct hashes, ascending.
-    """
+    """Return the resemblance of two texts, by their distinct hashes, ascending; 0 for two empty texts."""
     every = np.concatenate((one, other))
     every.sort()
     common = int(np.count_nonzero(every[1:] == every[:-1]))
@@ -58,11 +49,8 @@ def jaccard(one: Hashes, other: Hashes) -> float:
 def weighted_jaccard(one: Hashes, one_weights: Weights, other: Hashes, other_weights: Weights) -> float:
     """Return the resemblance of two texts by the weights of their shingles, 0 to 1; 0 for two empty texts.
 
-    What both texts have counts by the larger of its two weights, the rest by its weight in the text that has it. With
-    equal weights this is `jaccard`.
-
-    ``one`` and ``other``: distinct hashes, ascending. ``one_weights`` and ``other_weights``: from 1 to 255, for each
-    hash.
+    What both texts have counts by its larger weight; with equal weights this is `jaccard`. ``one`` and ``other``:
+    distinct hashes, ascending. ``one_weights`` and ``other_weights``: from 1 to 255, for each hash.
     """
     _, a, b = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     common = int(np.maximum(one_weights[a], other_weights[b]).sum(dtype=np.int64))
@@ -74,9 +62,8 @@ def weighted_jaccard(one: Hashes, one_weights: Weights, other: Hashes, other_wei
 def resemblance(one: tuple[Hashes, Weights | None], other: tuple[Hashes, Weights | None], *, one_site: bool) -> float:
     """Return the resemblance of two texts: by the weights of their shingles, unless the texts are of one site.
 
-    What is left of the template in a content is the same on all pages of its site, and differs between sites.
-
-    ``one`` and ``other``: distinct hashes, ascending, and their weights; None if all are equal.
+    What is left of the template in a content is the same on all pages of its site, and differs between sites. ``one``
+    and ``other``: distinct hashes, ascending, and their weights; None if all are equal.
     """
     if one_site or (one[1] is None and other[1] is None):
         return jaccard(one[0], other[0])
@@ -102,10 +89,9 @@ give("contents", kinds=_kinds, WEIGHTS=_WEIGHTS, caseless=caseless)
 def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     """(w,) weights of the words of a page's text (`text.plain`), above 0 to 1: their odds of being content, relatively.
 
-    The quarter of the words with the highest odds have 1, and so have all words if nothing is known. A shift of the log
-    odds of the whole page changes little, so pages of clear and unclear sites can be compared.
-
-    ``keep``: (m,) a mask of the leaves of the content. ``templateness``: (m,) of each leaf.
+    The quarter with the highest odds have 1, as have all if nothing is known. A shift of the log odds of the whole page
+    changes little, so pages of clear and unclear sites can be compared. ``keep``: (m,) a mask of the leaves of the
+    content. ``templateness``: (m,) of each leaf.
     """
     nodes, leaves = write_leaves(nodes, keep)
     texts, template = runs_of_words(nodes, leaves, np.ascontiguousarray(templateness, np.float64))

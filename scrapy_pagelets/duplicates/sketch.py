@@ -1,14 +1,10 @@
 """Sketches: MinHash signatures of shingles with the values and the byte format of datasketch, and their bands.
 
-Source: Broder 1997, *On the Resemblance and Containment of Documents*; bands after Leskovec, Rajaraman & Ullman,
-*Mining of Massive Datasets*, Section 3.4. The values equal those of a ``datasketch.MinHash`` with the scheme below that
-is updated with the shingles as integers. `encode` writes a sketch into a feed, and `lean_minhash` reads it as the
-object that datasketch compares and indexes.
-
-`contained` and `most_similar` search in the sketches of a whole feed by datasketch: an excerpt does not resemble the
-page around it, and the most similar page may be below every threshold of a crawl. Sources: Zhu, Nargesian, Pu, Miller
-2016, *LSH Ensemble: Internet-Scale Domain Search*; Bawa, Condie, Ganesan 2005, *LSH Forest: Self-Tuning Indexes for
-Similarity Search*.
+The values equal those of a ``datasketch.MinHash`` with the scheme below. `encode` writes a sketch into a feed, and
+`lean_minhash` reads it for datasketch, by which `contained` and `most_similar` search in a whole feed. Sources: Broder
+1997, *On the Resemblance and Containment of Documents*; for bands, Leskovec, Rajaraman & Ullman, *Mining of Massive
+Datasets*, Section 3.4; Zhu, Nargesian, Pu, Miller 2016, *LSH Ensemble: Internet-Scale Domain Search*; Bawa, Condie,
+Ganesan 2005, *LSH Forest: Self-Tuning Indexes for Similarity Search*.
 """
 
 from __future__ import annotations
@@ -38,8 +34,7 @@ SEED: Final = 1_348_560_748
 #: datasketch's number of the scheme.
 _CODE: Final = 1
 _HEADER: Final = struct.Struct("<qiB")
-#: Accepted share of pairs at the threshold that have no band in common.
-_MISSED: Final = 0.001
+_MISSED: Final = 0.001  # accepted share of pairs at the threshold that have no band in common
 
 
 @cache
@@ -62,9 +57,7 @@ class SketchError(PageletsError, ValueError):
 
 
 def lean_minhash(sketch: str) -> LeanMinHash:
-    """Read a sketch of a feed as a ``datasketch.LeanMinHash``: ``jaccard`` estimates the resemblance of two texts.
-
-    Raise SketchError if it is damaged, or was made otherwise, as by versions before 0.3, whose seed was 1.
+    """Read a sketch of a feed as a ``datasketch.LeanMinHash``; SketchError if it is damaged, or as before version 0.3.
 
     >>> one, other = (minhash(np.arange(start, 90, dtype=np.uint32)) for start in (0, 10))
     >>> lean_minhash(encode(one)).jaccard(lean_minhash(encode(other)))  # in truth 80 / 90
@@ -89,8 +82,8 @@ def lean_minhash(sketch: str) -> LeanMinHash:
 def banding(threshold: float) -> tuple[int, int]:
     """Return the number of bands b, and of values per band r, that find pairs from a threshold of resemblance on.
 
-    A pair of resemblance J has one of the b bands in common with probability ``1 - (1 - J^r)^b``. The result has the
-    largest r that misses at most one pair in a thousand at the threshold. Verification removes other candidates.
+    A pair of resemblance J has a band in common with probability ``1 - (1 - J^r)^b``. The result has the largest r that
+    misses at most one pair in a thousand at the threshold. Verification removes other candidates.
 
     >>> banding(0.8), banding(0.5), banding(1.0)
     ((25, 5), (64, 2), (1, 128))
@@ -103,10 +96,7 @@ def banding(threshold: float) -> tuple[int, int]:
 
 
 def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashes:
-    """(n, bands) keys of the bands; two sketches with a common key are candidates.
-
-    ``sketches``: (n, 128). ``salt``: (n,) or one for all; sketches with different salts have no key in common.
-    """
+    """(n, bands) keys of the bands of (n, 128) sketches; if salts are equal, two with a common key are candidates."""
     bands, rows = banding(threshold)
     start = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
     keys = band_hashes(sketches, bands, rows, start)
@@ -114,17 +104,14 @@ def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashe
 
 
 give("contents", permutations=_permutations)
-#: Sketches cannot distinguish smaller resemblances from none.
-LEAST: Final = 0.1
+LEAST: Final = 0.1  # sketches cannot distinguish smaller resemblances from none
 
 
 class Threshold(NamedTuple):
-    """Least resemblances (Jaccard of the shingles) of near-duplicates, on one site and on two sites.
+    """Least resemblances (Jaccard of the shingles) of near-duplicates, on one site and on two sites, from 0.1 to 1.
 
     Pages of one site may resemble each other without being duplicates: releases of a manual, classes of an interface.
     Similar pages on two sites are copies, perhaps with small changes.
-
-    ``within`` and ``across``: thresholds for two pages of one site, and of two sites, from 0.1 to 1.
     """
 
     within: float = 0.8
@@ -150,8 +137,7 @@ _ROWS: Final = 4
 _VERIFIED: Final = 8
 #: Prefix trees of the forest. Texts of resemblance 0.1 meet in one of 32 with probability 0.97.
 _TREES: Final = 32
-#: Candidates that are compared for each page that is wanted.
-_CANDIDATES: Final = 20
+_CANDIDATES: Final = 20  # candidates that are compared for each page that is wanted
 
 
 class Sketched(NamedTuple):
@@ -164,10 +150,8 @@ class Sketched(NamedTuple):
 def contained(texts: Sequence[Sketched], least: float) -> Iterator[tuple[int, int, float]]:
     """Yield each text that stands inside of a larger one: its number, that of the other, and the share of its shingles.
 
-    The share is exact. Of several larger texts, that with the largest share is named, then the largest. Of equal
-    sizes, the first is the larger one. The ensemble may miss pairs, above all if the other is a hundred times as long.
-
-    ``least``: the least share, above 0 to 1.
+    The share, ``least`` or more, is exact. Of several larger texts, that with the largest share is named, then the
+    largest. Of equal sizes, the first is the larger one. The ensemble may miss pairs of very different lengths.
     """
     from datasketch import MinHashLSHEnsemble
 
@@ -204,10 +188,7 @@ def _share(inner: Sketched, outer: Sketched) -> float:
 
 
 def most_similar(minhashes: Sequence[LeanMinHash], number: int, top: int) -> list[tuple[int, float]]:
-    """Return the texts that resemble one of them most, best first, with estimates of the resemblance above 0.
-
-    ``number``: of the text; it is not returned itself. ``top``: how many at most.
-    """
+    """Return the ``top`` texts most like that of a number, best first, with estimates of the resemblance above 0."""
     from datasketch import MinHashLSHForest
 
     forest = MinHashLSHForest(PERMUTATIONS, _TREES)

@@ -1,7 +1,5 @@
 """Templates of classes of pages, the lines of ``PAGELETS_TEMPLATES``: what a crawl strips from the pages of a class."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections import Counter
@@ -104,11 +102,8 @@ class StrippedClass:
         least = max(2, math.ceil(SHARE * self.cleaned)) if self.cleaned > 1 else 1
         runs = [run for run, pages in self.runs if pages >= least]
         text = "".join(part for run in runs for part in (_SEPARATORS.get(run.gap, " "), run.text))
-        links = [
-            {"url": url, "anchor": anchor, "pages": pages}
-            for (url, anchor), pages in self.links
-            if pages >= least
-        ]  # fmt: skip
+        often = ((*link, pages) for link, pages in self.links if pages >= least)
+        links = [{"url": url, "anchor": anchor, "pages": pages} for url, anchor, pages in often]
         return {"id": self.id, "site": self.site, "pages": self.pages, "text": text.strip(), "links": links}
 
 
@@ -125,11 +120,7 @@ class StrippedTemplates:
         return len(self._classes)
 
     def add(self, found: StrippedClass, runs: Sequence[StrippedRun], links: Sequence[tuple[str, str]]) -> bool:
-        """Add a page; returns False if its class is left out because there is no room for more.
-
-        ``found``: the class, with its name and number of pages. ``runs`` and ``links``: what is stripped from the page,
-        in document order.
-        """
+        """Add what is stripped from a page of a class, in order; False if there is no room for more classes."""
         with self._lock:
             if found.id not in self._classes and self._total >= self._most:
                 return False
@@ -149,10 +140,7 @@ class StrippedTemplates:
 
 
 def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
-    """Return the texts of the leaves that are not kept; the parts of a word are one text.
-
-    ``keep``: (m,) a mask of the leaves of the content.
-    """
+    """The texts of the leaves that the (m,) mask ``keep`` leaves out; the parts of a word are one text."""
     seen: Counter[str] = Counter()
     found = []
     leaves: Ints = np.flatnonzero(~keep)

@@ -1,7 +1,5 @@
 """Clean pages without a crawl: one by itself, or several of a site that is learnt first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

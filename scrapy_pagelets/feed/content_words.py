@@ -1,7 +1,5 @@
 """The hash of a content and the counts of its words, by which contents of different crawls are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,8 +17,7 @@ from scrapy_pagelets.duplicates.shingles import word_hashes
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.roles import is_template
 
-#: Bytes of a hash.
-_BYTES: Final = 16
+_BYTES: Final = 16  # bytes of a hash
 #: Control characters other than white space, and invisible ones: joiners, soft hyphens, marks of direction, U+FEFF.
 _INVISIBLE: Final = lazily(
     "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffd-\uffff]+"
@@ -39,10 +36,8 @@ Counts = NDArray[np.uint32]
 def contents_with_doubtful(nodes: NodeTable, templateness: Floats) -> Iterator[str]:
     """Yield what the content would be if the threshold of the page were higher, step by step.
 
-    A change of the template may lower the threshold a little; then one of these is the content that the page had
-    before, if that still stands on it.
-
-    ``templateness``: (m,) of the leaves, 0 to 1.
+    A change of the template may lower it a little; then one of these is the content that the page had before, if that
+    is still there. ``templateness``: (m,) of the leaves, 0 to 1.
     """
     doubtful = np.unique(templateness[is_template(templateness) & (templateness <= _DOUBTFUL)])
     for highest in doubtful[:_MOST_CUTS]:
@@ -52,8 +47,8 @@ def contents_with_doubtful(nodes: NodeTable, templateness: Floats) -> Iterator[s
 def content_hash(text: str) -> str | None:
     r"""Hash of the words of a content in their order, 32 hexadecimal digits; None if there are none.
 
-    It is the BLAKE2b hash, of 16 bytes, of the text in composed form (NFC, UTF-8) without white space, invisible
-    characters, and punctuation that stands alone, so that nothing depends on the layout of the text.
+    BLAKE2b, 16 bytes, of the text in composed form (NFC, UTF-8) without white space, invisible characters, and
+    punctuation that stands alone, so that nothing depends on the layout of the text.
 
     >>> content_hash("A rose\n\n- is\ta rose") == content_hash("A rose is\x1b a\u200b rose"), content_hash(" \n")
     (True, None)
@@ -106,9 +101,8 @@ class WordCounts:
 def changed_share(one: WordCounts, other: WordCounts) -> float:
     """Share of the words of two contents that have no counterpart in the other one, 0 to 1; 0 for two empty ones.
 
-    The words are compared as multisets: of a word that one content has three times and the other twice, one has no
-    counterpart. Words that have only moved count as unchanged, upper and lower case are the same. The result is exact
-    unless a content has more than 4,096 different words; then it is estimated from a sample of them.
+    They are compared as multisets: moved words, and upper and lower case, count as unchanged. Exact unless a content
+    has more than 4,096 different words, of which a sample is taken then.
     """
     level = max(one.level, other.level)
     one, other = one.sample(level), other.sample(level)

@@ -4,8 +4,6 @@
 are there, and names those that are missing.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
@@ -20,8 +18,7 @@ from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLAT
 
 Line = dict[str, Any]
 _Check = tuple[Callable[[Any], bool], str]
-#: Role of pagelets that are not template.
-CONTENT: Final = "content"
+CONTENT: Final = "content"  # role of pagelets that are not template
 #: Numbers from here on do not fit into an index.
 _LIMIT: Final = 2**31
 _TEXT: Final[_Check] = (lambda value: isinstance(value, str), "a string")
@@ -55,13 +52,9 @@ class FeedError(PageletsError, ValueError):
 class Feed:
     """The lines of a feed, checked; each is a page with its ``url``.
 
-    Parameters
-    ----------
-    path : of the file
-    columns : the fields to check and return; from Parquet, no others are read
-    pagelet : the fields that each pagelet must have
-    one_of : a page must have at least one of these fields; lines without any are left out
-    advice : what to do if no line has any of them
+    ``columns``: the fields to check and return; from Parquet, no others are read. ``pagelet``: the fields that each
+    pagelet must have. ``one_of``: a page must have at least one of these fields, lines without any are left out.
+    ``advice``: what to do if no line has any of them.
     """
 
     def __init__(
@@ -81,10 +74,7 @@ class Feed:
         self._advice = advice or _ADVICE
 
     def __iter__(self) -> Iterator[Line]:
-        """Yield the pages.
-
-        Raise FeedError if the file cannot be read, has no page, or has a line that is not a page.
-        """
+        """Yield the pages; FeedError if the file cannot be read, has no page, or a line that is no page."""
         pages, self.left_out, first = 0, 0, ""
         try:
             for number, line in self._read():

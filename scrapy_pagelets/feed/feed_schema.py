@@ -1,13 +1,13 @@
 """The schema of the feed, version 1: one table for the code and for ``docs/feed.md``.
 
-Settings, blank items, the columns of Parquet and of the corpus job, and the checks of commands follow from it. The
-value of a field is the attribute of `page_record.PageRecord` with its name. Fields may be added, but none is renamed or
-given another meaning.
+Settings, blank items, columns of Parquet, and the checks of commands follow from it. The value of a field is the
+attribute of `page_record.PageRecord` with its name. Fields may be added, but none is renamed or given another meaning.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ class FeedField:
     nullable: bool = False  # True if it can be null
     parts: tuple[FeedField, ...] = ()  # the fields of an object, or of each object in a list
     setting: str = ""  # the setting that switches it on or off; "" if there is none
-    #: True if the field is missing when its setting is off; other fields are always in the items of our spiders and
-    #: have a Parquet column
+    #: True if the field is missing when its setting is off; others are in all our items and have a Parquet column
     optional: bool = False
     step: str = ""  # of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
 
@@ -44,14 +43,16 @@ class FeedField:
         return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
 
     def is_on(self, settings: object) -> bool:
-        """Return whether the field is wanted: a list of names has to name it, any other value must not be 0 or empty.
-
-        ``settings``: with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``.
-        """
+        """Whether ``settings``, a `Config`, ask for it: a list must name it, another value must not be 0 or empty."""
         if not self.setting:
             return True
         value = getattr(settings, self.setting.removeprefix("PAGELETS_").lower())
         return self.name in value if isinstance(value, tuple) else bool(value)
+
+
+#: Fields that can be null, and lists.
+_nullable = partial(FeedField, nullable=True)
+_list = partial(FeedField, listed=True)
 
 
 def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
@@ -67,7 +68,7 @@ PAGELET: Final = (
         "number of the pagelet on its page, from 0 in document order; pagelets that are not exported leave gaps",
         "integer",
     ),
-    FeedField("xpaths", "paths of the smallest set of nodes that hold exactly its text", listed=True),
+    _list("xpaths", "paths of the smallest set of nodes that hold exactly its text"),
     FeedField(
         "role",
         "what most of its words are, see below: `content`, `comments`, `metadata`, `contents`, `navigation`, `forms`, "
@@ -76,19 +77,18 @@ PAGELET: Final = (
     FeedField("templateness", "0 to 1, the mean over its words; content is below 0.5", "number"),
     FeedField("text", "its text"),
     FeedField("words", "number of its words; Han, kana, hangul and Thai count by character", "integer"),
-    FeedField("links", "its hyperlinks in document order, see below", "object", listed=True, parts=LINK),
+    _list("links", "its hyperlinks in document order, see below", "object", parts=LINK),
 )
 #: Made by `chunk_records`.
 CHUNK: Final = (
     FeedField("id", "number of the chunk on its page, from 0", "integer"),
     FeedField("url", "URL of the page, with the nearest name in the page at or above the chunk as fragment"),
-    FeedField(
+    _list(
         "headings",
         "the headings above the chunk, from the page's own to the nearest; a heading at its beginning is the last",
-        listed=True,
     ),
     FeedField("markdown", "the chunk as Markdown"),
-    FeedField("xpaths", "paths, as in pagelets, to its text", listed=True),
+    _list("xpaths", "paths, as in pagelets, to its text"),
     FeedField("words", "number of its words, those of alternative texts of pictures among them", "integer"),
     FeedField(
         "tokens",
@@ -99,10 +99,10 @@ CHUNK: Final = (
 )
 #: Made by ``PageRecord.posts``.
 POST: Final = (
-    FeedField("author", "who wrote it, as the page says", nullable=True),
-    FeedField("published", "when, as `published` of the page", nullable=True),
+    _nullable("author", "who wrote it, as the page says"),
+    _nullable("published", "when, as `published` of the page"),
     FeedField("role", "what it is: `content` or `comments`"),
-    FeedField("xpaths", "paths, as in pagelets, to its text", listed=True),
+    _list("xpaths", "paths, as in pagelets, to its text"),
 )
 #: Made by ``PageRecord.template``.
 TEMPLATE: Final = (
@@ -120,132 +120,102 @@ TEMPLATES: Final = (
     FeedField("site", "the site: its registrable domain, or host and port if it has none"),
     FeedField("pages", "number of pages of this class that were known when the last one was cleaned", "integer"),
     FeedField("text", "the texts of the template in document order, with blank lines between blocks"),
-    FeedField("links", "its hyperlinks in document order, see below", "object", listed=True, parts=TEMPLATE_LINK),
+    _list("links", "its hyperlinks in document order, see below", "object", parts=TEMPLATE_LINK),
 )
 #: Made by `product_markup.product_of`.
 PRODUCT: Final = (
-    FeedField("name", "what it is called", nullable=True),
-    FeedField(
+    _nullable("name", "what it is called"),
+    _nullable(
         "price",
         "what it costs now; of several prices, as of sizes, the one that the page shows, else the lowest",
         "number",
-        nullable=True,
     ),
-    FeedField("highest_price", "the highest price if there are several", "number", nullable=True),
-    FeedField(
-        "currency", "code of the currency (ISO 4217), `EUR`; null for a `$` that no country explains", nullable=True
-    ),
-    FeedField("availability", "as schema.org calls it: `InStock`, `OutOfStock`, `PreOrder` and others", nullable=True),
-    FeedField("sku", "the number by which the shop knows it", nullable=True),
-    FeedField("gtin", "GTIN, EAN, UPC or ISBN-13 with a check digit that is right", nullable=True),
-    FeedField("brand", "name of its brand or maker", nullable=True),
+    _nullable("highest_price", "the highest price if there are several", "number"),
+    _nullable("currency", "code of the currency (ISO 4217), `EUR`; null for a `$` that no country explains"),
+    _nullable("availability", "as schema.org calls it: `InStock`, `OutOfStock`, `PreOrder` and others"),
+    _nullable("sku", "the number by which the shop knows it"),
+    _nullable("gtin", "GTIN, EAN, UPC or ISBN-13 with a check digit that is right"),
+    _nullable("brand", "name of its brand or maker"),
 )
 _OF_PAGE: Final = (
     FeedField("url", "URL of the response, after redirects"),
     FeedField("title", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'),
-    FeedField(
+    _nullable(
         "headline",
         "the page's own heading: the one that its title or its JSON-LD names, its only `h1`, or one with the text of a "
         "link to the page itself; null if there is none",
-        nullable=True,
     ),
-    FeedField(
-        "language",
-        "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",
-        nullable=True,
+    _nullable(
+        "language", "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`"
     ),
     FeedField(
         "fetched_at",
         "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
         "the time of the crawl",
     ),
-    FeedField("author", "who wrote the page, as it says; several names are separated by commas", nullable=True),
-    FeedField(
-        "published",
-        "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says",
-        nullable=True,
+    _nullable("author", "who wrote the page, as it says; several names are separated by commas"),
+    _nullable(
+        "published", "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says"
     ),
-    FeedField("modified", "when it was last changed, likewise", nullable=True),
-    FeedField("canonical", "absolute URL of its canonical link", nullable=True),
-    FeedField("description", "what it is about, from its metadata", nullable=True),
-    FeedField("image", "absolute URL of the picture that its metadata names", nullable=True),
-    FeedField("breadcrumbs", "names of the trail that leads to it; `[]` if there is none", listed=True),
-    FeedField(
+    _nullable("modified", "when it was last changed, likewise"),
+    _nullable("canonical", "absolute URL of its canonical link"),
+    _nullable("description", "what it is about, from its metadata"),
+    _nullable("image", "absolute URL of the picture that its metadata names"),
+    _list("breadcrumbs", "names of the trail that leads to it; `[]` if there is none"),
+    _nullable(
         "product",
         "the product that the page is about, see below; null if there is none, or several as on a list",
         "object",
-        nullable=True,
         parts=PRODUCT,
     ),
-    FeedField("robots", "what the page asks of robots, see below: `noindex`; `[]` if it asks nothing", listed=True),
+    _list("robots", "what the page asks of robots, see below: `noindex`; `[]` if it asks nothing"),
 )
+_form = partial(FeedField, setting="PAGELETS_FORMATS")
 _FORMS: Final = (
-    FeedField(
-        "text",
-        "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out",
-        nullable=True,
-        setting="PAGELETS_FORMATS",
+    _form(
+        "text", "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out", nullable=True
     ),
-    FeedField(
-        "markdown",
-        "the content as Markdown; only if `PAGELETS_FORMATS` names it",
-        setting="PAGELETS_FORMATS",
-        optional=True,
-    ),
-    FeedField(
-        "html", "the content as HTML; only if `PAGELETS_FORMATS` names it", setting="PAGELETS_FORMATS", optional=True
-    ),
-    FeedField(
+    _form("markdown", "the content as Markdown; only if `PAGELETS_FORMATS` names it", optional=True),
+    _form("html", "the content as HTML; only if `PAGELETS_FORMATS` names it", optional=True),
+    _list(
         "chunks",
         "pieces of the content for retrieval, see below; only with `PAGELETS_CHUNKS`",
         "object",
-        listed=True,
         parts=CHUNK,
         setting="PAGELETS_CHUNKS",
         optional=True,
     ),
 )
-_COMMENTS: Final = FeedField(
-    "comments", "what readers say of the page, as text; null if they say nothing, or if it is content", nullable=True
+_COMMENTS: Final = _nullable(
+    "comments", "what readers say of the page, as text; null if they say nothing, or if it is content"
 )
-_POSTS: Final = FeedField(
+_POSTS: Final = _list(
     "posts",
     "the posts of a thread, or the comments of readers, that tell their author or date, see below; `[]` without any",
     "object",
-    listed=True,
     parts=POST,
 )
-_REGIONS: Final = (FeedField("pagelets", "regions of the page, see below", "object", listed=True, parts=PAGELET),)
-_OF_CLASS: Final = FeedField(
-    "template", "the template of the page, see below; null if none is known", "object", nullable=True, parts=TEMPLATE
+_REGIONS: Final = (_list("pagelets", "regions of the page, see below", "object", parts=PAGELET),)
+_OF_CLASS: Final = _nullable(
+    "template", "the template of the page, see below; null if none is known", "object", parts=TEMPLATE
 )
+_near = partial(FeedField, nullable=True, setting="PAGELETS_DUPLICATES")
 _NEAR: Final = (
-    FeedField(
-        "near_duplicate_of",
-        "URL of an earlier page with nearly the same content, see below",
-        nullable=True,
-        setting="PAGELETS_DUPLICATES",
-    ),
-    FeedField("similarity", "how similar the two are, 0 to 1", "number", nullable=True, setting="PAGELETS_DUPLICATES"),
-    FeedField(
+    _near("near_duplicate_of", "URL of an earlier page with nearly the same content, see below"),
+    _near("similarity", "how similar the two are, 0 to 1", "number"),
+    _near(
         "sketch",
         "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
-        nullable=True,
-        setting="PAGELETS_DUPLICATES",
     ),
 )
-_HASH: Final = FeedField(
-    "content_hash",
-    "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
-    nullable=True,
+_HASH: Final = _nullable(
+    "content_hash", "hash of the words of the content in their order, in hexadecimal digits; null if there are none"
 )
 _CHANGE: Final = (
-    FeedField(
-        "changed",
-        "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
-        nullable=True,
+    _nullable(
+        "changed", "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with"
     ),
-    FeedField("changed_share", "share of the words that differ, 0 to 1; null if unknown", "number", nullable=True),
+    _nullable("changed_share", "share of the words that differ, 0 to 1; null if unknown", "number"),
 )
 #: The fields of a line, in their order.
 FEED: Final = (

@@ -1,7 +1,5 @@
 """The record of a page: what the feed says of it, for crawls, the corpus job and the inspector alike."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -188,9 +186,8 @@ class PageRecord:
 
     @cached_property
     def _document(self) -> Block:
-        return document_of(
-            self.page, self.decision.content, self.decision.headline, self.options.switches, self.decision.repeated
-        )
+        decision = self.decision
+        return document_of(self.page, decision.content, decision.headline, self.options.switches, decision.repeated)
 
     @cached_property
     def _labels(self) -> Ints:

@@ -1,7 +1,5 @@
 """Pagelets of a page: cut it and, given the templateness of its leaves, give each pagelet its role."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -30,8 +28,7 @@ class Pagelet:
     index: Ints  # (k,) its runs of text, as ascending indices of the page's leaves; empty if it has pictures only
     templateness: float  # mean over its words, 0 to 1
     role: str  # one of `page.roles.ROLES`
-    #: the fewest nodes that contain its text and pictures and no others, for a rendered page in the page as received;
-    #: None if pictures were ignored
+    #: the fewest nodes with its text and pictures and no others, in the page as received; None if pictures were ignored
     rows: Sequence[int] | None = None
 
     @property
@@ -66,8 +63,8 @@ class Pagelet:
     def links(self) -> list[dict[str, str]]:
         """Its hyperlinks, ``url`` as absolute URL and ``anchor`` text, in document order.
 
-        Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
-        frame) belongs to the pagelet of the run of text that follows. Links that a rule ignores belong to none.
+        Each link of a page belongs to the pagelet of its first run of text; one without text (a picture, a frame) to
+        that of the run that follows, one that a rule ignores to none.
         """
         numbers = links_of(self.page.nodes, self.index)
         if ignored := self.page.marks.ignored_links:
@@ -81,13 +78,8 @@ class Pagelet:
         paths = self.xpaths
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         role = f"{self.id} {self.role}, {'kept' if self.role == CONTENT else 'stripped'}"
-        return (
-            role,
-            self.words,
-            float(self.templateness),
-            f"{paths[0]}{more}" if paths else "added by a script",
-            self.text,
-        )
+        where = f"{paths[0]}{more}" if paths else "added by a script"
+        return role, self.words, float(self.templateness), where, self.text
 
     def record(self) -> dict[str, Any]:
         """The pagelet as a record of the feed."""
@@ -183,9 +175,8 @@ def pagelets_of(
     roles = np.zeros(len(page.nodes.leaves), np.int64) if roles is None else roles
     if whole:
         return _undivided(page, labels, templateness, roles)
-    return [
-        Pagelet(page, number, *part) for number, part in enumerate(divided(page.nodes, labels, templateness, roles))
-    ]
+    parts = divided(page.nodes, labels, templateness, roles)
+    return [Pagelet(page, number, *part) for number, part in enumerate(parts)]
 
 
 def _check(page: Page, templateness: Floats | None) -> None:

@@ -5,8 +5,6 @@ then replaces all of its pagelets. Its identifier is a hash of the URL (identifi
 version is the time of the crawl, so that an older page never replaces a later one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -69,9 +67,8 @@ MAPPING: Final[dict[str, Any]] = {
 class BulkFile(interface.Index):
     """A growing file of ``_bulk`` lines; several crawls may write to it at the same time.
 
-    Next to ``NAME.ndjson`` it writes ``NAME.mapping.json``, the mapping to create the index with. A purge writes
-    ``NAME.purge.json``, a request for ``_delete_by_query``, because ``_bulk`` cannot delete by time. Raises
-    IndexUnusable for a file of another version.
+    Next to ``NAME.ndjson`` it writes ``NAME.mapping.json``, the mapping to create the index with; a purge writes
+    ``NAME.purge.json``, a request for ``_delete_by_query``. Raises IndexUnusable for a file of another version.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -101,7 +98,6 @@ class BulkFile(interface.Index):
             yield cast(BinaryIO, file)
 
     def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
-        """Append pages."""
         lines = "".join(f"{interface.to_json(line)}\n" for page in pages for line in _lines_of(page)).encode()
         with self._errors(), self._locked() as file:
             append_whole(file.fileno(), lines)
@@ -116,9 +112,6 @@ class BulkFile(interface.Index):
     def find(self, wanted: object, limit: int) -> list[interface.Match]:  # noqa: ARG002
         """Raise an error: only a server can search the file."""
         raise interface.IndexUnusable(f"{self._path} cannot be searched: send it to the _bulk interface of a server.")
-
-    def close(self) -> None:
-        """Do nothing: the file is open only while it is being written."""
 
 
 def _lines_of(page: interface.IndexedPage) -> Iterator[dict[str, Any]]:
@@ -144,6 +137,5 @@ def _repair(file: BinaryIO) -> None:
 
 
 def _replace(path: Path, value: object) -> None:
-    """Write a JSON file atomically."""
     with whole_file(path, f".{os.getpid()}") as new:
         new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

@@ -5,8 +5,6 @@ underscore, as in the tokenizers of search engines. In scripts without spaces ea
 a word is a query for consecutive characters.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -29,8 +27,7 @@ from scrapy_pagelets.page.urls import site_of
 
 #: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
 _ACCENTS: Final = lazily("[\u0300-\u036f]+")
-#: Longer terms are truncated: hardly any word is that long, and databases refuse them.
-_LONGEST: Final = 64
+_LONGEST: Final = 64  # longer terms are truncated: hardly any word is that long, and databases refuse them
 #: Letters and separators that every Unicode tokenizer classifies as we do.
 _LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"
 _BETWEEN: Final = "\\0-/:-@\\[-`{-\x7f\xa0-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf×÷\u2010-\u2027\u2030-\u205e€"
@@ -94,15 +91,12 @@ def _expression() -> re.Pattern[str]:
 
 #: Version of the schema. An index of another version is refused.
 VERSION: Final = 1
-#: Maximal number of terms in a query; further ones are ignored.
-QUERY_TERMS: Final = 1024
+QUERY_TERMS: Final = 1024  # maximal number of terms in a query; further ones are ignored
 #: Role and number of the pagelet that holds the title of a page.
 TITLE: Final = "title"
 TITLE_NUMBER: Final = -1
-#: Roles of pagelets that are stored but not searched.
-UNSEARCHED: Final = ROLES[1:]
-#: NUL and lone surrogates, which databases do not accept.
-_UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")
+UNSEARCHED: Final = ROLES[1:]  # roles of pagelets that are stored but not searched
+_UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")  # NUL and lone surrogates, which databases do not accept
 
 
 class IndexUnusable(PageletsError, ValueError):
@@ -115,116 +109,6 @@ class IndexAway(PageletsError, ConnectionError):
 
 class PageRefused(PageletsError, ValueError):
     """Raised when an index can never accept a page."""
-
-
-class Match(NamedTuple):
-    """A pagelet that matches a query."""
-
-    url: str
-    title: str
-    near_duplicate_of: str | None
-    number: int
-    role: str
-    text: str
-    score: float
-
-
-class Hit(NamedTuple):
-    """A page that matches a query.
-
-    ``score``: score of its best pagelet. ``pagelets``: the matching pagelets, the best first.
-    """
-
-    url: str
-    title: str
-    score: float
-    pagelets: tuple[Match, ...]
-
-
-class Index(ABC):
-    """An index of pages and pagelets, open from its creation on; also a context manager.
-
-    Raises IndexUnusable for an index of another version, a file that is not an index, or a missing library; IndexAway
-    if the index is unavailable; all methods raise it.
-    """
-
-    @abstractmethod
-    def upsert(self, pages: Sequence[IndexedPage]) -> None:
-        """Write pages, all or none; each replaces the page with its URL, unless that page was seen later.
-
-        Raise PageRefused if the index does not accept one of them.
-        """
-
-    @abstractmethod
-    def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete the pages of some sites that were last seen before a time (see `now`); return their number."""
-
-    def search(self, query: str, limit: int = 10) -> list[Hit]:
-        """Return the pages with terms of a query, the best first; of a group of near-duplicates only the best page."""
-        wanted = phrases(query)[:QUERY_TERMS]
-        return hits_of(self.find(wanted, limit), limit) if wanted else []
-
-    @abstractmethod
-    def find(self, wanted: Sequence[Sequence[str]], limit: int) -> list[Match]:
-        """Return the pagelets with some phrases (see `phrases`), the best first, of at least that many pages."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the index."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-
-def check_version(name: str, version: object) -> None:
-    """Refuse an index of another version. Raise IndexUnusable if the version is another one."""
-    if version != str(VERSION):
-        raise IndexUnusable(
-            f"{name} is an index of version {version}, not {VERSION}: create a new one, under another name."
-        )
-
-
-def version_in(path: Path, *keys: str) -> str | None:
-    """Return the version that a JSON file has under some keys, None if it has none."""
-    try:
-        return str(reduce(getitem, keys, json.loads(path.read_bytes())))
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-
-
-def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
-    """Return pages sorted by URL, with only the latest page for each URL."""
-    by_url: dict[str, IndexedPage] = {}
-    for page in pages:
-        if page.url not in by_url or page.crawled >= by_url[page.url].crawled:
-            by_url[page.url] = page
-    return [by_url[url] for url in sorted(by_url)]
-
-
-def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
-    """Group pagelets by page, in the order of their best pagelets; of near-duplicates only the first page stays.
-
-    ``matches``: the best first.
-    """
-    groups: dict[str, list[Match]] = {}
-    for match in matches:
-        groups.setdefault(match.url, []).append(match)
-    first: dict[str, Hit] = {}
-    for url, pagelets in groups.items():
-        hit = Hit(url, pagelets[0].title, pagelets[0].score, tuple(pagelets))
-        first.setdefault(pagelets[0].near_duplicate_of or url, hit)
-    return list(first.values())[:limit]
-
-
-def shown(target: str) -> str:
-    """Return the name of an index without user and password, for logs."""
-    if "://" not in target:
-        return target
-    scheme, _, rest = target.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 @dataclass(frozen=True)
@@ -260,6 +144,105 @@ class IndexedPage:
         """The fields of the page alone, in their order."""
         about = self.url, self.site, self.title, self.language, self.fetched_at, self.crawled
         return *about, self.near_duplicate_of, self.words
+
+
+class Match(NamedTuple):
+    """A pagelet that matches a query."""
+
+    url: str
+    title: str
+    near_duplicate_of: str | None
+    number: int
+    role: str
+    text: str
+    score: float
+
+
+class Hit(NamedTuple):
+    """A page that matches a query, with the score of its best pagelet; the matching pagelets, the best first."""
+
+    url: str
+    title: str
+    score: float
+    pagelets: tuple[Match, ...]
+
+
+class Index(ABC):
+    """An index of pages and pagelets, open from its creation on; also a context manager.
+
+    Raises IndexUnusable for an index of another version, a file that is not an index, or a missing library; IndexAway
+    if the index is unavailable; all methods raise it.
+    """
+
+    @abstractmethod
+    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+        """Write pages, all or none; each replaces that of its URL, unless seen later. PageRefused for a bad one."""
+
+    @abstractmethod
+    def purge(self, before: str, sites: Collection[str]) -> int:
+        """Delete the pages of some sites that were last seen before a time (see `now`); return their number."""
+
+    def search(self, query: str, limit: int = 10) -> list[Hit]:
+        """Return the pages with terms of a query, the best first; of a group of near-duplicates only the best page."""
+        wanted = phrases(query)[:QUERY_TERMS]
+        return hits_of(self.find(wanted, limit), limit) if wanted else []
+
+    @abstractmethod
+    def find(self, wanted: Sequence[Sequence[str]], limit: int) -> list[Match]:
+        """Return the pagelets with some phrases (see `phrases`), the best first, of at least that many pages."""
+
+    def close(self) -> None:  # noqa: B027  # some are open only while they write
+        """Close the index."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def check_version(name: str, version: object) -> None:
+    """Refuse an index of another version. Raise IndexUnusable if the version is another one."""
+    if version != str(VERSION):
+        problem = f"{name} is an index of version {version}, not {VERSION}"
+        raise IndexUnusable(f"{problem}: create a new one, under another name.")
+
+
+def version_in(path: Path, *keys: str) -> str | None:
+    """Return the version that a JSON file has under some keys, None if it has none."""
+    try:
+        return str(reduce(getitem, keys, json.loads(path.read_bytes())))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
+    """Return pages sorted by URL, with only the latest page for each URL."""
+    by_url: dict[str, IndexedPage] = {}
+    for page in pages:
+        if page.url not in by_url or page.crawled >= by_url[page.url].crawled:
+            by_url[page.url] = page
+    return [by_url[url] for url in sorted(by_url)]
+
+
+def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
+    """Group matches, the best first, by page in the same order; of near-duplicates only the first page stays."""
+    groups: dict[str, list[Match]] = {}
+    for match in matches:
+        groups.setdefault(match.url, []).append(match)
+    first: dict[str, Hit] = {}
+    for url, pagelets in groups.items():
+        hit = Hit(url, pagelets[0].title, pagelets[0].score, tuple(pagelets))
+        first.setdefault(pagelets[0].near_duplicate_of or url, hit)
+    return list(first.values())[:limit]
+
+
+def shown(target: str) -> str:
+    """Return the name of an index without user and password, for logs."""
+    if "://" not in target:
+        return target
+    scheme, _, rest = target.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def now() -> str:
@@ -307,9 +290,7 @@ def _pagelet_of(line: Mapping[str, Any]) -> IndexedPagelet:
 def line_of(page: IndexedPage) -> dict[str, Any]:
     """Return a page as a line, from which `page_of` makes the same page."""
     line = asdict(page)
-    line["pagelets"] = [
-        {"id": pagelet.pop("number"), **pagelet} for pagelet in line["pagelets"] if pagelet["role"] != TITLE
-    ]
+    line["pagelets"] = [{"id": one.pop("number"), **one} for one in line["pagelets"] if one["role"] != TITLE]
     return line
 
 

@@ -1,7 +1,6 @@
 """An index in a PostgreSQL database, with its full text search; needs psycopg 3 (extra ``search``).
 
-All tables are in the schema ``pagelets`` of the database. The score is ``ts_rank``, not BM25: it ignores how many
-pagelets have a term.
+All tables are in the schema ``pagelets``. The score is ``ts_rank``, which ignores how many pagelets have a term.
 """
 
 from __future__ import annotations
@@ -125,9 +124,8 @@ class PostgresIndex(interface.Index):
                 for statement in _SCHEMA.split(";")[:-1]:
                     self._base.execute(statement.encode())
             elif meta or pages:
-                raise interface.IndexUnusable(
-                    f"The schema pagelets of {self._name} is not an index: name another database."
-                )
+                problem = f"The schema pagelets of {self._name} is not an index"
+                raise interface.IndexUnusable(f"{problem}: name another database.")
             about: dict[str, str] = dict(self._base.execute("SELECT key, value FROM pagelets.meta").fetchall())
         interface.check_version(self._name, about.get("version"))
 
@@ -142,7 +140,6 @@ class PostgresIndex(interface.Index):
             raise self._away(error) from error
 
     def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
-        """Write pages."""
         newest = interface.latest(pages)  # in the same order in all crawls, which prevents deadlocks
         with self._transaction() as cursor:
             rows = [(UUID(interface.key_of(page.url)), *page.columns) for page in newest]
@@ -154,7 +151,6 @@ class PostgresIndex(interface.Index):
             cursor.executemany(_TERMS, [row for number, page in written for row in _terms(number, page)])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete old pages."""
         with self._transaction() as cursor:
             query = "DELETE FROM pagelets.pages WHERE crawled < %s AND site = ANY(%s)"
             return cursor.execute(query, (before, sorted(sites))).rowcount
@@ -166,7 +162,6 @@ class PostgresIndex(interface.Index):
             return [interface.Match(*row) for row in cursor.execute(_SEARCH, (expression, limit))]
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             self._base.close()
 

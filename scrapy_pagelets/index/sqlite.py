@@ -1,10 +1,7 @@
 """An index in a file: SQLite with FTS5.
 
-The table ``search`` indexes the texts. ``vocabulary`` has the number of pagelets of each term, ``postings`` the
-positions of terms in pagelets.
+The table ``search`` indexes the texts; ``vocabulary`` counts the pagelets of terms, ``postings`` has their positions.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -84,16 +81,14 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 class SQLiteIndex(interface.Index):
     """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
 
-    ``create``: False to raise an error instead of creating a file. Raises IndexUnusable for an index of another
-    version, or a file that is not an index.
+    ``create``: False raises IndexUnusable if there is no file, as for one of another version, or that is not an index.
     """
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self._path, self._lock = path, threading.RLock()
         if not create and not Path(path).is_file():
-            raise interface.IndexUnusable(
-                f"{path} does not exist: create an index with PAGELETS_INDEX or `pagelets index`."
-            )
+            advice = "create an index with PAGELETS_INDEX or `pagelets index`"
+            raise interface.IndexUnusable(f"{path} does not exist: {advice}.")
         with self._errors():
             address, is_uri = (path, False) if create else (_address(Path(path).absolute()), True)
             self.base = sqlite3.connect(
@@ -131,7 +126,6 @@ class SQLiteIndex(interface.Index):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Convert errors of SQLite to `IndexAway` and `IndexUnusable`."""
         try:
             yield
         except sqlite3.Error as error:
@@ -140,7 +134,6 @@ class SQLiteIndex(interface.Index):
             raise interface.IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
 
     def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
-        """Write pages."""
         rows = [(page, [_row(pagelet) for pagelet in page.pagelets]) for page in pages]
         with self._errors(), self._lock, writing(self.base):
             for page, pagelets in rows:
@@ -150,7 +143,6 @@ class SQLiteIndex(interface.Index):
                     self.base.executemany(_PAGELET, [(number, *row) for row in pagelets])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete old pages."""
         with self._errors(), self._lock, writing(self.base):
             query = "DELETE FROM pages WHERE crawled < ? AND site IN (SELECT value FROM json_each(?))"
             return self.base.execute(query, (before, json.dumps(sorted(sites)))).rowcount
@@ -173,7 +165,6 @@ class SQLiteIndex(interface.Index):
         return interface.IndexedPage(*about)
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self.base.close()
 

@@ -25,10 +25,7 @@ _PAGELETS: Final = 8
 
 
 class TantivyIndex(interface.Index):
-    """An index in a folder, created if it does not exist. Several crawls may write to it: they take turns.
-
-    Raises IndexUnusable for an index of another version, or a folder that is not an index.
-    """
+    """An index in a folder, made if there is none; crawls take turns. IndexUnusable for one of another version."""
 
     def __init__(self, folder: str | Path) -> None:
         import tantivy
@@ -57,7 +54,6 @@ class TantivyIndex(interface.Index):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Convert errors of the library to `IndexAway` and `IndexUnusable`."""
         try:
             yield
         except OSError as error:
@@ -90,7 +86,6 @@ class TantivyIndex(interface.Index):
             self._index.reload()
 
     def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
-        """Write pages."""
         with self._errors(), self._writer() as writer:
             for page in interface.latest(pages):
                 key = interface.key_of(page.url)
@@ -123,7 +118,6 @@ class TantivyIndex(interface.Index):
             yield self._tantivy.Document.from_dict(fields, self._schema)
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete old pages."""
         query = self._tantivy.Query
         kind, bound = self._tantivy.FieldType.Integer, interface.milliseconds(before)
         old = query.range_query(self._schema, "crawled", kind, upper_bound=bound, include_upper=False)
@@ -154,9 +148,6 @@ class TantivyIndex(interface.Index):
             return self._tantivy.Query.term_query(self._schema, "terms", phrase[0])
         words: list[str | tuple[int, str]] = [*phrase]
         return self._tantivy.Query.phrase_query(self._schema, "terms", words)
-
-    def close(self) -> None:
-        """Do nothing: files are open only while they are being written."""
 
 
 def _match(document: Any, score: float) -> interface.Match:

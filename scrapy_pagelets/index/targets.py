@@ -1,7 +1,5 @@
 """Names of indexes, and how to open them."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
@@ -16,15 +14,11 @@ _KINDS: Final = {
     "bulk": ((), (".ndjson",), "", "scrapy_pagelets.index.bulk.BulkFile"),
     "sqlite": ((), (".sqlite", ".sqlite3", ".db"), "", "scrapy_pagelets.index.sqlite.SQLiteIndex"),
 }
-#: Longer names are truncated in messages.
-_SHOWN: Final = 200
+_SHOWN: Final = 200  # longer names are truncated in messages
 
 
 def kind_of(target: object) -> str:
-    """Return the kind of index that a name stands for: ``sqlite``, ``tantivy``, ``postgres`` or ``bulk``.
-
-    Raise IndexUnusable if the name is not that of an index, or a library is missing.
-    """
+    """Return the kind of index that a name stands for; IndexUnusable if there is none, or for lack of a library."""
     if not isinstance(target, str):
         raise IndexUnusable(f"{target!r} is not the name of an index: give a string")
     for kind, (begins, ends, library, _) in _KINDS.items():
@@ -32,18 +26,12 @@ def kind_of(target: object) -> str:
             if library and find_spec(library) is None:
                 raise IndexUnusable(f"{shown(target)} needs a library: pip install 'scrapy-pagelets[search]'")
             return kind
-    raise IndexUnusable(
-        f"{shown(target)[:_SHOWN]!r} is not the name of an index: "
-        "give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
-    )
+    advice = "give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
+    raise IndexUnusable(f"{shown(target)[:_SHOWN]!r} is not the name of an index: {advice}")
 
 
 def open_index(target: str) -> Index:
-    """Open an index, creating it if it does not exist.
-
-    Raise IndexUnusable for an index of another version, or a name that is not that of an index; IndexAway if the index
-    is currently unavailable.
-    """
+    """Open an index, created if it does not exist; IndexUnusable or IndexAway if that is not possible, see `Index`."""
     opened: Index = resolve_name(_KINDS[kind_of(target)][-1])(target.removeprefix("tantivy:"))
     return opened
 

@@ -1,7 +1,5 @@
 """Writing to an index during a crawl: in a thread, with retries, and with a queue on disk."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -27,9 +25,8 @@ BATCH_PAGES: Final = 64
 class PendingPages:
     """A queue of pages that could not be written to an index, the oldest first; thread-safe.
 
-    Each batch is a file of its own. Those that earlier runs have left in the folder for the same index are taken over.
-    If two crawls use the folder at once, both may send a batch, which changes nothing. Raises OSError if the folder or
-    a file cannot be read or written; all methods raise it.
+    Each batch is a file. Those that earlier runs have left in the folder for the same index are taken over; two crawls
+    may send a batch twice, which changes nothing. All methods raise OSError if a file cannot be read or written.
     """
 
     def __init__(self, folder: Path, target: str) -> None:
@@ -88,10 +85,8 @@ def _page_of(line: bytes) -> IndexedPage | None:
 
 
 logger = logging.getLogger(__name__)
-#: Maximal number of pages that wait in memory.
-_PAGES: Final = 2 * BATCH_PAGES
-#: Seconds that a page waits for room in memory before it is written to disk.
-_PATIENCE: Final = 5.0
+_PAGES: Final = 2 * BATCH_PAGES  # maximal number of pages that wait in memory
+_PATIENCE: Final = 5.0  # seconds that a page waits for room in memory before it is written to disk
 #: Seconds between two attempts to reach an index: the first pause, the longest, and the longest while closing.
 _PAUSE: Final = 0.5
 _LONGEST: Final = 60.0
@@ -99,17 +94,11 @@ _LONGEST_AT_THE_END: Final = 2.0
 
 
 class Writer:
-    """Write pages to an index in a separate thread, in batches of the pages that have arrived.
+    """Write pages to an index in a separate thread, in batches; while the index is unavailable, they wait on disk.
 
-    While the index is unavailable, pages wait on disk; they are sent when it is available again.
-
-    Parameters
-    ----------
-    open_index : opens the index, again after each failure
-    index : the open index, None if it is unavailable
-    pending : the pages that wait on disk; those already in it are sent first
-    tell : called with a name, a message and its arguments to report a problem
-    count : called with a name and a number to count what was done
+    ``open_index`` opens the index, again after each failure. ``index``: the open one, None if it is unavailable.
+    ``pending``: the pages that wait. ``tell`` is called with a name, a message and its arguments to report a problem,
+    ``count`` with a name and a number.
     """
 
     def __init__(
@@ -199,7 +188,6 @@ class Writer:
         return max(0.0, due - time.monotonic())
 
     def _send(self) -> None:
-        """Send a batch of the pages on disk."""
         try:
             pages = self._pending.take()
         except OSError as error:
@@ -240,7 +228,6 @@ class Writer:
         return True
 
     def _retry_later(self, error: Exception) -> None:
-        """Close the index and postpone the next attempt."""
         self._count("index/retries", 1)
         if self._index is not None or self._pause == _PAUSE:
             self._tell("index/away", "%s; pages wait on disk until it is available", error)

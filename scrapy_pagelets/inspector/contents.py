@@ -1,7 +1,5 @@
 """What the inspector shows of a page, and the HTML file that shows it: it loads nothing, and runs only its script."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,14 +27,10 @@ from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST
 #: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
 _LEAVES: Final = 20_000
 _RUN: Final = 2_000
-#: Pagelets that are listed, each with its reasons and its rule.
-_PAGELETS: Final = 1_000
-#: Characters of each of the texts.
-_TEXT: Final = 500_000
-#: Runs of text of a page whose segmentations are computed.
-_SEGMENTED: Final = 4_000
-#: The penalties of the slider for GCuts.
-_PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))
+_PAGELETS: Final = 1_000  # pagelets that are listed, each with its reasons and its rule
+_TEXT: Final = 500_000  # characters of each of the texts
+_SEGMENTED: Final = 4_000  # runs of text of a page whose segmentations are computed
+_PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))  # the penalties of the slider for GCuts
 #: How the inspector writes a run of text: by the nearest of these elements.
 _FORMS: Final = {
     **{f"h{level}": "heading" for level in range(1, 7)},
@@ -96,8 +90,7 @@ def contents(inspected: Inspected) -> dict[str, Any]:
 def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
     """The HTML file with what `contents` returns, and the page as a browser shows it, JPEG; empty if not rendered.
 
-    Nothing of it is written as HTML: it is JSON in an element that browsers do not run, from which the script makes
-    texts.
+    None of it is written as HTML: it is JSON in an element that browsers do not run, which the script reads as text.
     """
     page, style, script = (
         files("scrapy_pagelets.inspector").joinpath(f"inspector.{end}").read_text(encoding="utf-8")
@@ -127,10 +120,8 @@ def _left_out(inspected: Inspected) -> Iterator[str]:
     if (count := len(inspected.pagelets)) > _PAGELETS:
         yield f"The page has {count:,} pagelets: the first {_PAGELETS:,} are listed."
     if picture and picture.height < picture.whole:
-        yield (
-            f"The picture shows the first {picture.height:,} of the {picture.whole:,} pixels of the page's height; "
-            "the text by pagelet goes on."
-        )
+        seen = f"the first {picture.height:,} of the {picture.whole:,} pixels of the page's height"
+        yield f"The picture shows {seen}; the text by pagelet goes on."
 
 
 def _leaves(page: Page, shown: int) -> dict[str, Any]:
@@ -193,10 +184,7 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
             "name": "degree of coherence (PDoC)",
             "values": list(range(LEAST, GREATEST + 1)),
             "labels": [tree.labels(pdoc).tolist() for pdoc in range(LEAST, GREATEST + 1)],
-            "tree": [
-                {"parent": int(parent), "doc": int(doc)}
-                for parent, doc in zip(tree.parent.tolist(), tree.doc.tolist(), strict=True)
-            ],
+            "tree": [{"parent": p, "doc": d} for p, d in zip(tree.parent.tolist(), tree.doc.tolist(), strict=True)],
         },
         "gcuts": {
             "name": "penalty (lambda)",

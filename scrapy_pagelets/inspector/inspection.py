@@ -1,7 +1,5 @@
 """Find a page to inspect: on the web, in a file, an archive or a feed; decide it as its site or the feed does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -40,10 +38,8 @@ _FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
 _COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")
 #: Pages of a feed that a message names.
 _NAMED: Final = 5
-#: Words and white space, so that a word is never divided.
-_PIECE: Final = lazily(r"\s+|\S+")
-#: Pieces of each text that are compared; the time grows with the square at worst.
-_MOST: Final = 20_000
+_PIECE: Final = lazily(r"\s+|\S+")  # words and white space, so that a word is never divided
+_MOST: Final = 20_000  # pieces of each text that are compared; the time grows with the square at worst
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,11 +162,9 @@ def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool
     reasons = _reasons(page, sites)
     site, others = reasons.site, reasons.site.pages - 1
     record = PageRecord(page, reasons.decision, options=options)
-    known = f"Decided with {counted(others, 'other page')} of {site.name} known."
     alone = "Decided by this page alone: a crawl knows the other pages of the site."
-    return Inspected(
-        record=record, pagelets=record.cut(whole=whole), decided_by=known if others else alone, reasons=reasons.of
-    )
+    known = f"Decided with {counted(others, 'other page')} of {site.name} known." if others else alone
+    return Inspected(record=record, pagelets=record.cut(whole=whole), decided_by=known, reasons=reasons.of)
 
 
 def _reasons(page: Page, sites: SiteCache) -> Reasons:

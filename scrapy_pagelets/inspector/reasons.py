@@ -1,7 +1,5 @@
 """Why a pagelet is content or template: each witness in a sentence; and the rule that decides otherwise."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -30,14 +28,10 @@ from scrapy_pagelets.rules.host_rules import Selector
 _STRONGEST: Final = 3
 #: Whether a feature tells nodes apart: not those of the page as a whole, which are the same for all nodes.
 _OF_NODE: Final = np.array([feature.less != "" for feature in NODE])
-#: Shares of words that count as all and as none.
-_ALL, _NONE = 0.99, 0.01
-#: Names that a selector can have as they are.
-_PLAIN: Final = lazily(r"-?[A-Za-z_][\w-]*", re.ASCII)
-#: Most selectors of a rule; a pagelet with more parts has no rule.
-_MOST: Final = 20
-#: Longest name of an element's class or id in a selector.
-_LONGEST: Final = 80
+_ALL, _NONE = 0.99, 0.01  # shares of words that count as all and as none
+_PLAIN: Final = lazily(r"-?[A-Za-z_][\w-]*", re.ASCII)  # names that a selector can have as they are
+_MOST: Final = 20  # most selectors of a rule; a pagelet with more parts has no rule
+_LONGEST: Final = 80  # longest name of an element's class or id in a selector
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +136,8 @@ class Reasons:
         nodes = self.page.nodes
         row = max(roots(nodes, index), key=lambda row: self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
         raw, smooth = (float(scores[row]) for scores in self._scores)
-        named = ", ".join(
-            f"{name} (for {'template' if weight > 0 else 'content'})" for name, weight in self._strongest(row)
-        )
+        pulls = self._strongest(row)
+        named = ", ".join(f"{name} (for {'template' if weight > 0 else 'content'})" for name, weight in pulls)
         yield f"By the page alone, the classifier says {raw:.2f}. What counts most: {named}."
         if abs(raw - smooth) >= 0.005:
             yield f"Smoothing over the tree of the page turns that into {smooth:.2f}."

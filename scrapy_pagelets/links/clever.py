@@ -4,9 +4,6 @@ Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 1, and Section 5. What di
 ``docs/algorithms/pagelets-templates-2002.md``.
 """
 
-from __future__ import annotations
-
-from collections import Counter
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -22,8 +19,7 @@ _PARENTS: Final = 50
 #: Hubs are pages, or pagelets. FT, filter templates; FNM, filter non-matching hubs, those without a term of the query:
 #: if hubs are pages, such pages are no authorities either.
 VERSIONS: Final[tuple[str, ...]] = ("page", "page-fnm", "pagelet", "pagelet-fnm", "pagelet-ft", "pagelet-ft-fnm")
-#: The version that performed best in the paper.
-BEST: Final = "pagelet-ft-fnm"
+BEST: Final = "pagelet-ft-fnm"  # the version that performed best in the paper
 #: As in Kleinberg 1999; most graphs converge earlier.
 ITERATIONS: Final = 50
 _TOLERANCE: Final = 1e-9
@@ -37,17 +33,16 @@ class CleverScores(NamedTuple):
     base: Bools  # (n,) whether each page is in the base set
 
 
-def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, local: bool = False) -> CleverScores:
+def clever(
+    tables: Tables, version: str = BEST, *, within: bool | None = None, template: Bools | None = None
+) -> CleverScores:
     """Rank the pages of the crawl for the query that its tables were read with.
 
-    The root set is that of `roots`. The base set adds the pages that these link to, and for each of them up to 50 pages
-    that link to it. It is the same for all versions, because it is made before it is cleaned, by the links of templates
-    as well. The weight of an edge is 1 plus the number of query terms around its link (Chakrabarti et al. 1998), times
-    the weights of Bharat and Henzinger, which give each host one vote; if links within a site count, they give each
-    page one. Raise ValueError if there is no such version.
-
-    ``version``: one of `VERSIONS`. ``within``: count links within a site, see `votes`. ``local``: FT leaves out what
-    `local_templates` finds on the base set, as in the paper, not the templates of the feed.
+    The base set adds to `roots` the pages that these link to, and for each of them up to 50 pages that link to it, for
+    all versions by the links of templates as well. The weight of an edge is 1 plus the number of query terms around its
+    link (Chakrabarti et al. 1998), times the weights of Bharat and Henzinger, which give each host one vote, or each
+    page if links within a site count. ``version``: one of `VERSIONS`, else ValueError. ``within``: count links within a
+    site, see `votes`. ``template``: (k,) the pagelets that FT leaves out; by default the templates of the feed.
 
     >>> from scrapy_pagelets.links.link_tables import Query, read
     >>> links = [{"url": f"http://{host}.com/", "anchor": host} for host in ("fender", "gibson")]
@@ -62,7 +57,7 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, l
     pagelets, ft, fnm = version.startswith("pagelet"), "-ft" in version, "-fnm" in version
     every = votes(tables, pagelets=False, templates=True, within=within)
     base = base_set(every.where(tables.crawled[every.target]), roots(tables))
-    filtered = replace(tables, template=local_templates(tables, base)) if local else tables
+    filtered = tables if template is None else replace(tables, template=template)
     edges = votes(filtered, pagelets=pagelets, templates=not ft, within=within)
     edges = edges.where(base[edges.page] & base[edges.target])
     if fnm:
@@ -77,8 +72,8 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None, l
 def roots(tables: Tables) -> Bools:
     """(n,) the root set: the best 200 pages by the number of query terms in their content, then by their frequency.
 
-    Pages that tie with the last one are included. This replaces the search engine of the paper. Only content is
-    searched, because the words of a menu would match all pages of a site.
+    Pages that tie with the last one are included. It replaces the search engine of the paper, and searches content
+    only, because a menu would match all pages of a site.
     """
     content = ~tables.template
     frequency = np.bincount(tables.page[content], tables.matches[content], len(tables.urls))
@@ -91,35 +86,13 @@ def roots(tables: Tables) -> Bools:
 
 
 def base_set(edges: Votes, root: Bools) -> Bools:
-    """(n,) the root set, the pages that it links to, and for each of its pages the first 50 that link there.
-
-    Source: Kleinberg 1999, Section 2.
-    """
+    """(n,) the root set, the pages it links to, and of each page the first 50 that link to it (Kleinberg 1999, 2)."""
     base = root.copy()
     base[edges.target[root[edges.page]]] = True
     target, parent = np.divmod(np.unique(edges.target * len(root) + edges.page), len(root))
     target, parent = target[root[target]], parent[root[target]]
     base[parent[np.arange(len(target)) - np.searchsorted(target, target) < _PARENTS]] = True
     return base
-
-
-def local_templates(tables: Tables, base: Bools) -> Bools:
-    """(k,) whether each pagelet is template by local detection on some pages: two of them, not copies, have its words.
-
-    Source: Section 3.2, Figure 4, which Section 5 runs on the base set. Pages are copies if all their pagelets have the
-    same words in the same order; the first one counts. The pagelets of a copy are template as those of the first.
-
-    ``base``: (n,) whether each page is in the base set.
-    """
-    owned: dict[int, list[int]] = {}
-    for page, shingle in zip(tables.page.tolist(), tables.shingle.tolist(), strict=True):
-        if base[page]:
-            owned.setdefault(page, []).append(shingle)
-    originals = set(map(tuple, owned.values()))
-    owners = Counter(shingle for shingles in originals for shingle in set(shingles))
-    repeated = [shingle for shingle, pages in owners.items() if shingle and pages > 1]
-    found: Bools = base[tables.page] & np.isin(tables.shingle, np.array(repeated, np.int64))
-    return found
 
 
 def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:
@@ -134,13 +107,11 @@ def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:
 def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS) -> tuple[Floats, Floats]:
     """HITS: good hubs link to good authorities, and good authorities are linked to by good hubs.
 
-    Source: Kleinberg 1999; with weights, Chakrabarti et al. 1998 (Clever) and Bharat & Henzinger 1998. Raise ValueError
-    for iterations below 1. Return (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros if there is
-    no edge. With one matrix they are its principal singular vectors, if these are unique.
-
-    ``weights``: (k, n) weights of the edges from hubs to authorities, 0 or more; sparse or dense. ``hub_weights``: (k,
-    n) weights of the same edges for scoring hubs; ``weights`` by default. ``iterations``: the maximum; iteration stops
-    earlier once no score changes by 1e-9 or more.
+    Source: Kleinberg 1999; with weights, Chakrabarti et al. 1998 (Clever) and Bharat & Henzinger 1998. Return (k,) hub
+    and (n,) authority scores, each of Euclidean length 1, or zeros if there is no edge: of one matrix its principal
+    singular vectors, if these are unique. ``weights``: (k, n) weights of the edges from hubs to authorities, 0 or more;
+    sparse or dense. ``hub_weights``: (k, n) weights of the same edges for scoring hubs, by default the same.
+    ``iterations``: the maximum, from 1, else ValueError; it stops earlier once no score changes by 1e-9 or more.
 
     >>> hubs, authorities = hits(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]))
     >>> hubs.round(3).tolist(), authorities.round(3).tolist()
@@ -162,6 +133,5 @@ def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS)
 
 
 def _unit(values: Floats) -> Floats:
-    """Scale a vector to length 1; zeros stay zeros."""
     length = float(np.linalg.norm(values))
     return values / length if length > 0 else values

@@ -3,26 +3,81 @@
 Source: Bar-Yossef & Rajagopalan 2002, Section 3.2 (``docs/algorithms/pagelets-templates-2002.md``).
 """
 
-from __future__ import annotations
-
 from array import array
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.base.characters import WORD, caseless, without_controls, words
+from scrapy_pagelets.base.errors import PageletsError, QueryError
 from scrapy_pagelets.duplicates.shingles import word_hashes
-from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.urls import host_of, normalise, resolve, site_of
 
-#: Characters of the text that label a pagelet with links.
-_LABEL: Final = 60
+_WINDOW: Final = 50  # characters on either side of a link that describe its target (Clever: 50 bytes)
+#: Up to this number of terms, a text is first searched for any of them before it is split into words: most have none.
+_FEW: Final = 20
+_LABEL: Final = 60  # characters of the text that label a pagelet with links
+
+
+class QueryMatches(NamedTuple):
+    """The occurrences of query terms in a text."""
+
+    terms: frozenset[str]  # the terms that occur
+    matches: int  # number of occurrences of all terms
+    near: list[int]  # number of occurrences in the window of each link
+
+
+class Query:
+    """The words of a query. Quotes, operators, order and repetition are ignored; QueryError if it has no word.
+
+    >>> sorted(Query('"Classical guitar" OR guitar*').terms)
+    ['classical', 'guitar', 'or']
+    """
+
+    def __init__(self, text: str) -> None:
+        self.terms = frozenset(words(without_controls(text)))
+        if not self.terms:
+            raise QueryError("the query has no words: give some letters or digits")
+
+    def find(self, text: str, anchors: Sequence[str] = ()) -> QueryMatches:
+        """Find the terms in a text and in the windows of its links, given by their ``anchors`` in document order.
+
+        A window is the anchor text and 50 characters on either side (Chakrabarti et al. 1998). An empty anchor, or one
+        that is not in the text, is placed at the end of the previous one.
+        """
+        flat = _folded(text)
+        may_match = len(self.terms) > _FEW or any(term in flat for term in self.terms)
+        matches = [match for match in WORD.finditer(flat) if match[0] in self.terms] if may_match else []
+        if not matches:
+            return QueryMatches(frozenset(), 0, [0] * len(anchors))
+        starts, ends = [match.start() for match in matches], [match.end() for match in matches]
+        near = [
+            max(0, bisect_right(ends, last + _WINDOW) - bisect_left(starts, first - _WINDOW))
+            for first, last in _places(flat, anchors)
+        ]
+        return QueryMatches(frozenset(match[0] for match in matches), len(matches), near)
+
+
+def _folded(text: str) -> str:
+    """Normalise a text as ``words`` does, and fold its white space."""
+    return " ".join(caseless(text).split())
+
+
+def _places(flat: str, anchors: Sequence[str]) -> list[tuple[int, int]]:
+    """Start and end of each anchor in the text."""
+    places, end = [], 0
+    for anchor in map(_folded, anchors):
+        start = flat.find(anchor, end)
+        start, end = (end, end) if start < 0 else (start, start + len(anchor))
+        places.append((start, end))
+    return places
 
 
 class TableError(PageletsError, ValueError):
@@ -33,12 +88,11 @@ class TableError(PageletsError, ValueError):
 class Tables:
     """A crawl with n pages, k pagelets and m links. Pages that are linked to but were not crawled are included.
 
-    Links that are spelt differently lead to one page if their normalised URLs are equal. If a page was crawled twice,
-    the last line counts. Links that are broken or do not lead to a page (``mailto:``) are left out.
+    Links lead to one page if their normalised URLs are equal; those that are broken or lead to no page (``mailto:``)
+    are left out. If a page was crawled twice, the last line counts.
     """
 
-    #: urls, titles: n URLs and titles as in the feed; a page that was not crawled has the URL of the first link to it
-    #: and the title ``""``
+    #: urls, titles: of n pages as in the feed; if not crawled, the URL of the first link to it and the title ``""``
     urls: list[str]
     titles: list[str]
     crawled: Bools  # (n,) whether the page is in the feed
@@ -77,12 +131,9 @@ class Tables:
 
 
 def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tables:
-    """Read the tables from a feed, made with ``PAGELETS_EXPORT=all``.
+    """Read the tables from a feed, which has pagelets of templates if it was made with ``PAGELETS_EXPORT=all``.
 
-    Without that setting the feed, and so the tables, have content pagelets only. Raise TableError if a line is not a
-    page of a feed.
-
-    ``lines``: lines of the feed, with ``url``, ``title`` and ``pagelets``. ``query``: the query that the columns
+    ``lines``: of the feed, with ``url``, ``title`` and ``pagelets``; TableError for others. ``query``: that the columns
     ``terms``, ``matches`` and ``near`` count; without one they are zero.
     """
     reader = _Reader(query)
@@ -145,10 +196,8 @@ class _Reader:
 
     def tables(self) -> Tables:
         """The tables, with the rows of the last line of each page."""
-        pagelets, links = (
-            np.array(self.pagelets, np.int64).reshape(-1, 6),
-            np.array(self.links, np.int64).reshape(-1, 3),
-        )
+        pagelets = np.array(self.pagelets, np.int64).reshape(-1, 6)
+        links = np.array(self.links, np.int64).reshape(-1, 3)
         last = np.array(self.last, np.int64)
         newest = last[pagelets[:, 0]] == pagelets[:, 5]
         page, number, template, matches, shingle, _ = pagelets[newest].T
@@ -171,7 +220,6 @@ class _Reader:
 
 
 def _normalised(url: str) -> str:
-    """Normalise a URL; a broken one stays as it is."""
     try:
         return normalise(url)
     except ValueError:
@@ -179,5 +227,5 @@ def _normalised(url: str) -> str:
 
 
 def _shingle(text: str) -> int:
-    words = word_hashes(text)
-    return (xxh3_64_intdigest(words.tobytes()) >> 1) | 1 if len(words) else 0
+    hashes = word_hashes(text)
+    return (xxh3_64_intdigest(hashes.tobytes()) >> 1) | 1 if len(hashes) else 0

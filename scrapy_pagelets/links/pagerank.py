@@ -1,7 +1,5 @@
 """PageRank of the pages of a crawl."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
@@ -18,11 +16,9 @@ _TOLERANCE: Final = 1e-10
 def pagerank(tables: Tables, *, templates: bool = False) -> Floats:
     """PageRank: the share of its time that a random surfer, who sometimes starts over, spends on each page.
 
-    Source: Page et al. 1998. Links within a site count. Links to pages that were not crawled do not. Several links from
+    Source: Page et al. 1998. Links within a site count, those to pages that were not crawled do not, several links from
     one page to another count once. From a page without links that count, the surfer jumps to any page. Return (n,)
-    scores that sum to 1; 0 for pages that were not crawled.
-
-    ``templates``: count links of templates.
+    scores that sum to 1; 0 for pages that were not crawled. ``templates``: count links of templates.
 
     >>> from scrapy_pagelets.links.link_tables import read
     >>> text = {"id": 0, "role": "content", "text": "B", "links": [{"url": "http://h/b", "anchor": "B"}]}

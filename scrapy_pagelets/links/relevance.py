@@ -4,8 +4,6 @@ Source of the distiller: FOCUS (Chakrabarti, van den Berg & Dom 1999), with page
 Rajagopalan 2002, Section 4, case 2.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections import deque
@@ -34,8 +32,7 @@ _ANCHOR: Final = 0.2
 _INHERITED: Final = 0.6
 #: Factor by which inherited relevance decays from page to page (Hersovici et al. 1998).
 _DECAY: Final = 0.8
-#: Number of word hashes, the dimension of the vectors.
-_HASHES: Final = 2**18
+_HASHES: Final = 2**18  # number of word hashes, the dimension of the vectors
 #: Examples read from one file.
 _MAX_EXAMPLES: Final = 1000
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")
@@ -58,8 +55,7 @@ class PageScores(NamedTuple):
     relevance: float  # relevance of its content, 0 to 1
     #: relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
     inherited: float
-    #: the links by the key of their target. Of several links to one page, the most relevant counts; it is template only
-    #: if all of them are
+    #: the links by the key of their target: of several, the most relevant one, template only if all of them are
     links: dict[int, Link]
     lists: list[list[int]]  # for each pagelet of the content, the keys of the distinct pages that it links to
     #: keys of the targets to which no other links lead than those that rules ignore
@@ -69,8 +65,8 @@ class PageScores(NamedTuple):
 class Topic:
     """The topic of a crawl as a vector: the mean of the tf-idf vectors of a query, or of examples (Rocchio 1971).
 
-    The relevance of a text is the cosine of its tf-idf vector and the topic. Document frequencies are counted on the
-    pages of the crawl as they arrive. Thread-safe. Raises ValueError if the texts have no words other than stop words.
+    The relevance of a text is the cosine of its vector and the topic. Document frequencies are counted on the pages of
+    the crawl as they arrive. Thread-safe. ValueError if the texts have no words other than stop words.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -137,9 +133,8 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     """Score a page and its links against a topic, and count the words of the page in the topic's document frequencies.
 
     A link's relevance combines that of its pagelet and of its anchor with a share inherited from the page (shark
-    search, Hersovici et al. 1998, with pagelets instead of windows of words). A link that occurs in template pagelets
-    only has the relevance of its anchor alone, because a template is no evidence for the page that it is on (Bar-Yossef
-    & Rajagopalan 2002, Section 4, case 2).
+    search, Hersovici et al. 1998, with pagelets instead of windows of words). A link in templates only has that of its
+    anchor alone: a template is no evidence for its page (Bar-Yossef & Rajagopalan 2002, Section 4, case 2).
     """
     from scipy.sparse import csr_array
 
@@ -206,10 +201,9 @@ class Distiller:
         self._lock = Lock()
 
     def add(self, page: int, relevance: float, lists: Iterable[Sequence[int]]) -> None:
-        """Add a page that was visited.
+        """Add a visited page by its key, with the relevance of its content, 0 to 1.
 
-        ``page``: key of the page. ``relevance``: relevance of its content, 0 to 1. ``lists``: for each pagelet that is
-        no template, the keys of the pages that it links to.
+        ``lists``: for each pagelet that is no template, the keys of the pages that it links to.
         """
         with self._lock:
             self.added += 1
@@ -221,9 +215,9 @@ class Distiller:
     def expected(self) -> dict[int, float]:
         """Relevance to expect of each unvisited page that one of the ten best hubs links to.
 
-        Hubs are scored by HITS, where an edge counts for its hub as much as its page is relevant; pages that were not
-        visited count nothing. A page is expected to be as relevant as those that the hub has led to, on average, with
-        one page without relevance added, so that a single page proves little.
+        Hubs are scored by HITS, where an edge counts for its hub as much as its page is relevant, 0 if that was not
+        visited. A page is expected to be as relevant as those that the hub has led to, on average, with one irrelevant
+        page added, so that a single page proves little.
         """
         from scipy.sparse import csr_array
 

@@ -1,17 +1,14 @@
 """The links of a crawl that count as votes, their weights, and co-citation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.links.link_tables import Tables
 
-#: A pagelet that links to more pages is a directory: it says little about any two of them.
-MOST: Final = 50
+MOST: Final = 50  # a pagelet that links to more pages is a directory: it says little about any two of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +20,9 @@ class Votes:
     target: Ints  # (e,) number of another page
     near: Ints  # (e,) number of query terms around the link; the maximum, if several links make the edge
 
-    def where(self, kept: Bools | Ints) -> Votes:
+    def where(self, kept: Bools | Ints) -> Self:
         """Select edges by a mask or by their indices."""
-        return Votes(self.hub[kept], self.page[kept], self.target[kept], self.near[kept])
+        return type(self)(self.hub[kept], self.page[kept], self.target[kept], self.near[kept])
 
 
 def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, within: bool | None = None) -> Votes:
@@ -69,9 +66,7 @@ def host_weights(edges: Votes, voter: Ints) -> tuple[Floats, Floats]:
 
     Source: Bharat & Henzinger 1998, as restated by Dean & Henzinger 1999, Section 2.1.3. Return (e,) weights for
     authorities, 1/k for k edges from one host to one page, and (e,) weights for hubs, 1/l for l edges from one hub to
-    one host.
-
-    ``voter``: (n,) number of the voter of each page, see `voters`.
+    one host. ``voter``: (n,) number of the voter of each page, see `voters`.
     """
     authority = _sizes(voter[edges.page], edges.target)
     hub = _sizes(edges.hub, voter[edges.target])
@@ -94,13 +89,10 @@ def matrix(values: Floats, edges: Votes, shape: tuple[int, int]) -> Any:
 
 
 def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Ints:
-    """Count the pages that cite each page together with a given one: in a content pagelet that links to both.
+    """(n,) numbers of pages that cite each page together with a given one in a content pagelet; 0 for itself.
 
-    Source: Small 1973 and Dean & Henzinger 1999; within pagelets, Bar-Yossef & Rajagopalan 2002, Section 4, case 3,
-    number 1. Citations from templates are ignored (number 2). Return (n,) numbers of citing pages; 0 for the page
-    itself.
-
-    ``page``: number of the page. ``within``: count links within a site, see `votes`.
+    Source: Small 1973 and Dean & Henzinger 1999; within pagelets, without those of templates, Bar-Yossef & Rajagopalan
+    2002, Section 4, case 3. ``page``: its number. ``within``: count links within a site, see `votes`.
     """
     edges = citing(votes(tables, within=within), page)
     pairs = np.unique(np.stack([edges.page, edges.target]), axis=1)
@@ -116,15 +108,11 @@ def citing(edges: Votes, page: int) -> Votes:
 def related(tables: Tables, page: int, *, within: bool | None = None, most: int = MOST) -> Floats:
     """Score how related each page is to a given one: by the content pagelets that link to both.
 
-    A pagelet that links to m pages gives 1 / (m - 1) to each pair of them, so that each of its pages has one vote. For
-    each pair, only the best pagelet of each host counts; if links within a site count, the best one of each page.
-
-    Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3. The weights
-    and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``). Return (n,) scores of crawled and other
-    pages; 0 for the page itself.
-
-    ``page``: number of the page. ``within``: count links within a site, see `votes`. ``most``: ignore pagelets that
-    link to more pages.
+    A pagelet that links to m pages, at ``most``, gives 1 / (m - 1) to each pair of them, so that each of its pages has
+    one vote. For each pair, only the best pagelet of each host counts; if links within a site count, the best one of
+    each page. Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3;
+    weights and bound are ours (``docs/algorithms/pagelets-templates-2002.md``). Return (n,) scores of crawled and other
+    pages; 0 for the page itself. ``page``: its number. ``within``: count links within a site, see `votes`.
     """
     edges = votes(tables, within=within)
     count = np.bincount(edges.hub, minlength=len(tables.page))

@@ -1,7 +1,5 @@
 """Write a feed as ``llms.txt`` and ``llms-full.txt`` (https://llmstxt.org), one pair of files for each host."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -25,12 +23,10 @@ from scrapy_pagelets.page.urls import host_of, key, normalise
 COLUMNS: Final = ("title", "headline", "description", "markdown", "text", "pagelets", "near_duplicate_of")
 NEEDED: Final = ("markdown", "text", "pagelets")
 LIST, FULL = "llms.txt", "llms-full.txt"
-#: Characters of a description, and of a name.
-_LONGEST: Final = 200
+_LONGEST: Final = 200  # characters of a description, and of a name
 #: Words of a paragraph that says what a page is about; shorter ones are headings and labels.
 _SHORTEST: Final = 8
-#: The section of pages that are in no folder, or alone in theirs.
-_PAGES: Final = "Pages"
+_PAGES: Final = "Pages"  # the section of pages that are in no folder, or alone in theirs
 #: The folder of pages whose URL has no host that can be read.
 _NO_HOST: Final = "no-host"
 _HEADING: Final = lazily(r"#[ \t]+(.*)")

@@ -1,7 +1,5 @@
 """An SQLite index as the tools of an MCP server (https://modelcontextprotocol.io): search, pages, parts of pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Final

@@ -85,12 +85,10 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     """(n,) Number of the pagelet of each run of text, and of each picture if the method uses pictures; else -1.
 
     ``method``: a key of ``METHODS``. ``templateness``: (m,) of each leaf, a feature for GCuts; None estimates it from
-    the page alone. Raise ValueError if there is no such method, or if it has no such option; ImportError if the method
-    needs a library that is missing; WeightsError if the file of weights cannot be used.
-
-    Options are ``k``, the number of links of a pagelet; ``pdoc`` of VIPS, 1 to 10; for GCuts and CClus, ``penalty``
-    (lambda) or ``segments`` (the wanted number), and ``weights``, a file written by `pagelets train --segments`. If it
-    is for rendered pages and the page is not rendered, or the other way round, the shipped weights are used.
+    the page alone. Options are ``k``, the number of links of a pagelet; ``pdoc`` of VIPS, 1 to 10; for GCuts and CClus,
+    ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file written by `pagelets train
+    --segments`; the shipped ones are used if only one of file and page is rendered. Raise ValueError if there is no
+    such method or option; ImportError if a library is missing; WeightsError if the file of weights cannot be used.
     """
     if method not in METHODS:
         raise ValueError(f"there is no segmenter {method!r}: choose one of {', '.join(METHODS)}")
@@ -136,7 +134,5 @@ LEARNT: Final[Mapping[str, LearntMethod]] = MappingProxyType(
 #: linked pages share (2002, Figures 4 and 5); the classifier of the page alone (2007).
 FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER = "fused", "etdm", "local", "global", "classifier"
 DETECTIONS: Final = (FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER)
-#: The shipped file of the classifier of the page alone.
-PAGE_LEVEL: Final = "page_level"
-#: Those that count the pagelets of all pages.
-COUNTED: Final = (LOCAL, GLOBAL)
+PAGE_LEVEL: Final = "page_level"  # the shipped file of the classifier of the page alone
+COUNTED: Final = (LOCAL, GLOBAL)  # those that count the pagelets of all pages

@@ -1,20 +1,15 @@
 """Template detection by the page alone: the system of 2007 in its strict form.
 
-Every node is scored by the logistic model of its size class, and the scores are smoothed on the tree. No other page of
-the site is needed: other pages only made the labels of the training data (``training.paper_training``).
-
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Page-level
-Model-based Template Detection" and "Smoothing via Regularized Isotonic Regression". The features and the weights of the
-smoothing are ours: ``docs/algorithms/isotonic-2007.md``.
+Model-based Template Detection" and "Smoothing via Regularized Isotonic Regression". Every node is scored by the
+logistic model of its size class, and the scores are smoothed on the tree. Features and weights of the smoothing are
+ours: ``docs/algorithms/isotonic-2007.md``.
 
 A node is template if and only if all its children are, so no node may have a higher score than one of its children.
-Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise
-``sum w |x - y| + c * #{edges: y_parent != y_child}``. The slides charge ``c`` for each distinct value of ``y``, and
-call a set of *adjacent* nodes of one value a section. Here each edge between two sections costs ``c``.
-``tests/oracles/exact_smoothing.py`` minimises what the slides print, which gains nothing.
+Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise ``sum w |x - y| + c * #{edges: y_parent !=
+y_child}``. The slides charge ``c`` for each distinct value of ``y``; here each edge between two sections, adjacent
+nodes of one value, costs ``c``. ``tests/oracles/exact_smoothing.py`` minimises what the slides print: no gain.
 """
-
-from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
@@ -45,8 +40,7 @@ _SHIPPED: Final = "page_level"
 #: Cost of a section, in the weight of words on a log scale, learnt by ``benchmarks/smoothing.py``; number of levels.
 _SECTION: Final = 1.5
 _LEVELS: Final = 17
-#: Pixels per unit of height, about a line of text.
-_LINE: Final = 16.0
+_LINE: Final = 16.0  # pixels per unit of height, about a line of text
 
 
 @dataclass(frozen=True)
@@ -70,10 +64,7 @@ class PageLevel:
 
 @lru_cache(4)
 def load(name: str = _SHIPPED) -> PageLevel:
-    """Read the shipped file, or the file of a path.
-
-    Raise ModelError if there is no such file, or if it was not written by this version.
-    """
+    """Read the shipped file, or that of a path; ModelError if there is none, or if it is not of this version."""
     path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == _SHIPPED else Path(name)
     try:
         with path.open("rb") as file, np.load(file) as data:
@@ -106,10 +97,7 @@ def templateness(page: Page, model: PageLevel) -> Floats:
 
 
 def cut_by_sections(page: Page) -> Ints:
-    """(n,) number of the section of each run of text, else -1: the second output of the slides, by the shipped model.
-
-    A section is a set of adjacent nodes with the same smoothed score, so content or template as a whole.
-    """
+    """(n,) number of the section of each run of text, else -1: the second output of the slides, shipped model."""
     labels = np.full(len(page.nodes), -1)
     leaves = page.nodes.leaves
     if len(leaves):
@@ -132,9 +120,7 @@ def scores(page: Page, model: PageLevel) -> Floats:
 def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
     """(n,) templateness of all nodes after isotonic smoothing: few sections, and no node above one of its children.
 
-    Source: the slides, "Smoothing via Regularized Isotonic Regression". A node weighs log(1 + words below it).
-
-    ``x``: (n,) scores, 0 to 1. ``section``: cost of a section.
+    Source: the slides. A node weighs log(1 + words below it). ``x``: (n,) scores, 0 to 1. ``section``: its cost.
     """
     weight = np.log1p(nodes.sum_below(nodes.words).astype(np.float64))
     return smooth(nodes.levels, nodes.parent, x, weight, section, _LEVELS)
@@ -143,8 +129,7 @@ def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
 def visual_features(layout: Layout) -> Floats:
     """(n, len(VISUAL_FEATURES)) features of the appearance of each node of a rendered page.
 
-    Places and widths are shares of the page, heights also lines of text on a log scale. The background is compared with
-    that of the root.
+    Places and widths are shares of the page, heights also lines of text on a log scale.
     """
     left, top, width, high = (column.astype(np.float64) for column in (layout.x, layout.y, layout.width, layout.height))
     wide, tall = max(1, layout.page_width), max(1, layout.page_height)
@@ -166,25 +151,14 @@ def visual_features(layout: Layout) -> Floats:
 
 
 def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3, k: int = 64) -> Floats:
-    """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid.
+    """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid, in O(n k).
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
-    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k). Raise ValueError if the columns
-    differ in length, the levels are not those of the tree, a score is outside 0 to 1 or not a number, a weight or the
-    cost is negative, or there are fewer than two levels. Return (n,) smoothed scores.
-
-    Parameters
-    ----------
-    levels : rows of each depth from the root down (``NodeTable.levels``)
-    parent : (n,) row of the parent, -1 at the root
-    x : (n,) raw scores, 0 to 1
-    w : (n,) weights, 0 or more: the cost of a difference of 1 between ``x`` and ``y``
-    c : cost of an edge between two sections, in the unit of the weights
-    k : number of levels, evenly spaced from 0 to 1
-
-    Examples
-    --------
-    Two children are content, so the root is, and they form one section with it. The menu is another section.
+    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Return (n,) smoothed scores. Raise ValueError if the columns
+    differ in length, or a score, a weight or the cost is out of range. ``levels``: rows of each depth from the root
+    down, as ``NodeTable.levels``. ``parent``: (n,) row of the parent, -1 at the root. ``x``: (n,) scores, 0 to 1.
+    ``w``: (n,) weights, 0 or more: the cost of a difference of 1. ``c``: cost of an edge between two sections, in the
+    unit of the weights. ``k``: levels, evenly spaced from 0 to 1.
 
     >>> levels, parent = [np.array([0]), np.array([1, 2, 3])], np.array([-1, 0, 0, 0])
     >>> smooth(levels, parent, np.array([0.6, 0.9, 0.1, 0.2]), np.ones(4), c=0.3, k=11)
@@ -195,14 +169,13 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     x, w = _columns(x, w, c)
     if x.size and not 0 <= x.min() <= x.max() <= 1:
         raise ValueError("x has a score outside 0 to 1, the range of the grid")
-    return minimise(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
+    return minimise(_tree(levels, parent), np.linspace(0, 1, k), x, w, c)
 
 
 def sections(parent: Ints, y: Floats) -> Ints:
     """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
 
-    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. Raises ValueError if the columns
-    differ in length.
+    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. ValueError if lengths differ.
 
     >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
     array([0, 1, 1, 0])
@@ -238,36 +211,15 @@ def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
     return x, w
 
 
-def _tree(levels: list[Ints], parent: Ints, n: int) -> _Tree:
-    parent = np.asarray(parent, np.int64)
-    if parent.shape != (n,):
-        raise ValueError(f"parent has the shape {parent.shape} and x has {n} rows: give one of each for every node")
-    sizes = np.array([len(rows) for rows in levels], np.int64)
-    if sizes.sum() != n or not n or sizes[0] != 1 or not sizes.all():
-        raise ValueError(f"levels hold {sizes.sum()} rows of {n}: give the rows of every depth, first the root alone")
-    order: Ints = np.concatenate(levels).astype(np.int64)
-    depth = np.repeat(np.arange(len(sizes)), sizes)
-    _check(order, depth, parent)
-    inner = np.zeros(n, np.bool_)
+def _tree(levels: list[Ints], parent: Ints) -> _Tree:
+    order, depth = np.concatenate(levels), np.repeat(np.arange(len(levels)), [len(rows) for rows in levels])
+    inner = np.zeros(len(order), np.bool_)
     inner[parent[order[1:]]] = inner[order[0]] = True
     within = inner[order]
     starts = [0, *np.cumsum(np.bincount(depth[within])).tolist()]
     order = np.concatenate((order[within], order[~within]))
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
     above = place[parent[order]]
     above[0] = 0
     return _Tree(parent, order, above, starts)
-
-
-def _check(order: Ints, depth: Ints, parent: Ints) -> None:
-    n = len(order)
-    below = order[1:]
-    if order.min() < 0 or order.max() >= n or parent[below].min(initial=0) < 0 or parent.max() >= n:
-        raise ValueError(
-            "levels or parent name a row that does not exist: only the root has a negative parent, which is -1"
-        )
-    level = np.full(n, -1)
-    level[order] = depth
-    if level.min() < 0 or parent[order[0]] != -1 or (level[parent[below]] != depth[1:] - 1).any():
-        raise ValueError("levels are not those of the tree: each row must appear once, one level below its parent")

@@ -1,7 +1,5 @@
 """The search for a complete subdigraph: load pages of a menu until enough of them link each other."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urldefrag, urljoin
@@ -132,10 +130,7 @@ class MenuSearch:
         return target if usable else ""
 
     async def _without_loading(self, url: str, key_page: Page) -> _Reached | None:
-        """The page behind a URL if it need not be loaded: it was learnt, or the spider or another search requests it.
-
-        It has no links if it is not there any more, or does not arrive in time: then it could not be compared.
-        """
+        """The page behind a URL if it was learnt, or somebody requests it; without links if it is gone, or late."""
         arrived = await self._traffic.arrival(url, self._prober.patience(Request(url)))
         arrived_url, page = arrived or (url, None)
         key = urls.key(arrived_url)
@@ -148,10 +143,7 @@ class MenuSearch:
         return None if arrived is None else _Reached(key, names=[urls.key(url)])
 
     def learn(self, key_page: Page) -> ClassTemplate | None:
-        """Learn the pages of the set as one class, and the other pages as pages of the site.
-
-        Return the template of the class, None if there is no set, or if all of its pages are copies of the key page.
-        """
+        """Learn the pages of the set as one class, others as pages of the site; return the template, if any."""
         sites, found = self._session.sites, self._known | self._loaded
         others = [page for key, page in found.items() if key in self.best - {key_page.key}]
         members = [page.page() if isinstance(page, KeptPage) else page for page in others]

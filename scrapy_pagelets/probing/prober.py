@@ -1,7 +1,5 @@
 """Loading pages for templates, one by one, in the way the spider would load them, if it does not request them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence
@@ -62,10 +60,7 @@ _NO_GET: Final = Obstacle("no_get", "the page was not requested by GET without a
 
 
 class IdentityDiffers(IgnoreRequest):
-    """Raised for a probe that would be sent with other headers or another route than the request of its key page.
-
-    The site may take it for another visitor, and return another page than the spider would get.
-    """
+    """Raised for a probe with other headers or another route than its key page: the site might send it another page."""
 
 
 class Identities:
@@ -115,10 +110,7 @@ class Identities:
 
 
 def token_of(crawler: Crawler, request: Request, identity: str) -> str | None:
-    """Return the key of a response in the response store: the fingerprint of its request and the request's identity.
-
-    None for a request without a fingerprint.
-    """
+    """The key of a stored response: fingerprint, identity and URL of its request; None without a fingerprint."""
     if (fingerprint := known_fingerprint(crawler, request)) is None:
         return None
     # Fingerprinters may take two URLs for one; a response belongs to the URL that was requested.
@@ -159,9 +151,8 @@ class Loaded(NamedTuple):
 class Prober:
     """Load pages through the crawler's own downloader, so that robots.txt, throttling, cache and retries apply.
 
-    The requests bypass the engine, so that they do not keep the spider from closing. They carry no cookies, and no
-    probe is sent for a key page that was requested with cookies. ``CrawlSession.menu_loads`` holds what is loaded until
-    the spider requests it.
+    Probes bypass the engine, so that they do not keep the spider from closing. They carry no cookies, and none is sent
+    for a key page requested with cookies. ``CrawlSession.menu_loads`` holds what they load for the spider.
     """
 
     def __init__(self, crawler: Crawler, session: CrawlSession) -> None:
@@ -225,10 +216,9 @@ class Prober:
             done.set_result(None)
 
     def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request | None:
-        """Return a request that loads a page for a key page; None if it has no fingerprint.
+        """Return a request that loads a URL, see `requested_url`, for a key page; None if it has no fingerprint.
 
-        ``url``: a URL that Scrapy accepts, see `requested_url`. ``key``: the request of the key page. ``redirected``:
-        the URLs that have redirected to this one.
+        ``key``: the request of the key page. ``redirected``: the URLs that have redirected to this one.
         """
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
         timeout = min(LIMIT + PATIENCE, self.crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
@@ -346,10 +336,7 @@ class Traffic:
             self.arrived(Request(url))
 
     async def arrival(self, url: str, patience: float) -> tuple[str, Page | None] | None:
-        """Wait for a page that the spider or another search has requested; None if neither has.
-
-        Return its URL after redirects, and the page if it has arrived and is still in memory.
-        """
+        """Wait for a page that was requested, if it was; return its URL after redirects, and the page if kept."""
         visited = {url}
         while True:
             if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:

@@ -1,7 +1,5 @@
 """Versions of the content of pages, in an SQLite file that several crawls may share, and what has changed in them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading
@@ -15,8 +13,8 @@ from uuid import uuid4
 
 from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.base.display import shortened
-from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.transactions import write_ahead, writing
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.base.transactions import open_shared, writing
 from scrapy_pagelets.feed.content_words import WordCounts, changed_share, content_hash
 from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text
 from scrapy_pagelets.page.urls import key
@@ -25,8 +23,7 @@ from scrapy_pagelets.page.urls import key
 FILE: Final = "pagelets-versions-1.sqlite"
 #: Pages that are kept; those that were not crawled for the longest time are dropped.
 MOST_PAGES: Final = 1_000_000
-#: Seconds to wait for another crawl, which holds the lock for milliseconds.
-_LOCK_TIMEOUT: Final = 60.0
+_LOCK_TIMEOUT: Final = 60.0  # seconds to wait for another crawl, which holds the lock for milliseconds
 #: ``crawl`` has seen the version; ``before`` are those of the crawl before it, ``known`` is 0 if there is none.
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, crawl TEXT NOT NULL,
@@ -48,20 +45,46 @@ COLUMNS: Final = ("content_hash", "text", "pagelets")
 NEEDED: Final = COLUMNS[:2]
 
 
-class VersionStoreError(PageletsError, ValueError):
-    """Raised for a file that is damaged or no store of versions."""
+class PageVersion(NamedTuple):
+    """The content of a page at the time of a crawl."""
+
+    hash: str | None  # see `content_hash`; None for an empty content
+    words: WordCounts | None  # how often it has each word; None if a feed has the hash only
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The version with a content."""
+        return cls(content_hash(text), WordCounts.of(text))
+
+    @classmethod
+    def of_line(cls, line: Line) -> Self:
+        """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
+        known = any(line.get(name) is not None for name in COLUMNS[1:])
+        text = content_text(line)
+        return cls(line.get("content_hash") or content_hash(text), WordCounts.of(text) if known else None)
 
 
-class VersionDiskError(VersionStoreError):
-    """Raised if the disk is full or not writable; the file itself may be intact."""
+class Validators(NamedTuple):
+    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it."""
+
+    etag: str | None  # the header ``ETag``; None without one
+    modified: str | None  # the header ``Last-Modified``; None without one
+    links: tuple[str, ...]  # the pages that it links to
+
+
+class Change(NamedTuple):
+    """What has become of a page."""
+
+    kind: str  # ``new``, ``same`` or ``changed``
+    share: float | None  # `changed_share` of the words; None if there is nothing to compare with
 
 
 class VersionStore:
     """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
 
-    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen. Without a
-    folder, the file is a temporary one. The runs in a job directory are one crawl until `close` is told that it has
-    finished. Raises VersionStoreError if the file is damaged; VersionDiskError if the disk is full or not writable.
+    A crawl compares with what an earlier one has seen; the runs in a job directory are one crawl until `close` is told
+    that it has finished. Without a folder, the file is temporary. StoreError if it is damaged; DiskError if the disk is
+    full or not writable.
     """
 
     def __init__(self, folder: Path | None, job: str = "") -> None:
@@ -70,30 +93,20 @@ class VersionStore:
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            # With an empty name SQLite uses a temporary file on disk.
-            self._base = sqlite3.connect(
-                folder / FILE if folder else "",
-                timeout=_LOCK_TIMEOUT,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-        except (OSError, sqlite3.Error) as error:
-            raise VersionDiskError(str(error)) from error
-        try:
-            self._prepare()
+            self._base = open_shared(folder / FILE if folder else "", _LOCK_TIMEOUT, _SCHEMA)
+            self._crawl = self._begun()
+        except (OSError, sqlite3.OperationalError) as error:
+            raise DiskError(str(error)) from error
         except sqlite3.Error as error:
-            self._base.close()
-            kind = VersionDiskError if isinstance(error, sqlite3.OperationalError) else VersionStoreError
-            raise kind(str(error)) from error
+            raise StoreError(str(error)) from error
 
-    def _prepare(self) -> None:
-        write_ahead(self._base, _LOCK_TIMEOUT)
-        self._base.execute("PRAGMA synchronous = NORMAL")
-        self._base.executescript(_SCHEMA)
-        self._crawl = uuid4().hex
+    def _begun(self) -> str:
+        """The name of this crawl, or that of the job, which another run has begun."""
+        crawl = uuid4().hex
         if self._job:
-            self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (self._job, self._crawl))
-            (self._crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
+            self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (self._job, crawl))
+            (crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
+        return crawl
 
     def find(self, page: int) -> PageVersion | None:
         """The version of a page that an earlier crawl has seen, None if there is none. ``page``: key of its URL."""
@@ -121,11 +134,7 @@ class VersionStore:
         before = self._before(page)
         row = page, self._crawl, digest, words, before is not None, *(before or (None, None))
         self._base.execute("DELETE FROM pages WHERE key = ?", (page,))
-        self._base.execute(
-            "INSERT INTO pages (key, crawl, hash, words, known, hash_before, words_before) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
+        self._base.execute("INSERT INTO pages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def validators(self, page: int) -> Validators | None:
         """The validators of a page that an earlier crawl has seen and this one has not; None if there are none."""
@@ -180,40 +189,6 @@ def _row(line: Line) -> tuple[int, str | None, bytes | None]:
     return key(line["url"]), version.hash, None if version.words is None else version.words.to_bytes()
 
 
-class PageVersion(NamedTuple):
-    """The content of a page at the time of a crawl."""
-
-    hash: str | None  # see `content_hash`; None for an empty content
-    words: WordCounts | None  # how often it has each word; None if a feed has the hash only
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """The version with a content."""
-        return cls(content_hash(text), WordCounts.of(text))
-
-    @classmethod
-    def of_line(cls, line: Line) -> Self:
-        """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
-        known = any(line.get(name) is not None for name in COLUMNS[1:])
-        text = content_text(line)
-        return cls(line.get("content_hash") or content_hash(text), WordCounts.of(text) if known else None)
-
-
-class Validators(NamedTuple):
-    """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it."""
-
-    etag: str | None  # the header ``ETag``; None without one
-    modified: str | None  # the header ``Last-Modified``; None without one
-    links: tuple[str, ...]  # the pages that it links to
-
-
-class Change(NamedTuple):
-    """What has become of a page."""
-
-    kind: str  # ``new``, ``same`` or ``changed``
-    share: float | None  # `changed_share` of the words; None if there is nothing to compare with
-
-
 def change(earlier: PageVersion | None, now: PageVersion) -> Change:
     """Compare the content of a page with its earlier version, None if there is none.
 
@@ -235,8 +210,7 @@ def change(earlier: PageVersion | None, now: PageVersion) -> Change:
 _MOST_LINES: Final = 2_000
 #: Words, marks and spaces of two passages that are compared one by one; the time grows with the cube at worst.
 _MOST_PIECES: Final = 600
-#: Passages that have less in common than this are shown one after the other.
-_ALIKE: Final = 0.4
+_ALIKE: Final = 0.4  # passages that have less in common than this are shown one after the other
 #: Lines are cut to this length, and what two passages have in common to this length on either side of a change.
 _SHOWN: Final = 160
 _CONTEXT: Final = 30

@@ -1,7 +1,4 @@
-"""Render many pages in one browser.
-
-This needs Playwright (extra ``render``), which is imported on first use.
-"""
+"""Render many pages in one browser; needs Playwright (extra ``render``), which is imported on first use."""
 
 from __future__ import annotations
 
@@ -28,8 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Size of the viewport in CSS pixels, wide enough for the desktop layout.
-WIDTH, HEIGHT = 1366, 768
+WIDTH, HEIGHT = 1366, 768  # size of the viewport in CSS pixels, wide enough for the desktop layout
 #: Chromium has no network of its own: whatever a page may load, Playwright's driver requests. So prefetches, WebRTC and
 #: sockets of workers, which no route sees, lead nowhere. WebRTC over UDP does not ask the resolver; newer versions of
 #: Chromium know the last switch, older ones the one before.
@@ -50,8 +46,7 @@ _CLOSE_TIMEOUT: Final = 5.0
 _TRIAL_TIMEOUT: Final = 30.0
 #: A proxy address where nothing listens, so that traffic that bypasses the routes, such as a preconnect, fails.
 _DEAD_PROXY: Final = "http://127.0.0.1:9"
-#: A function that starts a browser.
-Launch = Callable[[], Awaitable["playwright.Browser"]]
+Launch = Callable[[], Awaitable["playwright.Browser"]]  # a function that starts a browser
 
 
 class MissingBrowser(PageletsError, RuntimeError):
@@ -67,10 +62,7 @@ class RenderError(PageletsError):
 
 
 def launch_options(own: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return Playwright's options to launch Chromium, the one of the system, else Playwright's own; ``own`` ones hold.
-
-    Raise MissingBrowser if neither is installed.
-    """
+    """Playwright's options to launch Chromium, the system's or its own; ``own`` ones hold. May raise MissingBrowser."""
     own = own or {}
     options: dict[str, Any] = {"args": [*_ARGUMENTS, *own.get("args", ())]}
     if "channel" not in own:
@@ -86,9 +78,8 @@ def _chromium() -> str:
         with ThreadPoolExecutor(1) as thread:
             path = thread.submit(_own_chromium).result()
     if not os.path.exists(path):
-        raise MissingBrowser(
-            "rendering needs Chromium: install it with `apt-get install chromium` or `playwright install chromium`"
-        )
+        advice = "install it with `apt-get install chromium` or `playwright install chromium`"
+        raise MissingBrowser(f"rendering needs Chromium: {advice}")
     return path
 
 
@@ -167,11 +158,10 @@ class Browser:
         look: Callable[[playwright.Page], Awaitable[None]] | None = None,
         received: Callable[[playwright.Response], Awaitable[None]] | None = None,
     ) -> list[Frame]:
-        """Render a document at a URL and walk through it, for `snapshot.page_of`.
+        """Render a document at a URL and walk through it, for `snapshot.page_of`; RenderError if late or impossible.
 
-        What is None of the HTML of the document and the lookup of its resources is requested from the network.
-        ``look`` is called with the rendered page, for example to take a screenshot; ``received`` with the response that
-        has the document. Raise RenderError if it takes too long, or if the page or the browser fails.
+        The HTML and the lookup of resources may be None: then they are requested from the network. ``look`` is called
+        with the rendered page, for example to take a screenshot; ``received`` with the response that has the document.
         """
         from playwright.async_api import Error
 

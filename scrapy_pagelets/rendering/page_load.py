@@ -22,8 +22,7 @@ Lookup = Callable[[str], Awaitable[tuple[str, bytes] | None]]
 Permit = Callable[[str], Awaitable[bool]]
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _MAX_REDIRECTS: Final = 10
-#: Frames of other origins that are walked through on one page.
-_MAX_FRAMES: Final = 20
+_MAX_FRAMES: Final = 20  # frames of other origins that are walked through on one page
 #: Local files are served to the browser under this host, because it must not read the file system.
 _FILES: Final = "http://files.invalid"
 #: Content types by resource type, if an archive has none.
@@ -146,15 +145,11 @@ class PageLoad:
         await route.fulfill(status=200, headers=headers, body=body)
 
 
-#: Headers and body of a response.
-_Resource = tuple[dict[str, str], bytes]
+_Resource = tuple[dict[str, str], bytes]  # headers and body of a response
 
 
 class SharedResources:
-    """Cache of style sheets, scripts, fonts and images, so that they are requested once for all pages of a site.
-
-    The browser does not use its own cache while its requests are intercepted.
-    """
+    """Cache of what all pages of a site load: the browser uses none of its own while its requests are intercepted."""
 
     def __init__(self) -> None:
         self._cache: OrderedDict[tuple[str, str | None], _Resource] = OrderedDict()
@@ -210,15 +205,11 @@ async def _documents(handle: playwright.JSHandle) -> list[playwright.Frame | Non
     return [await element.content_frame() if element else None for element in elements]
 
 
-#: From a host name to the addresses that it may be reached at.
-Resolve = Callable[[str], Awaitable[list[str]]]
+Resolve = Callable[[str], Awaitable[list[str]]]  # from a host name to the addresses that it may be reached at
 
 
 class ConnectProxy:
-    """Open tunnels (HTTP ``CONNECT``), so that Playwright's driver does not look up names without a check of its own.
-
-    ``url`` is the address of the proxy, on loopback.
-    """
+    """A proxy on loopback, at ``url``, that opens tunnels (HTTP ``CONNECT``) to the addresses that were checked."""
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve

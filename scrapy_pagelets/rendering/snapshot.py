@@ -1,7 +1,5 @@
 """Build a page and its layout from the result of a walk in the browser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,8 +39,7 @@ def page_of(frames: Sequence[Frame], url: str, source: Page | None = None, limit
     """Build the page of a rendered document and of its frames, parents first; ``source`` is the page as received.
 
     The tree is the browser's, after scripts have run, with shadow trees inside their hosts and framed documents inside
-    their frames. The node table and the layout have the same rows. Raise TooLarge if scripts have made the page exceed
-    the limits.
+    their frames. The layout has the same rows. Raise TooLarge if scripts have made the page exceed the limits.
     """
     walks = _joined(frames)
     limits.check_nodes(sum(len(walk.elements) for walk in walks))

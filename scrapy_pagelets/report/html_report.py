@@ -31,8 +31,7 @@ _TEXTS: Final = 20
 _OPENED: Final = 50
 _LARGEST: Final = 10
 _FEWER_TEXTS: Final = 5
-#: Sites whose pages were loaded for templates that are named.
-_RANKED: Final = 20
+_RANKED: Final = 20  # sites whose pages were loaded for templates that are named
 #: Subdigraphs whose pages are named.
 _SUBDIGRAPHS: Final = 12
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
@@ -197,9 +196,8 @@ def _figures(totals: Totals) -> list[str]:
 
 
 def _list(texts: Iterable[tuple[str, int]]) -> str:
-    return (
-        f"<ul>{''.join(f'<li>{count:,} × <bdi>{_text(text)}</bdi></li>' for text, count in list(texts)[:_TEXTS])}</ul>"
-    )
+    items = (f"<li>{count:,} × <bdi>{_text(text)}</bdi></li>" for text, count in list(texts)[:_TEXTS])
+    return f"<ul>{''.join(items)}</ul>"
 
 
 def _text(text: str) -> str:

@@ -13,8 +13,7 @@ from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets_of_line
 from scrapy_pagelets.page.urls import site_of
 
 NO_CLASS: Final = "no template"
-#: The site of files that were read without the beginning of their URLs.
-NO_SITE: Final = "no site"
+NO_SITE: Final = "no site"  # the site of files that were read without the beginning of their URLs
 #: Content repeats if at least this many pages of a site have it, and at least this share of them.
 _LEAST: Final = 3
 _REPEATED: Final = 0.1
@@ -24,15 +23,13 @@ _WORDS: Final = 4
 _TEXTS: Final = 2_000
 _ALL_TEXTS: Final = 200_000
 _LEAST_TEXTS: Final = 5
-#: Characters of a text that are kept.
-_LONGEST: Final = 160
+_LONGEST: Final = 160  # characters of a text that are kept
 #: Pages that are named as doubtful, groups of duplicates, pages of a group, and duplicates whose group is remembered.
 _DOUBTFUL: Final = 50
 _GROUPS: Final = 50
 _NAMED: Final = 5
 _REMEMBERED: Final = 200_000
-#: A class needs this many pages before one of them can be the odd one out.
-_KNOWN: Final = 10
+_KNOWN: Final = 10  # a class needs this many pages before one of them can be the odd one out
 #: A page is the odd one out if its share differs from the mean by so many standard deviations, and by so much.
 _DEVIATIONS: Final = 3.0
 _DIFFERENCE: Final = 0.3
@@ -42,8 +39,7 @@ _FEW: Final = 0.1
 #: Templateness at which a pagelet could as well be decided otherwise, and the share of such words that is doubtful.
 _UNSURE: Final = (0.3, 0.7)
 _MOSTLY: Final = 0.5
-#: Points of the curves, half of the most.
-_POINTS: Final = 25
+_POINTS: Final = 25  # points of the curves, half of the most
 #: A heap of values, each with the URL of its page.
 _Highest: TypeAlias = list[tuple[float, str]]
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
@@ -165,9 +161,8 @@ class Summary(Totals):
     @property
     def doubtful(self) -> list[Doubtful]:
         """Pages to look at, the most doubtful first, each with its gravest reason."""
-        unlike = [
-            one for site in self.sites.values() for page_class in site.classes.values() for one in page_class.unlike()
-        ]
+        classes = (page_class for site in self.sites.values() for page_class in site.classes.values())
+        unlike = [one for page_class in classes for one in page_class.unlike()]
         gravest = {one.url: one for one in sorted([*unlike, *self._doubtful])}
         return sorted(gravest.values(), key=lambda one: (-one.weight, one.url))[:_DOUBTFUL]
 
@@ -264,9 +259,8 @@ def _keep(heap: list[Any], one: Any) -> None:
 
 
 class Frequent:
-    """Counts of texts, of which the rarest are dropped when there are too many.
+    """Counts of texts, of which the rarest are dropped when there are too many; one that comes back is counted anew.
 
-    A text that is dropped and comes back is counted anew, so a count may be too low.
     Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
 
     >>> counts = Frequent(2)

@@ -1,15 +1,10 @@
-"""The collection that is searched: pages, each a group of segments, with the postings of terms; in memory, or an index.
-
-Functions that cut a page into segments are arguments of the searches.
-"""
-
-from __future__ import annotations
+"""The collection that is searched, an index: pages, each a group of segments, with the postings of terms."""
 
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice, pairwise, repeat
+from itertools import chain, islice, pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,10 +15,8 @@ from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, terms
 
 #: A function from the texts of a page's pagelets to the texts of its segments.
 Cut = Callable[[Sequence[str]], Sequence[str]]
-#: Number of words of a window.
-_WINDOW: Final = 200
-#: Blank lines separate the blocks of a text in the feed.
-_BLANK: Final = lazily(r"\n\s*\n")
+_WINDOW: Final = 200  # number of words of a window
+_BLANK: Final = lazily(r"\n\s*\n")  # blank lines separate the blocks of a text in the feed
 #: The record in which FTS5 keeps the number of texts and of their tokens.
 _AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
 _POSTINGS: Final = f"""
@@ -69,76 +62,12 @@ class Postings(NamedTuple):
     title: Bools  # (n,) whether the segment is the title of its page
 
 
-class MemoryCollection:
-    """A collection in memory: pages and their segments by number; all lengths are in words.
+class Segments(NamedTuple):
+    """Segments of some pages."""
 
-    ``pages``: the texts of the segments of each page. ``titles``: of the pages; a title that is not empty is a segment
-    before the others.
-    """
-
-    def __init__(self, pages: Iterable[Sequence[str]], titles: Iterable[str] = ()) -> None:
-        untitled = [list(texts) for texts in pages]
-        titled = list(islice(chain(titles, repeat("")), len(untitled)))
-        self._texts = [[title, *texts] if title else texts for title, texts in zip(titled, untitled, strict=True)]
-        self._cuts: dict[Cut, tuple[Segments, Ints]] = {}
-        cut_pages, _ = self._cut(cut_pagelets)
-        self._page, self._counts = cut_pages.page, cut_pages.counts.tocsc()
-        self._title = (
-            np.diff(cut_pages.page, prepend=-1).astype(np.bool_)
-            & np.array([*map(bool, titled)], np.bool_)[cut_pages.page]
-        )
-        self._numbers = cut_pages.vocabulary
-        self._lengths: Ints = np.asarray(cut_pages.counts.sum(axis=1)).astype(np.int64)
-        self._page_lengths = np.bincount(self._page, self._lengths, len(self._texts)).astype(np.int64)
-
-    @property
-    def size(self) -> Size:
-        """The numbers of pages, segments and words."""
-        return Size(len(self._texts), len(self._page), int(self._lengths.sum()))
-
-    def postings(self, wanted: Sequence[str]) -> Postings:
-        """Postings of the terms."""
-        slices = [self._slice(term) for term in wanted]
-        term = np.repeat(np.arange(len(slices)), [len(segments) for segments, _ in slices])
-        segment, tf = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*slices, strict=True))
-        return Postings(term, self._page[segment], segment, tf, self._lengths[segment], self._title[segment])
-
-    def frequencies(self, wanted: Sequence[str]) -> Ints:
-        """(n,) Number of pages that contain each of the terms."""
-        found = [self._numbers.get(term, -1) for term in wanted]
-        return np.append(self._frequencies, 0)[found]
-
-    def page_lengths(self, pages: Ints) -> Ints:
-        """(n,) Number of words of each page."""
-        return self._page_lengths[pages]
-
-    def segments(self, pages: Ints, cut: Cut) -> Segments:
-        """Segments of some pages."""
-        every, starts = self._cut(cut)
-        rows = np.concatenate([np.arange(*starts[page : page + 2]) for page in pages.tolist()] or [np.zeros(0, int)])
-        return Segments(every.page[rows], every.vocabulary, every.counts[rows])
-
-    def _cut(self, cut: Cut) -> tuple[Segments, Ints]:
-        """The segments of all pages, and the number of the first segment of each page."""
-        if cut not in self._cuts:
-            texts = [cut(page) for page in self._texts]
-            starts = np.cumsum([0, *map(len, texts)])
-            page = np.repeat(np.arange(len(texts)), np.diff(starts))
-            self._cuts[cut] = Segments(page, *count(map(terms, chain.from_iterable(texts)))), starts
-        return self._cuts[cut]
-
-    @cached_property
-    def _frequencies(self) -> Ints:
-        """(m,) Number of pages that contain each term; feedback asks for thousands."""
-        term = np.repeat(np.arange(len(self._numbers)), np.diff(self._counts.indptr))
-        pairs = np.unique(term * len(self._texts) + self._page[self._counts.indices])
-        return np.bincount(pairs // max(1, len(self._texts)), minlength=len(self._numbers))
-
-    def _slice(self, term: str) -> tuple[Ints, Any]:
-        """The segments that contain a term, and its number of occurrences in each."""
-        number = self._numbers.get(term)
-        rows = slice(0, 0) if number is None else slice(*self._counts.indptr[number : number + 2].tolist())
-        return self._counts.indices[rows].astype(np.int64), self._counts.data[rows]
+    page: Ints  # (n,) number of the page of each segment
+    vocabulary: Mapping[str, int]  # number of each term, from 0 in order
+    counts: Any  # (n, m) number of occurrences of each term, a sparse matrix in CSR format
 
 
 class StoredMatches(NamedTuple):
@@ -170,9 +99,8 @@ class StoredCollection:
 
     def postings(self, wanted: Sequence[str]) -> Postings:
         """Postings of the terms."""
-        postings = [
-            np.array(self._base.execute(_POSTINGS, (term,)).fetchall(), np.int64).reshape(-1, 5) for term in wanted
-        ]
+        found = (self._base.execute(_POSTINGS, (term,)).fetchall() for term in wanted)
+        postings = [np.array(rows, np.int64).reshape(-1, 5) for rows in found]
         place = np.repeat(np.arange(len(postings)), [len(rows) for rows in postings])
         page, segment, tf, length, title = np.concatenate([np.zeros((0, 5), np.int64), *postings]).T
         return Postings(place, page, segment, tf, length, title.astype(np.bool_))
@@ -197,9 +125,8 @@ class StoredCollection:
         for place, text in self._base.execute(_TEXTS, (json.dumps(pages.tolist()),)):
             texts[place].append(text)
         cut_pages = [cut(page) for page in texts]
-        return Segments(
-            np.repeat(pages, [len(page) for page in cut_pages]), *count(map(terms, chain.from_iterable(cut_pages)))
-        )
+        owners = np.repeat(pages, [len(page) for page in cut_pages])
+        return Segments(owners, *count(map(terms, chain.from_iterable(cut_pages))))
 
     def found(self, segments: Ints) -> list[StoredMatches]:
         """The pagelets with these numbers in the index, and their pages."""
@@ -210,17 +137,6 @@ class StoredCollection:
         """The numbers of all pagelets, ascending, and the number of the page of each: faster than a join."""
         rows = np.fromiter(chain.from_iterable(self._base.execute(_PAGES)), np.int64).reshape(-1, 2)
         return tuple(rows[np.argsort(rows[:, 0])].T)
-
-
-Collection = MemoryCollection | StoredCollection
-
-
-class Segments(NamedTuple):
-    """Segments of some pages."""
-
-    page: Ints  # (n,) number of the page of each segment
-    vocabulary: Mapping[str, int]  # number of each term, from 0 in order
-    counts: Any  # (n, m) number of occurrences of each term, a sparse matrix in CSR format
 
 
 def cut_whole(texts: Sequence[str]) -> Sequence[str]:
@@ -236,8 +152,7 @@ def cut_blocks(texts: Sequence[str]) -> Sequence[str]:
 def cut_windows(texts: Sequence[str]) -> Sequence[str]:
     """Fixed blocks: each 200 words of the page, one after the other, are a segment; the last one may be shorter.
 
-    Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS). The paper of 2003 names fixed-length windows as
-    the method to compare with next.
+    Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS), the next paper after that of 2003.
 
     >>> [len(window.split()) for window in cut_windows(["one " * 150, "two " * 100])]
     [200, 50]

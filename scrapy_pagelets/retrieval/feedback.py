@@ -1,13 +1,9 @@
 """Pseudo-relevance feedback: query expansion with terms from the segments of the pages found.
 
-`by_segments` is steps 2 to 4 of Yu, Cai, Wen & Ma (2003, Section 3), and the weights of step 5. The methods that they
-compare differ in what a segment is: FULLDOC (`cut_whole`), DOMPS (`cut_blocks`), VIPS (`cut_pagelets`);
-`cut_windows` are the fixed blocks of their next paper.
-`by_model` is RM3, which is not in the paper: Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD". See
-``docs/algorithms/vips-feedback-2003.md``.
+`by_segments` is steps 2 to 4, and the weights of step 5, of Yu, Cai, Wen & Ma (2003, Section 3), whose methods are
+`cut_whole` (FULLDOC), `cut_blocks` (DOMPS) and `cut_pagelets` (VIPS). `by_model` is RM3 of Abdul-Jaleel et al., "UMass
+at TREC 2004: Novelty and HARD". See ``docs/algorithms/vips-feedback-2003.md``.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.retrieval.collection import Collection, Cut, Segments, cut_pagelets
+from scrapy_pagelets.retrieval.collection import Cut, Segments, StoredCollection, cut_pagelets
 from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded, relevance_weight
 
 Query = Mapping[str, float]
 #: Values that agree to this many decimals count as equal: further digits depend on the order of a sum.
 _DIGITS: Final = 12
-#: Weight of the query beside the model of RM3.
-_ORIGINAL: Final = 0.5
+_ORIGINAL: Final = 0.5  # weight of the query beside the model of RM3
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class Feedback:
 
 
 def expand(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
     """Expand the query as ``feedback`` says: `by_model` or `by_segments`."""
     way = by_model if feedback.model else by_segments
@@ -62,7 +57,7 @@ def expand(
 
 
 def by_segments(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
     """Expand the query; return the weight of each term: those of the query first, then the new ones, the best first.
 
@@ -79,7 +74,7 @@ def by_segments(
 
 
 def by_model(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
     """Mix the query with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods."""
     chosen, score = best_segments(collection, query, ranking, formula, feedback)
@@ -94,7 +89,7 @@ def by_model(
 
 
 def best_segments(
-    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> tuple[Segments, Floats]:
     """Select the best segments of the best pages, ranked by BM2500; return them and their scores (steps 2 and 3).
 
@@ -114,7 +109,7 @@ def best_segments(
 
 
 def _candidates(
-    collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, feedback: Feedback
+    collection: StoredCollection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, feedback: Feedback
 ) -> tuple[Ints, Ints]:
     """Numbers of the wanted terms, but those of the query, stop words and common ones; and how many pages have each."""
     left_out = feedback.stop_words.union(query)

@@ -1,11 +1,8 @@
 """Ranking of pages for a query, by the score of the page and by that of its best segment: BM2500.
 
-The formulas are (1) to (4) of Yu, Cai, Wen & Ma, "Improving Pseudo-Relevance Feedback in Web Information Retrieval
-Using Web Page Segmentation" (2003); (2) to (4) are those of Robertson & Walker, "Okapi/Keenbow at TREC-8" (1999).
-``docs/algorithms/vips-feedback-2003.md`` says what the paper leaves open.
+The formulas (1) to (4) are those of Yu, Cai, Wen & Ma 2003, (2) to (4) after Robertson & Walker, "Okapi/Keenbow at
+TREC-8" (1999); ``docs/algorithms/vips-feedback-2003.md`` says what the paper leaves open.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.retrieval.collection import Collection, Postings
+from scrapy_pagelets.retrieval.collection import Postings, StoredCollection
 
 Floats = NDArray[np.float64]
 _TINY: Final = 1e-300
@@ -33,64 +30,11 @@ class Ranking:
         return len(self.page)
 
 
-def rank(
-    collection: Collection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0, title: float = 1.0
-) -> Ranking:
-    """Rank the pages that contain a term of the query.
-
-    Parameters
-    ----------
-    query : weight of each term (qtf), above 0
-    passages : weight of the score of a page's best segment beside that of the page; ``inf`` ranks pages by their best
-        segment alone
-    title : how often a word of a page's title counts in its term frequency. Lengths do not change, and segments are
-        scored without it (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields")
-    """
-    postings = collection.postings(list(query))
-    qtf = np.array(list(query.values()), float)
-    segment, of_segment, posting = _segment_scores(collection, postings, qtf, formula)
-    page, of_page = _page_scores(collection, postings, qtf, formula, title)
-    owner = np.searchsorted(page, postings.page[posting])
-    order = np.lexsort((-segment, of_segment, owner))
-    best = order[np.flatnonzero(np.diff(owner[order], append=len(page)))]
-    score = of_segment[best] if np.isinf(passages) else of_page + passages * of_segment[best]
-    order = np.lexsort((page, -score))
-    return Ranking(page[order], score[order], segment[best][order])
-
-
-def _page_scores(
-    collection: Collection, postings: Postings, qtf: Floats, formula: Bm2500, title: float
-) -> tuple[Ints, Floats]:
-    """Score pages by BM2500; return their numbers, ascending, and scores."""
-    page, row = np.unique(postings.page, return_inverse=True)
-    size = collection.size
-    key, place = np.unique(postings.term * len(page) + row, return_inverse=True)
-    term, row = np.divmod(key, max(1, len(page)))
-    tf = np.bincount(place, postings.tf * np.where(postings.title, title, 1.0), len(key))
-    weight = formula.weight(np.bincount(term, minlength=len(qtf)), size.pages)
-    inner = formula.score(tf, collection.page_lengths(page)[row], size.words / max(1, size.pages), qtf[term])
-    score: Floats = np.bincount(row, weight[term] * inner, len(page)).astype(np.float64)
-    return page, score
-
-
-def _segment_scores(
-    collection: Collection, postings: Postings, qtf: Floats, formula: Bm2500
-) -> tuple[Ints, Floats, Ints]:
-    """Score segments by BM2500; return their numbers, ascending, scores, and the row of a posting of each."""
-    segment, first, row = np.unique(postings.segment, return_index=True, return_inverse=True)
-    size = collection.size
-    weight = formula.weight(np.bincount(postings.term, minlength=len(qtf)), size.segments)
-    inner = formula.score(postings.tf, postings.length, size.words / max(1, size.segments), qtf[postings.term])
-    score: Floats = np.bincount(row, weight[postings.term] * inner, len(segment)).astype(np.float64)
-    return segment, score, first.astype(np.int64)
-
-
 @dataclass(frozen=True)
 class Bm2500:
-    """Parameters of BM2500; the defaults are the paper's (Section 4.1).
+    """Parameters of BM2500; the defaults are the paper's (Section 4.1), ValueError for one outside of its range.
 
-    The paper gives 61200 as the average length of a document without its unit; here it is always that of the
-    collection, in words. Raises ValueError for a parameter outside of its range.
+    Its average length of a document, 61200 without a unit, is always that of the collection here, in words.
     """
 
     #: saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
@@ -113,8 +57,8 @@ class Bm2500:
     def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
         """Contribution of a term to the score of a document, without the factor w(1): the two fractions of (2).
 
-        ``tf``: occurrences of the term in the document. ``length`` and ``average``: length of the document and average
-        length of all documents, in the same unit. ``qtf``: occurrences of the term in the query, or its weight there.
+        ``tf``: occurrences in the document. ``length`` and ``average``: its length and the average one of all
+        documents, in one unit. ``qtf``: occurrences in the query, or the weight there.
         """
         tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
         relative = np.asarray(length, float) / average if average else 1.0
@@ -126,21 +70,61 @@ class Bm2500:
         return score
 
 
+def rank(
+    collection: StoredCollection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0, title: float = 1.0
+) -> Ranking:
+    """Rank the pages that contain a term of the query, by the weight of each term (qtf), above 0.
+
+    ``passages``: weight of the score of a page's best segment beside that of the page; ``inf`` for the segment alone.
+    ``title``: how often a word of a page's title counts in its term frequency, but not in lengths and segments
+    (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields").
+    """
+    postings = collection.postings(list(query))
+    qtf = np.array(list(query.values()), float)
+    segment, of_segment, posting = _segment_scores(collection, postings, qtf, formula)
+    page, of_page = _page_scores(collection, postings, qtf, formula, title)
+    owner = np.searchsorted(page, postings.page[posting])
+    order = np.lexsort((-segment, of_segment, owner))
+    best = order[np.flatnonzero(np.diff(owner[order], append=len(page)))]
+    score = of_segment[best] if np.isinf(passages) else of_page + passages * of_segment[best]
+    order = np.lexsort((page, -score))
+    return Ranking(page[order], score[order], segment[best][order])
+
+
+def _page_scores(
+    collection: StoredCollection, postings: Postings, qtf: Floats, formula: Bm2500, title: float
+) -> tuple[Ints, Floats]:
+    """Score pages by BM2500; return their numbers, ascending, and scores."""
+    page, row = np.unique(postings.page, return_inverse=True)
+    size = collection.size
+    key, place = np.unique(postings.term * len(page) + row, return_inverse=True)
+    term, row = np.divmod(key, max(1, len(page)))
+    tf = np.bincount(place, postings.tf * np.where(postings.title, title, 1.0), len(key))
+    weight = formula.weight(np.bincount(term, minlength=len(qtf)), size.pages)
+    inner = formula.score(tf, collection.page_lengths(page)[row], size.words / max(1, size.pages), qtf[term])
+    score: Floats = np.bincount(row, weight[term] * inner, len(page)).astype(np.float64)
+    return page, score
+
+
+def _segment_scores(
+    collection: StoredCollection, postings: Postings, qtf: Floats, formula: Bm2500
+) -> tuple[Ints, Floats, Ints]:
+    """Score segments by BM2500; return their numbers, ascending, scores, and the row of a posting of each."""
+    segment, first, row = np.unique(postings.segment, return_index=True, return_inverse=True)
+    size = collection.size
+    weight = formula.weight(np.bincount(postings.term, minlength=len(qtf)), size.segments)
+    inner = formula.score(postings.tf, postings.length, size.words / max(1, size.segments), qtf[postings.term])
+    score: Floats = np.bincount(row, weight[postings.term] * inner, len(segment)).astype(np.float64)
+    return segment, score, first.astype(np.int64)
+
+
 def relevance_weight(
     n: ArrayLike, documents: int, r: ArrayLike = 0, relevant: int = 0, *, plus: bool = False
 ) -> Floats:
     """The Robertson/Sparck Jones weight w(1) of terms: (3).
 
-    In feedback, ``n`` counts pages and ``r`` segments. As a page may have several segments, differences of the two may
-    be negative; then they count as 0.
-
-    Parameters
-    ----------
-    n : number of documents that contain the term
-    documents : number of documents, N
-    r : number of relevant documents that contain the term
-    relevant : number of relevant documents, R
-    plus : whether 1 is added within the logarithm
+    ``n``: documents with the term, of ``documents`` (N). ``r``: relevant documents with it, of ``relevant`` (R).
+    ``plus``: add 1 within the logarithm. In feedback, ``n`` counts pages, ``r`` segments; a difference is 0 at least.
     """
     n, r = np.asarray(n, float), np.asarray(r, float)
     among = (r + 0.5) / (relevant - r + 0.5)
@@ -152,8 +136,8 @@ def relevance_weight(
 def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
     """Weights of the expanded query (Section 3, step 5): twice qtf, and 1 - (i - 1) / m for the i-th of m new terms.
 
-    ``qtf``: occurrences of each term in the query. ``terms``: the new terms, best first. ``share``: factor of the new
-    terms' weights; 1 in the paper.
+    ``qtf``: of each term of the query. ``terms``: the new terms, best first. ``share``: of their weights, 1 in the
+    paper.
     """
     weights = {term: 2.0 * count for term, count in qtf.items()}
     weights |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}

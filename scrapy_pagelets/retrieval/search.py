@@ -1,7 +1,5 @@
 """Search a collection: the pages for a query, the best pagelet of each, and the passage of a text that matches best."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +12,6 @@ from scrapy_pagelets.base.characters import WORD, lazily, without_controls
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.index.interface import QUERY_TERMS, terms
 from scrapy_pagelets.retrieval.collection import (
-    Collection,
     StoredCollection,
     StoredMatches,
     cut_blocks,
@@ -42,8 +39,7 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
     "rm3": Feedback(cut_whole, pages=10, selected=10, model=True),
 }
 _RUN: Final = lazily(r"\S+")
-#: Splits a text into words and the strings between them.
-_PIECES: Final = lazily(f"({WORD.pattern})")
+_PIECES: Final = lazily(f"({WORD.pattern})")  # splits a text into words and the strings between them
 #: Only this many runs of a text are searched, so that a huge text does not delay the answer.
 _MAX_RUNS: Final = 20_000
 #: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.
@@ -60,7 +56,7 @@ class Answer:
 
 
 def search(
-    collection: Collection,
+    collection: StoredCollection,
     query: str,
     feedback: str | Feedback = "none",
     formula: Bm2500 = FORMULA,
@@ -68,19 +64,15 @@ def search(
     title: float = TITLE,
     stop_words: frozenset[str] = frozenset(),
 ) -> Answer:
-    """Search a collection for a query, a bag of words: quotes and operators have no meaning.
-
-    If no page contains a word of the query, the ranking is empty.
+    """Search a collection for a query, a bag of words: quotes and operators have no meaning. The result may be empty.
 
     ``feedback``: ``none``, a key of `FEEDBACK`, or how terms are chosen. ``passages`` and ``title``: see `rank`.
-    ``stop_words``: terms of the query that are left out. Raise QueryError for a query without a word, or with nothing
-    but stop words.
+    ``stop_words``: terms that are left out. Raise QueryError for a query without a word, or with stop words only.
     """
-    asked, _ = query_of(query)
-    if not asked:
+    given, _ = query_of(query)
+    if not given:
         raise QueryError("the query has no word: give letters or digits")
-    asked = {term: qtf for term, qtf in asked.items() if term not in stop_words}
-    if not asked:
+    if not (asked := {term: qtf for term, qtf in given.items() if term not in stop_words}):
         raise QueryError("all words of the query are stop words: give words that say what it is about")
     first = rank(collection, asked, formula, passages, title)
     if feedback == "none" or not len(first):
@@ -94,10 +86,8 @@ def printed(feedback: str = "none") -> dict[str, Any]:
     """Arguments of `search` for the search of Yu, Cai, Wen & Ma (2003), Sections 3 and 4.1.
 
     (2) to (4) without an addition, words of titles that count once, the full weight of added terms, and a list of
-    English stop words in place of the rule for common terms. The list is that of scikit-learn with 318 words, because
-    the paper uses the list of Okapi with 222 words but does not print it.
-
-    ``feedback``: ``none``, or a key of `FEEDBACK` other than ``rm3``, which is not in the paper and raises QueryError.
+    English stop words, for the unprinted one of Okapi (222 words) that of scikit-learn (318). ``feedback``: ``none``,
+    or a key of `FEEDBACK` other than ``rm3``, which is not in the paper and raises QueryError.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -130,16 +120,14 @@ def distinct(collection: StoredCollection, ranking: Ranking, top: int) -> Iterat
                 return
 
 
-def is_common(collection: Collection, query: Mapping[str, float]) -> bool:
+def is_common(collection: StoredCollection, query: Mapping[str, float]) -> bool:
     """Whether each term of a query that occurs at all is on more than half of the pages."""
     n = collection.frequencies(list(query))
     return bool(np.all(2 * n[n > 0] > collection.size.pages))
 
 
 def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
-    r"""The passage with the most distinct terms, on one line, each term between marks.
-
-    ``wanted``: terms, see `terms`. ``words``: length of the passage, in runs without white space.
+    r"""The passage of so many words with the most distinct wanted terms, see `terms`, on one line, each between marks.
 
     >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
     '... **bells** rang, **old** **BELLS**!'

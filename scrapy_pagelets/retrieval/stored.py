@@ -1,7 +1,5 @@
 """Open an SQLite index as a collection: a query reads only the rows that it needs."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +11,7 @@ from scrapy_pagelets.retrieval.collection import StoredCollection
 
 @contextmanager
 def stored(path: str) -> Iterator[StoredCollection]:
-    """Open an index to read a snapshot of it, unaffected by what is written meanwhile.
-
-    Raise IndexUnusable if the file is missing, not an index, damaged, or of another version; IndexAway if it is locked.
-    """
+    """Open an index to read a snapshot of it; IndexUnusable if it is none or damaged, IndexAway if it is locked."""
     with SQLiteIndex(path, create=False) as index:
         try:
             index.base.execute("BEGIN")

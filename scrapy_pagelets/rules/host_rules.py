@@ -79,22 +79,14 @@ class Rules:
 
     def without_page(self) -> list[str]:
         """Name the rules that no page had, with their lines."""
-        return [
-            f"{', '.join(pattern.written for pattern in rule.hosts)} (line {rule.line})"
-            for rule in self._rules
-            if rule not in self._used
-        ]
+        unused = (rule for rule in self._rules if rule not in self._used)
+        return [f"{', '.join(pattern.written for pattern in rule.hosts)} (line {rule.line})" for rule in unused]
 
     def without_element(self) -> list[str]:
         """Name the selectors that matched nothing, though their rules had pages, with their lines."""
-        return [
-            f"{selector.written} (line {selector.line})"
-            for rule in self._rules
-            if rule in self._used
-            for selectors in rule.selectors.values()
-            for selector in selectors
-            if selector not in self._used
-        ]
+        used = (rule for rule in self._rules if rule in self._used)
+        selectors = (one for rule in used for of_action in rule.selectors.values() for one in of_action)
+        return [f"{one.written} (line {one.line})" for one in selectors if one not in self._used]
 
     def _found(self, host: str) -> list[tuple[str, Rule]]:
         """The rules of a host, each with the pattern that matches."""

@@ -1,7 +1,5 @@
 """What a page asks of robots: the directives of its metadata and of the header X-Robots-Tag, and ``data-nosnippet``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """All settings with their defaults and checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -47,6 +45,9 @@ _REMOVED: Final = {
 #: Prefix of settings that are probably meant for this plugin, perhaps misspelt.
 _LIKE_OURS: Final = "PAGELET"
 _RESEMBLANCE: Final = values.decimal(f"give a resemblance from {LEAST} to 1", LEAST, 1)
+_TOKENS: Final = values.whole(
+    f"give a number of tokens from {LEAST_TOKENS}, or 0 for no limit", lambda n: n == 0 or n >= LEAST_TOKENS
+)
 
 
 def _setting(default: Any, read: values.Reader) -> Any:
@@ -56,21 +57,16 @@ def _setting(default: Any, read: values.Reader) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The ``PAGELETS_*`` settings: the field ``probe`` is ``PAGELETS_PROBE``. ``docs/settings.md`` explains each.
+    """The ``PAGELETS_*`` settings, explained in ``docs/settings.md``; ConfigError for the first unusable one."""
 
-    Raises ConfigError for the first value that cannot be used.
-    """
-
-    #: PAGELETS_PROBE: number of pages linking each other that a template needs. Eight at most are loaded for it; with
-    #: 0, none.
+    #: PAGELETS_PROBE: number of pages linking each other that a template needs; with 0, no pages are loaded for it.
     probe: int = _setting(
         4,
         values.whole("give 0 to load no pages, or how many must link each other, from 2", lambda n: n == 0 or n >= 2),
     )
     #: PAGELETS_PRIVATE_ADDRESSES: whether links to private addresses other than the start hosts are followed.
     private_addresses: bool = _setting(False, values.flag)
-    #: PAGELETS_FIRST_PAGES: number of pages of its class that must be known before the item of a page is processed; of
-    #: its site with the spider `site`, which has another default.
+    #: PAGELETS_FIRST_PAGES: pages of its class, with the spider `site` of its site, known before an item is processed.
     first_pages: int = _setting(FEW, values.whole("give a number of pages, from 1", lambda n: n >= 1))
     #: PAGELETS_MAX_NODES: maximal number of elements and comments of a page; a larger page is not cleaned.
     max_nodes: int = _setting(Limits().nodes, values.whole("give a number of nodes, from 1", lambda n: n >= 1))
@@ -93,12 +89,7 @@ class Config:
     #: PAGELETS_CHUNKS_OVERLAP: number of words that a chunk may repeat from the one before.
     chunks_overlap: int = _setting(0, values.whole("give a number of words, from 0", lambda n: n >= 0))
     #: PAGELETS_CHUNKS_TOKENS: number of tokens that no chunk exceeds; with 0, words alone count.
-    chunks_tokens: int = _setting(
-        0,
-        values.whole(
-            f"give a number of tokens from {LEAST_TOKENS}, or 0 for no limit", lambda n: n == 0 or n >= LEAST_TOKENS
-        ),
-    )
+    chunks_tokens: int = _setting(0, _TOKENS)
     #: PAGELETS_TOKENIZER: a function of the user that counts the tokens of a text, "" for an estimate.
     tokenizer: str = _setting("", values.tokenizer)
     #: PAGELETS_MODEL: name of a shipped model or path of your own, which combines the evidence for template.
@@ -117,8 +108,7 @@ class Config:
     store: str = _setting("", values.path)
     #: PAGELETS_EARLIER_FEED: feed of an earlier crawl that the contents of pages are compared with.
     earlier_feed: str = _setting("", values.path)
-    #: PAGELETS_CHANGED: whether pages that are the same as in the earlier crawl are in the feed, or left out, and not
-    #: loaded if their server says that they are the same.
+    #: PAGELETS_CHANGED: whether pages that are the same as in the earlier crawl are in the feed, or left out.
     changed: str = _setting(TELL, values.choice((TELL, ONLY)))
     #: PAGELETS_TEMPLATES: file that gets the template of each class of pages when the crawl ends.
     templates: str = _setting("", values.path)
@@ -126,8 +116,7 @@ class Config:
     report: str = _setting("", values.path)
     #: PAGELETS_METRICS: file that gets the stats of the crawl while it runs, in the text format of Prometheus.
     metrics: str = _setting("", values.path)
-    #: PAGELETS_RENDER: whether pages are rendered in a browser, ``auto`` for those that are shells of scripts; request
-    #: meta ``pagelets_render`` takes precedence.
+    #: PAGELETS_RENDER: whether pages are rendered in a browser, ``auto`` for those that are shells of scripts.
     render: bool | str = _setting(False, values.flag_or(AUTO))
     #: PAGELETS_RENDER_SCRIPTS: whether scripts of rendered pages run.
     render_scripts: bool = _setting(True, values.flag)
@@ -139,8 +128,7 @@ class Config:
     duplicates_threshold: float = _setting(Threshold().within, _RESEMBLANCE)
     #: PAGELETS_DUPLICATES_THRESHOLD_ACROSS: least resemblance of near-duplicates on two sites.
     duplicates_threshold_across: float = _setting(Threshold().across, _RESEMBLANCE)
-    #: PAGELETS_DUPLICATES_SCOPE: whether a page is compared with all pages or only with those of its site; ``auto`` is
-    #: ``site`` if near-duplicates are dropped, else ``all``.
+    #: PAGELETS_DUPLICATES_SCOPE: whether a page is compared with all pages, or with those of its site.
     duplicates_scope: str = _setting("auto", values.choice(SCOPES))
     #: PAGELETS_PRIORITY: whether requests get priorities; a topic switches this on as well.
     priority: bool = _setting(False, values.flag)

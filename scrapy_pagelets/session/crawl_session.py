@@ -1,7 +1,5 @@
 """The state that the components of one crawl share."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging
@@ -48,12 +46,9 @@ from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore, meaning
 
-#: Seconds over which the rate is taken.
-_WINDOW: Final = 60.0
-#: Subdigraphs, and sites with pages that were loaded, that are remembered.
-_REMEMBERED: Final = 1000
-#: Part of a step that must be done before the time left is told.
-_TELLING: Final = 0.02
+_WINDOW: Final = 60.0  # seconds over which the rate is taken
+_REMEMBERED: Final = 1000  # subdigraphs, and sites with pages that were loaded, that are remembered
+_TELLING: Final = 0.02  # part of a step that must be done before the time left is told
 
 
 @dataclass(frozen=True)
@@ -124,12 +119,9 @@ logger = logging.getLogger(__name__)
 _FORMAT: Final = 2
 P = ParamSpec("P")
 T = TypeVar("T")
-#: Pages above this size in bytes take seconds and cause a warning.
-_LARGE: Final = 10_000_000
+_LARGE: Final = 10_000_000  # pages above this size in bytes take seconds and cause a warning
 #: Problems of pages that are remembered, so that a page that is parsed again is not counted again.
 _REPORTED: Final = 10_000
-
-
 _PRODUCT: Final = lazily(r"[\w-]+")
 _CUT: Final = "%s ends early, its body breaks off: what there is of it is cleaned"
 _SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"
@@ -143,14 +135,14 @@ class CrawlSession:
             raise ConfigError(problem)
         assert crawler.stats is not None
         job = job_dir(crawler.settings)
-        self.config = Config.from_settings(crawler.settings)
+        config = self.config = Config.from_settings(crawler.settings)
         # Load files now: a missing one ends the crawl before it starts.
-        model = _loaded("PAGELETS_MODEL", load, self.config.model)
-        if self.config.detection == CLASSIFIER:
-            _loaded("PAGELETS_CLASSIFIER", page_level.load, self.config.classifier)
-        if self.config.segmenter_weights:
-            _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
-        self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
+        model = _loaded("PAGELETS_MODEL", load, config.model)
+        if config.detection == CLASSIFIER:
+            _loaded("PAGELETS_CLASSIFIER", page_level.load, config.classifier)
+        if config.segmenter_weights:
+            _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, config.segmenter_weights)
+        self.rules = _loaded("PAGELETS_RULES", read_rules, config.rules) if config.rules else Rules()
         #: The name by which pages call this robot: in lower case, without version and comments, as in ``robots.txt``.
         agent = crawler.settings.get("ROBOTSTXT_USER_AGENT") or crawler.settings.get("USER_AGENT") or ""
         self.agent = match[0].lower() if (match := _PRODUCT.match(str(agent))) else ""
@@ -160,21 +152,18 @@ class CrawlSession:
             self.count("settings/unknown")
             logger.warning("%s", sentence)
         #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
-        self.meaning = f"{_FORMAT} {meaning(model)} {self.config.comparison}" if self.config.redis else ""
-        is_shared = self.config.redis and not is_for_single_pages(crawler)
+        self.meaning = f"{_FORMAT} {meaning(model)} {config.comparison}" if config.redis else ""
+        is_shared = config.redis and not is_for_single_pages(crawler)
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
-        self.shared = SharedCrawl(self.config, crawler, self.warn, self.record_loss) if is_shared else None
+        self.shared = SharedCrawl(config, crawler, self.warn, self.record_loss) if is_shared else None
         #: The requests of a shared crawl that this process works on.
         self.leases = Leases()
-        folder = _made(self.config.store) or job
+        folder = _made(config.store) or job
         store_failed = partial(self.warn, "store/failed", "%s")
         self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
+        store = self._store if self.shared is None else self.shared.sites
         self.sites = SiteCache(
-            self._store if self.shared is None else self.shared.sites,
-            self.config.model,
-            detection=self.config.detection,
-            strict=self.config.strict,
-            classifier=self.config.classifier,
+            store, config.model, detection=config.detection, strict=config.strict, classifier=config.classifier
         )
         self.answered = AnsweredRequests(self._store, job)
         self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, store_failed)
@@ -186,12 +175,10 @@ class CrawlSession:
         self.sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
         #: The versions of pages that this crawl and earlier ones have seen; None if they are not kept.
         self.versions: VersionStore | None = None
-        #: Keys of the pages that sitemaps list.
-        self.in_sitemaps: set[int] = set()
+        self.in_sitemaps: set[int] = set()  # keys of the pages that sitemaps list
         #: The hosts on which the crawl was started, see `urls.host_of`: they may have private addresses.
         self.start_hosts: set[str] = set()
-        #: The resources of archived pages, for rendering.
-        self.resources: Resources | None = None
+        self.resources: Resources | None = None  # the resources of archived pages, for rendering
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
         self._reported = RecentKeys(_REPORTED)
@@ -387,8 +374,7 @@ def session_of(crawler: Crawler) -> CrawlSession:
 class Component:
     """A middleware, extension or pipeline, which Scrapy makes with the crawler."""
 
-    #: Whether it works in commands that show or check single pages as well.
-    for_single_pages = True
+    for_single_pages = True  # whether it works in commands that show or check single pages as well
 
     def __init__(self, crawler: Crawler) -> None:
         if not self.for_single_pages and is_for_single_pages(crawler):

@@ -1,7 +1,5 @@
 """The page behind an item, for pipelines and middlewares, and items that wait until their site is known."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -32,7 +30,7 @@ from scrapy_pagelets.session.scrapy_hooks import after_responses, before_closing
 from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
 
-_current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
+_current: ContextVar["PageContext | None"] = ContextVar("pagelets_context", default=None)
 _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
 
 
@@ -69,10 +67,7 @@ class PageContext:
         self._release()
 
     def _release(self) -> None:
-        """Let go of the page as soon as it has no item left.
-
-        The garbage collector would come late: a response and its selector, which holds the parsed page, are a cycle.
-        """
+        """Let go of a page without items at once: response and selector are a cycle, which would be collected late."""
         response = self._response()
         if self._items or not self._has_left or response is None:
             return
@@ -202,8 +197,7 @@ def context_of(response: Any, session: CrawlSession) -> PageContext | None:
     return context
 
 
-#: Seconds that an item waits at most.
-LIMIT: Final = 15.0
+LIMIT: Final = 15.0  # seconds that an item waits at most
 #: Items that wait at the same time; their responses have no more bytes than the scraper may process at once.
 _MOST: Final = 32
 
@@ -228,9 +222,9 @@ class _Held:
 class FirstPages:
     """Let items wait until ``PAGELETS_FIRST_PAGES`` pages of their page's class are known.
 
-    A waiting item has left the scraper: its response does not count against ``SCRAPER_SLOT_MAX_ACTIVE_SIZE``, other
-    items and the links of its page go on. It is released when its class has enough pages, when too many others wait,
-    after 15 seconds, and as soon as the spider is idle or closes; stats count these reasons.
+    A waiting item has left the scraper: its response does not count there, other items and the links of its page go on.
+    It is released when its class has enough pages, when too many others wait, after 15 seconds, and as soon as the
+    spider is idle or closes; stats count these reasons.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -325,10 +319,9 @@ class FirstPages:
 
 
 def follow_items(crawler: Crawler) -> None:
-    """Make `current_context` available to item pipelines, and let the items of first pages wait.
+    """Make `current_context` available to item pipelines that call this, and let the items of first pages wait.
 
-    Item pipelines call this when they are opened. Each item is copied, because a spider may change it and yield it
-    again while the pipelines still write to it.
+    Each item is copied: a spider may change it and yield it again while the pipelines still write to it.
     """
     if crawler in _followed:
         return

@@ -1,7 +1,5 @@
 """A priority queue of Scrapy whose requests can be raised while they wait."""
 
-from __future__ import annotations
-
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -14,8 +12,7 @@ from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.session.requests import fingerprint_of, key_of
 
-#: Request meta of a copy that overtakes its original.
-_COPY: Final = "_pagelets_raised"
+_COPY: Final = "_pagelets_raised"  # request meta of a copy that overtakes its original
 #: Requests that can be raised, and requests that have left the queue; the oldest are forgotten first.
 _MOST: Final = 50_000
 
@@ -44,10 +41,7 @@ class WaitingRequests:
             del self._waiting[page]
 
     def raised(self, page: int, priority: int) -> Request | None:
-        """Return a copy of the request for a page, by the key of its URL, None if there is none to be raised.
-
-        ``priority`` takes the place of what was added to its priority before.
-        """
+        """Return a copy of the request for a page, by its key, with another added priority; None without one."""
         request, added = self._waiting.get(page, (None, 0))
         if request is None or added >= priority:
             return None

@@ -3,8 +3,6 @@
 JSON runs no code when it is read. A resolver guards against names that are bound anew to private addresses.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys
@@ -75,9 +73,9 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 def to_json(request: Request, spider: Spider | None) -> bytes:
-    """Serialise a request, whose values must be strings, bytes, numbers, None, and lists, tuples and dicts of them.
+    """Serialise a request of strings, bytes, numbers, None, and lists, tuples and dicts of them, else TypeError.
 
-    Raise TypeError if another value is in it; ValueError if a callback is no method of the spider.
+    Raise ValueError if a callback is no method of the spider.
 
     >>> request = Request("http://a/", method="POST", body=b"x", meta={"key": (1, b"2")}, cb_kwargs={"n": {3: None}})
     >>> again = from_json(to_json(request, None), None)
@@ -132,7 +130,7 @@ def _from_plain(value: Any) -> Any:
 class PageFingerprinter:
     """Fingerprint requests by method, body and normalised URL: ``/`` and ``/index.html``, http and https are one page.
 
-    A redirect of the site from one form to the other is an exception: its target gets a fingerprint of its own.
+    A redirect from one form to the other is an exception: its target gets a fingerprint of its own.
     """
 
     def __init__(self) -> None:

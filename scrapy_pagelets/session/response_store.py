@@ -1,7 +1,5 @@
 """Responses: which are pages, which end early, which were rendered; and their stores, on disk and in Redis."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil
@@ -27,21 +25,19 @@ from scrapy_pagelets.shared.server import RedisProblem, Server
 
 logger = logging.getLogger(__name__)
 
-#: Keys of request meta that are stored with a response.
-_META: Final = ("download_latency", "download_slot")
+_META: Final = ("download_latency", "download_slot")  # keys of request meta that are stored with a response
 #: Number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request.
 _REST: Final = 32
 #: Bytes at the end of a gzip body, with the length of what is packed, modulo the number of such lengths (RFC 1952).
 _LENGTH: Final = 4
-#: Suffix of a file that is being written.
-_UNFINISHED: Final = ".new"
+_UNFINISHED: Final = ".new"  # suffix of a file that is being written
 
 
 class ResponseStore:
     """A folder of responses, by token.
 
-    ``lasting``: a folder that outlives the process; None for a temporary one. ``failed`` is called with a sentence if a
-    response cannot be written, and stays in memory, or cannot be read.
+    ``lasting``: one that outlives the process; None for a temporary one. ``failed`` is told what cannot be written, and
+    stays in memory, or cannot be read.
     """
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
@@ -190,10 +186,7 @@ class RenderedResponse(HtmlResponse):
 
 
 class SharedResponses:
-    """Responses in Redis, by token; the counterpart of `ResponseStore` for pages that are loaded for a template.
-
-    A page whose response cannot be written, or is damaged, will be fetched again.
-    """
+    """Responses in Redis, by token, for pages that are loaded for templates: lost ones are fetched again."""
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
         self._server = server

@@ -1,8 +1,7 @@
 """All patches of Scrapy: methods that are wrapped because Scrapy has no signal or argument for what we need.
 
 Each function wraps one attribute of the objects of a crawl; the last one is of the class, for the whole process. All
-have been the same from Scrapy 2.14 to 2.19. The wrapped method is always called, so patches of others work beside
-ours.
+have been the same from Scrapy 2.14 to 2.19. The wrapped method is always called, as are patches of others.
 
 | function | what is wrapped | what Scrapy would need instead |
 |---|---|---|
@@ -16,8 +15,6 @@ ours.
 
 Scrapy's command imports this module at each start, so it imports nothing slow.
 """
-
-from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Callable
@@ -67,10 +64,7 @@ def _call_after(slot: Any, name: str, callback: Callable[[Any], None]) -> None:
 
 
 def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:
-    """Call a function as soon as a spider begins to close, for whatever reason.
-
-    Scrapy waits for pending responses before it sends ``spider_closed``, also for those that we let wait.
-    """
+    """Call a function as soon as a spider begins to close, before Scrapy waits for pending responses."""
 
     def spider_opened() -> None:
         engine = _engine(crawler)
@@ -120,10 +114,7 @@ def before_options_are_checked(callback: Callable[[ScrapyCommand, argparse.Names
 
 
 def is_for_single_pages(crawler: Crawler) -> bool:
-    """Return True if a command shows or checks single pages: ``shell``, ``fetch``, ``view``, ``parse``, ``check``.
-
-    These commands have no spider, or put their own requests in the place of those with which a spider starts.
-    """
+    """True if a command shows or checks single pages, and runs no spider: ``shell``, ``fetch``, ``view`` etc."""
     spider = crawler.spider
     if spider is None or isinstance(spider, DefaultSpider):
         return True

@@ -1,7 +1,5 @@
 """The part of this process in a crawl that several processes share through Redis, and the requests it works on."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
@@ -46,7 +44,6 @@ class SharedCrawl:
         self._warn, self._record_loss = warn, record_loss
         host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
         self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"  # name of this process, which no other has
-        #: the connection to Redis
         spider = crawler.spider
         assert spider is not None
         starts = "\n".join(map(str, getattr(spider, "start_urls", ())))
@@ -86,17 +83,14 @@ class SharedCrawl:
                 await in_waiting_thread(self.frontier.end_search, site)
 
 
-#: Request meta: the lease of the request in a shared crawl.
-LEASE: Final = "_pagelets_lease"
+LEASE: Final = "_pagelets_lease"  # request meta: the lease of the request in a shared crawl
 
 
 class Leases:
     """Know when a request is done: its callback has yielded everything, and all its items are written.
 
-    The engine holds a request until its callback has yielded everything and its items have left the pipelines. Whoever
-    takes an item out of the scraper to process it later holds its request too (`hold`, `let_go`). The request is done
-    when nobody holds it any more. Without a shared crawl, requests have no lease, and nothing happens. All methods are
-    called in the reactor.
+    Whoever takes an item out of the scraper to process it later holds its request (`hold`, `let_go`), as the engine
+    does. Without a shared crawl, requests have no lease, and nothing happens. All methods are called in the reactor.
     """
 
     def __init__(self) -> None:

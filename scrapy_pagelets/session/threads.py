@@ -1,7 +1,5 @@
 """Where functions run: in threads, so that they do not block the reactor, unless they are short."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections import defaultdict, deque
@@ -20,15 +18,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 #: Several threads that compute would only contend for the interpreter's lock, with each other and with the reactor.
 _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
-#: What the next function that computes lets go of.
-_unused: Final[deque[object]] = deque()
+_unused: Final[deque[object]] = deque()  # what the next function that computes lets go of
 #: Functions that compute, some for each page, after which freed memory is given back: that takes 40 ms or more.
 GIVE_BACK: Final = 5_000
 _calls: Final = count(1)
 #: ``malloc_trim`` of the GNU C library, None for another one.
 _malloc_trim: Final = getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-#: Seconds of CPU time that a function may take in the reactor's thread.
-_SHORT: Final = 0.01
+_SHORT: Final = 0.01  # seconds of CPU time that a function may take in the reactor's thread
 #: Times that a short function waits for those that are in the thread, before it goes there as well.
 _PATIENCE: Final = 10
 
@@ -36,8 +32,7 @@ _PATIENCE: Final = 10
 class _Pace:
     """The CPU time that a function takes for a page, as far as the last pages tell."""
 
-    #: What all pages before count for, beside the next one.
-    _MEMORY: Final = 0.95
+    _MEMORY: Final = 0.95  # what all pages before count for, beside the next one
 
     def __init__(self) -> None:
         self._seconds = self._size = 0.0
@@ -52,10 +47,7 @@ class _Pace:
 
 
 _paces: Final[defaultdict[str, _Pace]] = defaultdict(_Pace)
-
-
-#: What waits for the thread that computes, or runs in it.
-_queued: Final[set[asyncio.Future[Any]]] = set()
+_queued: Final[set[asyncio.Future[Any]]] = set()  # what waits for the thread that computes, or runs in it
 
 
 async def _in_turn(function: Callable[[], T]) -> T:
@@ -71,10 +63,9 @@ async def _in_turn(function: Callable[[], T]) -> T:
 
 
 async def _count_call() -> None:
-    """Count a function that is about to compute; now and then, freed memory is given back to the system before.
+    """Count a function that is about to compute; now and then, give freed memory back to the system before.
 
-    The GNU C library does so by itself only with what lies behind the last block in use. Between the blocks that pages
-    have left it keeps tens of megabytes, more with each hundred thousand pages.
+    The GNU C library does so only with what lies behind the last block in use, not with megabytes between blocks.
     """
     if not next(_calls) % GIVE_BACK and _malloc_trim is not None:
         await _in_turn(partial(_malloc_trim, 0))
@@ -92,8 +83,8 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function of a page of ``size`` bytes, which waits for nothing: here if it is short, else in the thread.
 
-    Threads share the interpreter's lock, so that a change of threads costs more than a short function does. It waits
-    until none is in the thread; to follow a long one there would draw those that come next there as well.
+    A change of threads costs more than a short function does. It waits until none is in the thread; to follow a long
+    one there would draw those that come next there as well.
     """
     await _count_call()
     pace = _paces[getattr(function, "__qualname__", type(function).__name__)]

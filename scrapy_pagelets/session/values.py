@@ -1,10 +1,7 @@
-"""Readers for the values of settings: each checks a value and converts it to the type that the code uses.
+"""Readers for the values of settings, Python values or strings: each checks one and converts it to the type needed.
 
-Settings come from files as Python values and from the command line as strings; a reader accepts both. For a value that
-cannot be used it raises a ``ValueError`` whose message continues the name of the setting: ``is 'x': give ...``.
+For one that cannot be used, it raises a ``ValueError`` that continues the name of the setting: ``is 'x': give ...``.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -19,8 +16,7 @@ from scrapy_pagelets.index.interface import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 
 Reader = Callable[[Any], Any]
-#: Longer values are truncated in messages.
-_SHOWN: Final = 100
+_SHOWN: Final = 100  # longer values are truncated in messages
 #: How the URL of a Redis server may begin.
 _REDIS: Final = ("redis://", "rediss://", "unix://")
 _FLAGS: Final = {"0": False, "1": True, "false": False, "true": True}
@@ -70,8 +66,7 @@ def flag_or(*names: str) -> Reader:
     return read
 
 
-#: Reads a boolean.
-flag: Final = flag_or()
+flag: Final = flag_or()  # reads a boolean
 
 
 def choice(allowed: Iterable[str]) -> Reader:
@@ -94,11 +89,9 @@ def choices(allowed: Iterable[str]) -> Reader:
 
 def words(value: Any) -> str:
     """Read words in one string; white space and control characters become single spaces."""
-    return (
-        " ".join(without_controls(value).split())
-        if isinstance(value, str)
-        else _refuse(value, "give words, in one string")
-    )
+    if not isinstance(value, str):
+        _refuse(value, "give words, in one string")
+    return " ".join(without_controls(value).split())
 
 
 def path(value: Any) -> str:

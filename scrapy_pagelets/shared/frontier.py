@@ -1,7 +1,5 @@
 """The frontier that many processes share: requests that wait, and requests that a process works on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from secrets import token_hex
@@ -18,18 +16,16 @@ NAMES: Final = (
 )  # fmt: skip
 #: Seconds for which it is known that a crawl has finished, so that a process that starts late does not begin it again.
 REMEMBERED: Final = 600
-#: Requests that are written at once.
-_BATCH: Final = 500
+_BATCH: Final = 500  # requests that are written at once
 
 
 class CrawlLost(RedisProblem):
     """Raised if Redis, at the address ``name``, was restarted without its data, or flushed, and has lost the crawl."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"Redis at {name} does not know the crawl any more: it was flushed, or restarted without its data. Start "
-            "Redis with --appendonly yes, and crawl again"
-        )
+        why = "it was flushed, or restarted without its data"
+        remedy = "Start Redis with --appendonly yes, and crawl again"
+        super().__init__(f"Redis at {name} does not know the crawl any more: {why}. {remedy}")
 
 
 class Waiting(NamedTuple):
@@ -66,12 +62,9 @@ class State(NamedTuple):
 class Frontier:
     """The frontier of a crawl, as one of its processes sees it. Its methods wait for Redis, so use it in threads.
 
-    A request that leaves the queue is leased to a process until the process says that it is done. All changes are
-    made by scripts, which Redis runs one at a time: a request is always in the queue, leased, held or done. A process
-    that has not made an exchange for ``lease`` seconds is taken for dead, and its requests are queued again. If Redis
-    was restarted, it may have lost the last seconds: what this process has told it in them is told again.
-
-    ``worker``: name of this process. ``lease``: seconds without an exchange after which a process is taken for dead.
+    Scripts, which Redis runs one at a time, make all changes: a request is always in the queue, leased, held or done.
+    Those of a process that was silent for ``lease`` seconds are queued again. A restarted Redis may have lost the last
+    seconds: what this process, ``worker``, has told it in them is told again.
     """
 
     def __init__(self, server: Server, worker: str, lease: float) -> None:
@@ -87,9 +80,9 @@ class Frontier:
         self._exchange = server.script("exchange.lua")
 
     def begin(self, meaning: str) -> bool:
-        """Join the crawl, or begin it; returns False if it has finished a short while ago.
+        """Join the crawl, or begin it; False if it has just finished, ConfigError if others have another ``meaning``.
 
-        ``meaning`` is a digest of what must be the same in all processes: ConfigError if it is not.
+        ``meaning`` is a digest of what must be the same in all processes.
         """
         if not (known := self._begin([token_hex(8), meaning, *NAMES])):
             return False
@@ -125,15 +118,9 @@ class Frontier:
     ) -> tuple[State, list[Lease]]:
         """Tell what this process has done, and that it lives; get requests to work on, or `CrawlLost`.
 
-        Parameters
-        ----------
-        done : requests that are done
-        held : requests whose page is held
-        wants : maximal number of requests to lease
-        has : all requests that this process works on, if a reply may have been lost; any others are queued again, and
-            what it has reserved is released
-        ready : whether the process has nothing left to do
-        leaves : whether the process ends: its requests are queued again
+        ``done``: requests that are done; ``held``: those whose page is held; ``wants``: how many to lease at most.
+        ``has``: all that this process works on, if a reply may have been lost: others are queued again, and what it has
+        reserved is released. ``ready``: nothing left to do. ``leaves``: it ends, and its requests are queued again.
         """
         restarts = self._server.restarts
         if is_behind := restarts != self._restarts:

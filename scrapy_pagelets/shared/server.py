@@ -46,9 +46,8 @@ class RedisFull(RedisProblem):
 class Server:
     """A Redis server, and the keys of one crawl on it. Thread-safe; its methods wait, so use it in threads.
 
-    ``url``: ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it. ``key``: prefix of all keys of the crawl.
-    ``warn``: called with the name of a stat, ``%s`` and a sentence when the server cannot be reached or was restarted.
-    Raises ConfigError if the server cannot be used; the message says why and what to do.
+    ``url``: as redis-py reads it; ConfigError if the server cannot be used. ``key``: prefix of all keys of the crawl.
+    ``warn``: called with the name of a stat, ``%s`` and a sentence when it cannot be reached or was restarted.
     """
 
     def __init__(self, url: str, key: str, warn: Callable[[str, str, str], None]) -> None:
@@ -176,14 +175,12 @@ def _check(redis: Redis, name: str) -> None:
         raise ConfigError(f"Redis at {name} has version {about['redis_version']}: a shared crawl needs 7.0 or later")
     policy = about.get("maxmemory_policy", "noeviction")
     if about.get("maxmemory") and policy != "noeviction":
-        raise ConfigError(
-            f"Redis at {name} throws keys away when its memory is full (maxmemory-policy {policy}), so pages of the "
-            "crawl would be lost: set maxmemory-policy to noeviction"
-        )
+        lost = "so pages of the crawl would be lost: set maxmemory-policy to noeviction"
+        problem = f"Redis at {name} throws keys away when its memory is full (maxmemory-policy {policy})"
+        raise ConfigError(f"{problem}, {lost}")
 
 
-#: Redis writes its log to disk each second, and may take another one for it.
-_SECONDS: Final = 5.0
+_SECONDS: Final = 5.0  # Redis writes its log to disk each second, and may take another one for it
 
 
 class LastSeconds(Generic[T]):

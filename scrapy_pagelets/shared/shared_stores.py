@@ -1,7 +1,5 @@
 """Share sites and contents through Redis: the counterparts of site store and content store."""
 
-from __future__ import annotations
-
 import threading
 import zlib
 from collections.abc import Callable
@@ -24,11 +22,7 @@ _ATTEMPTS: Final = 100
 class SharedSites:
     """Sites in Redis, for all processes of a crawl; the counterpart of `SiteStore`. Thread-safe.
 
-    Each process has its own copy of a site. Before it writes the site, it reads what others have written meanwhile, and
-    adds its own new pages, each of which counts once. If another process is faster, it does so again.
-
-    ``failed`` is called with a sentence if a site cannot be written; its pages are written with the next ones.
-    ``unreadable`` is called with a sentence if the data of a site are damaged; they are replaced.
+    ``failed`` is told if a site cannot be written, until the next time; ``unreadable`` if one is damaged, and replaced.
     """
 
     #: The observations of each site are recorded, to be added to what other processes have written.
@@ -105,8 +99,7 @@ class SharedSites:
         self._versions.clear()
 
 
-#: Entries that are read at once.
-_BATCH: Final = 200
+_BATCH: Final = 200  # entries that are read at once
 #: More entries than a server that is restarted may have lost; so many are read again.
 _UNCERTAIN: Final = 10_000
 
@@ -114,14 +107,10 @@ _UNCERTAIN: Final = 10_000
 class SharedContents:
     """The contents that all processes of a crawl have seen. Thread-safe.
 
-    Redis has a log of contents, in one order for all. Each process enters them into a content store of its own in this
-    order, so that all stores are equal, and equal to that of a crawl by one process. A page is appended to the log, and
-    entered after the entries before it, which are read first.
-
-    If Redis was restarted, it may have lost the last entries, and got others in their place: this process appends its
-    own again, and reads the last part of the log again. An entry that is entered twice changes nothing.
-
-    ``store``: an empty store. ``unreadable`` is called with a sentence if an entry cannot be read; it is left out.
+    Redis has a log of contents, in one order for all. Each process enters them into a content store of its own,
+    ``store``, so that all are equal. A restarted Redis may have lost the last entries, and got others in their place:
+    this process appends its own again, and reads the last part again; an entry that is entered twice changes nothing.
+    ``unreadable`` is called with a sentence if an entry cannot be read; it is left out.
     """
 
     def __init__(self, server: Server, store: ContentStore, unreadable: Callable[[str], None]) -> None:

@@ -1,7 +1,5 @@
 """The sites of a crawl: recently used ones in memory, the others on disk."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -45,17 +43,9 @@ class Store(Protocol):
 class SiteCache:
     """All sites of a crawl, by name. Thread-safe. It reads and writes files, so do not use it in the reactor thread.
 
-    As soon as the sites in memory have more entries than ``capacity``, the least recently used ones are written to the
-    store and dropped. They are loaded again on the next access.
-
-    Parameters
-    ----------
-    store : where sites are stored
-    model : name or path of the model that combines the evidence, for all sites
-    capacity : entries of the sites in memory, see ``SiteCounts.size``; the site in use may exceed it alone
-    detection : the method that decides what is template, one of ``detections.DETECTIONS``
-    strict : -1 to 1: leans the default method from recall to precision
-    classifier : name or path of the page-level file, for the method ``classifier``
+    The least recently used sites are written to the ``store`` when those in memory exceed ``capacity`` entries, see
+    ``SiteCounts.size``; the site in use may do so alone. ``model``: its name or path. ``detection``: one of
+    ``methods.DETECTIONS``. ``strict``: -1 to 1, from recall to precision. ``classifier``: its page-level file.
     """
 
     def __init__(

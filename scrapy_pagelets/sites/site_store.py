@@ -1,7 +1,5 @@
 """Store what is learnt about sites in SQLite, for several crawls at once."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 import threading
@@ -16,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from xxhash import xxh3_64
 
-from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.transactions import write_ahead, writing
+from scrapy_pagelets.base.errors import StoreError
+from scrapy_pagelets.base.transactions import open_shared, set_aside, writing
 from scrapy_pagelets.decision.model import Model
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.evidence import Column, keys_of
@@ -30,8 +28,7 @@ from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
 logger = logging.getLogger(__name__)
 #: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
 _LOCK_TIMEOUT: Final = 60.0
-#: Pattern for the names of the files in a folder of stores.
-FILES: Final = "pagelets-sites-*.sqlite"
+FILES: Final = "pagelets-sites-*.sqlite"  # pattern for the names of the files in a folder of stores
 #: Raised by data that are damaged, or of another version.
 UNREADABLE: Final = (TypeError, LookupError, ValueError)
 #: Answered requests of a job that are remembered.
@@ -55,24 +52,13 @@ _REFERENCE: Final = (
 )
 
 
-class SiteStoreError(PageletsError):
-    """Raised for a file that cannot be read as a store; the message is a sentence."""
-
-
 class SiteStore:
     """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
 
-    Each process has its own copy of a site in memory. Before it writes the site, it checks whether another process has
-    written it in the meantime. If so, it loads that version, adds its own new pages, each of which counts once, and
-    writes the result, all in one transaction. If something cannot be written, ``failed`` is called, and the data stay
-    in memory.
-
-    Parameters
-    ----------
-    folder : folder of the file, created if it is missing; None for a temporary file that is deleted with the process
-    model : the model by which sites are learnt. The name of the file depends on the model and on the meaning of all
-        hashes; a file of another version is left unchanged, with a warning
-    failed : called with a sentence for each error
+    A process that writes its copy of a site adds its new pages to what another one has written meanwhile, in one
+    transaction. ``failed`` is told what cannot be written, and stays in memory. ``folder``: of the file, created if it
+    is missing; None for a temporary one. ``model``: by which sites are learnt. The name of the file depends on it and
+    on the meaning of all hashes; one of another version is left alone, with a warning.
     """
 
     def __init__(self, folder: Path | None, model: Model, failed: Callable[[str], None] = logger.warning) -> None:
@@ -82,7 +68,8 @@ class SiteStore:
         self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
         #: Number of the last page of each site whose pagelets have been read.
         self._last_pages: dict[str, int] = {}
-        self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
+        path = folder / f"pagelets-sites-{meaning(model)}.sqlite" if folder else None
+        self._db = self._open(path) if path else open_shared("", _LOCK_TIMEOUT, _SCHEMA)
 
     def load(self, site: Site) -> None:
         """Load what is stored about a new site."""
@@ -113,10 +100,9 @@ class SiteStore:
         return False
 
     def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
-        """Write the pagelets of pages, and read those that other processes have written.
+        """Write the pagelets of pages; return those that others have written for the given sites, None if that fails.
 
-        Return the pagelets of the given sites that were written since the last call with the site, or ever if there was
-        none; None if nothing could be written.
+        These are those since the last call with the site, or all.
         """
         rows = [(page.key, page.site, _packed(page)) for page in pages]
         others: list[tuple[int, str, bytes]] = []
@@ -156,19 +142,16 @@ class SiteStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists() and (others := sorted(path.parent.glob(FILES))):
-                logger.warning(
-                    "%s is of another version or model: it is left unchanged, and the sites are learnt again",
-                    others[-1],
-                )
-            return _connect(str(path))
+                sentence = "%s is of another version or model: it is left unchanged, and the sites are learnt again"
+                logger.warning(sentence, others[-1])
+            return open_shared(path, _LOCK_TIMEOUT, _SCHEMA)
         except (OSError, sqlite3.OperationalError) as error:
             self._failed(f"{path} cannot be used, what the crawl learns about sites is lost when it ends: {error}")
             self.lasting = False
-            return _connect("")
+            return open_shared("", _LOCK_TIMEOUT, _SCHEMA)
         except sqlite3.DatabaseError as error:
             self._failed(f"{path} cannot be read: it is renamed to *.broken, and the sites are learnt again: {error}")
-            for part in path.parent.glob(path.name + "*"):
-                part.replace(part.with_name(part.name + ".broken"))
+            set_aside(path)
             return self._open(path)
 
     def _read(self, name: str, known: int = 0) -> tuple[int, SiteCounts | None]:
@@ -201,35 +184,19 @@ class SiteStore:
             self._failed(f"{sentence}, the crawl goes on with what is in memory: {error}")
 
 
-def _connect(name: str) -> sqlite3.Connection:
-    db = sqlite3.connect(name, timeout=_LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
-    try:
-        # Writers do not wait for readers. A power failure may lose the last seconds, but never damages the file.
-        write_ahead(db, _LOCK_TIMEOUT)
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.executescript(_SCHEMA)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
 def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
-    """Yield the name of each site of a store, and what is known of it; the file is not changed.
+    """Yield the name of each site of a store, and what is known of it; StoreError if the file is no usable store.
 
-    No model is needed, but the counts can only be used with the one that they were made with. Raise SiteStoreError if
-    the file is no store, is damaged, or is of another version.
+    The counts can only be used with the model that they were made with.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
             for name, content in db.execute("SELECT name, learnt FROM sites ORDER BY name"):
                 yield name, SiteCounts.from_arrays(name, unpack(content))
     except UNREADABLE:
-        raise SiteStoreError(
-            f"{path} cannot be used: it is damaged or of another version, crawl the sites again"
-        ) from None
+        raise StoreError(f"{path} cannot be used: it is damaged or of another version, crawl the sites again") from None
     except sqlite3.Error as error:
-        raise SiteStoreError(f"{path} cannot be used as a store of sites: {error}") from None
+        raise StoreError(f"{path} cannot be used as a store of sites: {error}") from None
 
 
 def pack(arrays: Mapping[str, Column]) -> bytes:

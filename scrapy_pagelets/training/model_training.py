@@ -1,7 +1,5 @@
 """Train the model: the page-level classifiers, and one pass after the other on top of them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,22 +17,11 @@ from scrapy_pagelets.decision.page_features import PROSE, node_features, page_fe
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.papers.page_level import smoothed
+from scrapy_pagelets.training import training_tables
 from scrapy_pagelets.training.synthetic_sites import evidence
-from scrapy_pagelets.training.training_tables import (
-    CONTENT,
-    FOLDS,
-    UNKNOWN,
-    Example,
-    Leaves,
-    Nodes,
-    fit_rating,
-    lexicon,
-    own_tokens,
-    template_share,
-)
+from scrapy_pagelets.training.training_tables import CONTENT, FOLDS, UNKNOWN, Example, Leaves, Nodes
 
-#: Maximum number of examples of one site, so that large sites do not dominate.
-_PAGES_PER_SITE: Final = 16
+_PAGES_PER_SITE: Final = 16  # maximum number of examples of one site, so that large sites do not dominate
 #: Number of other pages of the site that an example knows, in addition to an example with all and one with none.
 _KNOWN: Final = (1, 2, 3, 5, 9, 20)
 #: Sites with fewer pages also get synthetic pages; and the weight of examples with synthetic pages.
@@ -46,10 +33,8 @@ _BETA: Final = (0.7, 1.2)
 #: clear, and what lies beyond them is most often comments, captions and teasers.
 _BETA_OF_ARTICLE: Final = (0.35, 0.8)
 _ARTICLE: Final = 0.6
-#: Number of trees of each pass.
-TREES: Final = 250
-#: The number that stands for all examples, beside those of the folds.
-ALL: Final = -1
+TREES: Final = 250  # number of trees of each pass
+ALL: Final = -1  # the number that stands for all examples, beside those of the folds
 
 
 @dataclass(frozen=True)
@@ -66,18 +51,14 @@ class Part:
 class Material:
     """The training data of the passes that follow the page-level classifiers."""
 
-    #: by fold, models of the page alone that were trained without it, whose later passes are placeholders; and `ALL`,
-    #: trained on all examples
+    #: by fold, models of the page alone, trained without it, or on all for `ALL`; their later passes are placeholders
     page_level: dict[int, Model]
     alone: list[Part]  # the examples for the second pass
     known: list[Part]  # the examples with other pages of their sites, real or synthetic, for the third pass
 
     @classmethod
     def of(cls, examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Self:
-        """Train what decides by the page alone, and apply it to pages of sites outside its training data.
-
-        See `train` for the parameters.
-        """
+        """Train what decides by the page alone, as `train`, and apply it to pages outside its training data."""
         examples = [example for example in examples if len(example.labels)]
         chosen = _thinned(examples, random.Random(0))
         if len({examples[i].fold for i in chosen}) < 2:
@@ -109,12 +90,10 @@ class Trained:
 def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Trained:
     """Train one pass after the other; cross-validated, split by site.
 
-    Each pass is trained on the log odds that the passes before give for sites they were not trained on, because it will
-    be applied to new sites. Examples few words of which are labelled serve the third pass alone. Raise ValueError if
-    there are fewer than two sites, labels of one kind only, or no two pages of one site.
-
-    ``trees``: number of trees of each pass. ``by_people``: False if the labels come from the site level. Examples then
-    know only a few of the other pages, because all of them would give the labels away.
+    Each pass is trained on the log odds that the passes before give for sites they were not trained on. Examples few
+    words of which are labelled serve the third pass alone. ``trees``: number of trees of each pass. ``by_people``:
+    False if the labels come from the site level: then examples know only a few of the other pages, all of which would
+    give the labels away. ValueError for fewer than two sites, labels of one kind only, or no two pages of one site.
     """
     material = Material.of(examples, trees, by_people=by_people)
     third = trees_by_fold(material.known, trees)
@@ -128,8 +107,8 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
 def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: int) -> dict[int, Model]:
     """Train the page-level classifiers without each fold, and on all examples; later passes are placeholders."""
     numbers = (ALL, *range(FOLDS))
-    words = {fold: lexicon(e for e in examples if e.fold != fold) for fold in numbers}
-    names = {fold: own_tokens(e for e in examples if e.fold != fold) for fold in numbers}
+    words = {fold: training_tables.lexicon(e for e in examples if e.fold != fold) for fold in numbers}
+    names = {fold: training_tables.own_tokens(e for e in examples if e.fold != fold) for fold in numbers}
     columns = [(page_features(e.page, words[e.fold], names[e.fold]), e) for e in chosen]
     nodes = Nodes.stack((node_features(example.page, own), example) for own, example in columns)
     leaves = Leaves.stack(columns)
@@ -155,16 +134,13 @@ def trees_by_fold(parts: Sequence[Part], trees: int) -> dict[int, Trees]:
 
 
 def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int, Trees]:
-    """Train the rating of cuts without each fold, and on all parts.
-
-    ``decided``: parts with the (m,) log odds of passes that were trained without them.
-    """
+    """Train the rating of cuts without each fold, and on all, by (m,) log odds of passes trained without the part."""
     columns = np.stack([cut_features(part.example.page.nodes, odds, part.others) for part, odds in decided])
     rating = np.stack([_rating(part, odds) for part, odds in decided])
     weight = np.array([part.weight for part, _ in decided])
     fold = np.array([part.example.fold for part, _ in decided])
     return {
-        one: fit_rating(columns[fold != one], rating[fold != one], weight[fold != one], trees)
+        one: training_tables.fit_rating(columns[fold != one], rating[fold != one], weight[fold != one], trees)
         for one in (ALL, *range(FOLDS))
     }
 
@@ -187,11 +163,7 @@ def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
     for i, example in enumerate(examples):
         if (example.labels != UNKNOWN).any():
             groups[example.site].append(i)
-    return [
-        i
-        for _, group in sorted(groups.items())
-        for i in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
-    ]
+    return training_tables.thinned([group for _, group in sorted(groups.items())], _PAGES_PER_SITE, rng)
 
 
 def _with_sites(
@@ -257,13 +229,11 @@ def _figures(material: Material, decided: Sequence[tuple[Part, Floats]], cuts: d
 
 
 def node_f1(example: Example, templateness: Floats) -> float:
-    """F1 of the template nodes; a node is template if all labelled words below it are.
+    """F1 of the template nodes, below which all labelled words are template, by (n,) scores, see `roles.is_template`.
 
-    Source of the definition: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
-
-    ``templateness``: (n,) scores; see `roles.is_template`.
+    Source: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
     """
-    share, known = template_share(example)
+    share, known = training_tables.template_share(example)
     expected = (known > 0) & (share == 1)
     predicted = (known > 0) & is_template(templateness)
     both = predicted.sum() + expected.sum()
@@ -271,10 +241,7 @@ def node_f1(example: Example, templateness: Floats) -> float:
 
 
 def f1(example: Example, odds: Floats, beta: float = 1.0) -> float:
-    """F-measure of the content words of the labelled leaves.
-
-    ``odds``: (m,) log odds of template; those of content are below 0. ``beta``: weight of recall.
-    """
+    """F-measure of the labelled content words, by (m,) log odds of template; ``beta``: weight of recall."""
     weight = example.page.nodes.words * (example.labels != UNKNOWN)
     kept, content = odds < 0, example.labels == CONTENT
     hit, predicted, expected = weight[kept & content].sum(), weight[kept].sum(), weight[content].sum()

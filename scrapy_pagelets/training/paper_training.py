@@ -4,13 +4,11 @@ Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data" 
 Classifier"; ``docs/algorithms/isotonic-2007.md``.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -26,29 +24,18 @@ from scrapy_pagelets.papers.graph_cuts.segment_features import consecutive
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn_metric
 from scrapy_pagelets.papers.methods import LEARNT
 from scrapy_pagelets.papers.page_level import PageLevel, visual_features
-from scrapy_pagelets.training.training_tables import (
-    CONTENT,
-    FOLDS,
-    UNKNOWN,
-    Example,
-    Nodes,
-    by_site,
-    by_sites,
-    lexicon,
-    read,
-)
+from scrapy_pagelets.training import training_tables
+from scrapy_pagelets.training.training_tables import CONTENT, FOLDS, UNKNOWN, Example, Nodes
 
 #: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
 _PAGES_PER_SITE: Final = 16
 _NODES_PER_PAGE: Final = 200
 _FOLDS: Final = 5
-#: Penalties to try for each method.
-GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))
+GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))  # penalties to try for each method
 _RANK, _ITERATIONS = 8, 40
 #: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
 _METRIC_NODES: Final = 120
-#: Scikit-learn's C of the regressions, the inverse of the regularisation strength; largest number of leaves of a page
-#: whose pairs are used.
+#: Scikit-learn's C, the inverse of the regularisation strength; most leaves of a page whose pairs are used.
 _C, _LEAVES = 0.05, 60
 _UNKNOWN: Final = -1
 #: The table of nodes: a node is template if all text below it is.
@@ -58,10 +45,9 @@ _table: Final = partial(Nodes.stack, most=_NODES_PER_PAGE, least=1.0)
 def labelled(pages: Sequence[Page]) -> Iterator[Example]:
     """Yield examples with labels from the site level: text that many pages share is template, the rest is not.
 
-    Unlike in ``by_sites``, no text is left out because it is on a few pages only: the slides accept that some template
-    is labelled as content. Pages of sites with fewer than three pages are left out.
+    Unlike in ``by_sites``, text on a few pages is content: the slides accept that. Sites of one or two are left out.
     """
-    for example in by_sites(pages):
+    for example in training_tables.by_sites(pages):
         if (example.labels != UNKNOWN).any():
             rest = (example.labels == UNKNOWN) & (example.page.nodes.words > 0)
             yield replace(example, labels=np.where(rest, CONTENT, example.labels))
@@ -76,15 +62,15 @@ def as_rendered(example: Example, page: Page) -> Example:
 def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
     """Train on some pages of each site, on all sites and without each fold; return the model, and those of the folds.
 
-    Examples with a layout train the classifier of rendered pages, the others train the one of pages as received; if all
-    have a layout, they train both. The lexicon that gives a training page its features was made without its fold,
-    because it will be applied to sites that it does not know. Raise ValueError if the examples are of one fold only.
+    Examples with a layout train the classifier of rendered pages, the others that of pages as received; if all have
+    one, they train both. The lexicon behind the features of a page was made without its fold, as for sites that it does
+    not know. Raise ValueError if the examples are of one fold only.
     """
     if len({example.fold for example in examples}) < 2:
         raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
     shown = thinned([example for example in examples if example.page.layout is not None])
     received = thinned([example for example in examples if example.page.layout is None]) or shown
-    lexica = [lexicon(e for e in received if e.fold != fold) for fold in range(FOLDS)]
+    lexica = [training_tables.lexicon(e for e in received if e.fold != fold) for fold in range(FOLDS)]
     plain = _table((_columns(e.page, lexica[e.fold])[0], e) for e in received)
     rendered = _table((np.hstack(_columns(e.page, lexica[e.fold])), e) for e in shown) if shown else None
     about = {"pages": len(received), "rendered": len(shown)}
@@ -93,17 +79,13 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
         by_look = rendered.fit(rendered.fold != fold) if rendered and (rendered.fold != fold).any() else None
         return PageLevel(plain.fit(plain.fold != fold), by_look, words, about)
 
-    return without(-1, lexicon(received)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
+    return without(-1, training_tables.lexicon(received)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
 
 
 def thinned(examples: Sequence[Example]) -> list[Example]:
     """Return a sample of the examples of each site, always the same one."""
-    rng = random.Random(0)
-    return [
-        example
-        for group in by_site(examples).values()
-        for example in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
-    ]
+    groups = training_tables.by_site(examples).values()
+    return training_tables.thinned(groups, _PAGES_PER_SITE, random.Random(0))
 
 
 def _columns(page: Page, words: Lexicon) -> list[Floats]:
@@ -120,7 +102,7 @@ class SegmentedPage:
     blocks: Ints  # (m,) number of the innermost block that each leaf of the tree is in, -1 for none
 
     @classmethod
-    def of(cls, described: Described, paths: Sequence[str]) -> SegmentedPage:
+    def of(cls, described: Described, paths: Sequence[str]) -> Self:
         """Make an example from the xpaths of the blocks in the page as received; of equal paths, the first counts."""
         page = described.page
         received = page.source or page
@@ -150,8 +132,7 @@ class SegmentedPage:
 def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[SegmentedPage]:
     """Make examples from lines with ``page`` and ``blocks``; each block has ``xpath`` and ``level``, 1 or 2.
 
-    ``pages``: function from the name of a page to the page. ``level``: ``top`` for the blocks of level 1, ``inner`` for
-    the innermost blocks of any level.
+    ``pages``: from names to pages. ``level``: ``top`` for the blocks of level 1, ``inner`` for the innermost of all.
     """
     examples = []
     for line in lines:
@@ -164,8 +145,7 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
 def train_weights(examples: Sequence[SegmentedPage]) -> Weights:
     """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
 
-    Each fold is held out with the look of its pages, see `_folds_of_looks`. Raise ValueError if there are fewer pages
-    than folds; ImportError without catboost, which only training needs.
+    Folds are held out by `_folds_of_looks`. ValueError for fewer pages than folds; ImportError without catboost.
     """
     if len(examples) < _FOLDS:
         raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {_FOLDS} are needed at least")
@@ -210,11 +190,9 @@ def agreement(example: SegmentedPage, segments: Ints) -> tuple[float, float]:
 
 
 def best(figures: Floats) -> int:
-    """Index of the penalty with the best sum of adjusted Rand index and NMI.
+    """Index of the penalty with the best sum of adjusted Rand index and NMI, in (penalties, 2) figures, see `curve`.
 
-    The sums are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
-
-    ``figures``: (penalties, 2) as `curve` returns them.
+    They are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
     """
     padded = np.pad(figures.sum(axis=1), 1, mode="edge")
     return int(np.convolve(padded, np.ones(3) / 3, "valid").argmax())
@@ -306,4 +284,4 @@ def _trees(parts: Sequence[tuple[Floats, Bools]]) -> Trees:
         verbose=False, allow_writing_files=False,
     )  # fmt: skip
     classifier.fit(columns.astype(np.float32), target)
-    return read(classifier)
+    return training_tables.read(classifier)

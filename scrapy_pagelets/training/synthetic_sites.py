@@ -1,15 +1,12 @@
 """Synthetic sites around single labelled pages: simulate the evidence of other pages of their sites.
 
-People have labelled single pages of a thousand hosts, but few whole sites, most of which are documentation. Trained on
-these alone, the final decision would learn that templates never change, and would see few page designs. A synthetic
-page has the fragments of a real page: its content has other words at other paths, and its template is the same except
-for some pagelets that change from page to page, and for captions, bylines and the like inside content. The rate of
-these changes is drawn anew for each site. The ranges of most probabilities were chosen so that, over all synthetic
-sites, content and template recur on about as many pages, and at the same path on about as many, as on the real training
-sites, most of which are manuals; template changes more than there. This method is ours.
+People have labelled single pages of a thousand hosts, but few whole sites, most of them documentation: trained on these
+alone, the final decision would learn that templates never change, and would see few page designs. A synthetic page has
+the fragments of a real one: its content has other words at other paths, and its template is the same except for some
+pagelets that change from page to page, and for captions, bylines and the like inside content. The rates of these
+changes are drawn for each site, from ranges by which content and template recur on about as many pages, and at the same
+path on about as many, as on the real training sites; template changes more than there. This method is ours.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -27,8 +24,7 @@ from scrapy_pagelets.training.training_tables import TEMPLATE, UNKNOWN, Example
 #: Maximum number of words of a run of content that may recur on another page, and of a heading above a changing list.
 _SHORT: Final = 3
 _HEADING: Final = 5
-#: A pagelet is a list of links if more than this share of its words is link text.
-_LINKS: Final = 0.3
+_LINKS: Final = 0.3  # a pagelet is a list of links if more than this share of its words is link text
 #: Probability that template inside content changes from page to page: a longer run of text, and a short one.
 _INSERTION: Final = (0.8, 0.3)
 #: Probability that a run of text that changes, or does not, is another one on the next page.
@@ -36,8 +32,7 @@ _CHANGES: Final = 0.96
 _STAYS: Final = 0.05
 #: Probability that a link without text has another target on another page: in content, and in template.
 _PICTURE: Final = (0.9, 0.15)
-#: Standard deviation of the classifiers' log odds between two pages at the same path.
-_ODDS: Final = 0.5
+_ODDS: Final = 0.5  # standard deviation of the classifiers' log odds between two pages at the same path
 #: Probability that of a text with digits which changes nothing else changes.
 _OTHER_DIGITS: Final = 0.5
 _KEYS: Final = 2**62
@@ -115,10 +110,7 @@ def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
 
 
 def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> tuple[int, NDArray[np.float32]]:
-    """As `Site.evidence`, of synthetic pages about a page.
-
-    ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers.
-    """
+    """As `Site.evidence`, of synthetic pages about a page; ``odds``: (n, CLASSIFIERS) of its classifiers."""
     page = example.page
     keys = keys_of(page)
     own = Fragments.of(page.nodes, keys, odds)

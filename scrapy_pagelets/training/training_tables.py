@@ -1,16 +1,15 @@
 """Labels of pages, training tables of nodes and of leaves, and the lexicon of class names and headings."""
 
-from __future__ import annotations
-
 import bisect
 import json
+import random
 import tempfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from scrapy_pagelets.decision.page_features import OWN_TOKENS, headings
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
+T = TypeVar("T")
 TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
 #: Number of folds of the cross-validation; all pages of a family of sites are in one fold.
 FOLDS: Final = 6
@@ -63,8 +63,8 @@ def fold_of(family: str) -> int:
 def by_gold(page: Page, content: str) -> Ints:
     """(m,) labels from the text that people have marked as the content of the page.
 
-    The leaves are located in this text, longest first, each between its neighbours located before it. So a menu entry
-    whose words also appear in the content is not mistaken for content.
+    Leaves are located in it, longest first, each between its neighbours located before it, so that a menu entry whose
+    words also appear in the content is not mistaken for content.
     """
     gold = f" {' '.join(words(content))} "
     leaves = [words(s) for s in page.nodes.strings]
@@ -98,8 +98,8 @@ def _find(gold: str, leaf: list[str], low: int, high: int) -> tuple[int, int] | 
 def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
     """Yield examples with labels derived from the site level (Chakrabarti, Kumar, Punera 2007).
 
-    Text on the share ``_FREQUENT`` of the pages of a site, and on at least three, is template. Text on a single page,
-    and not inside template, is content. The rest is left unlabelled.
+    Text on the share ``_FREQUENT`` of the pages, and on at least three, is template; text on a single page, and not
+    inside template, is content.
     """
     groups: dict[str, list[Page]] = defaultdict(list)
     for page in pages:
@@ -156,8 +156,7 @@ class Nodes:
     def stack(cls, parts: Iterable[tuple[Floats, Example]], most: int = _NODES_PER_PAGE, least: float = 0.5) -> Self:
         """Stack a sample of the nodes of each page; pages have equal weight, nodes by the logarithm of their words.
 
-        ``parts``: (n, features) of the nodes of each page. ``most``: nodes of one page. ``least``: share of the
-        labelled words below a template node that are template.
+        ``parts``: (n, features) of each page. ``most``: nodes of one page. ``least``: share of template below one.
         """
         rng = np.random.default_rng(0)
         tables = []
@@ -213,10 +212,7 @@ class Leaves:
         )
 
     def fit(self, rows: Bools, trees: int) -> Trees:
-        """Train symmetric boosted trees of depth 6 on the rows of a mask.
-
-        Raise ImportError if catboost, which only training needs, is not installed.
-        """
+        """Train symmetric boosted trees of depth 6 on the rows of a mask; ImportError without catboost."""
         from catboost import CatBoostClassifier
 
         learner = CatBoostClassifier(iterations=trees, l2_leaf_reg=5, rsm=0.4, subsample=0.5, **BOOSTING)
@@ -260,10 +256,7 @@ def read(learner: Any, of: int = 0) -> Trees:
 
 
 def lexicon(examples: Iterable[Example]) -> dict[int, float]:
-    """Log odds that words below a class, id or role token, or below a heading, are template, relative to the base rate.
-
-    Sites have equal weight.
-    """
+    """Log odds of template below a class, id or role token or a heading, beside the base rate; sites weigh the same."""
     rates: dict[int, list[float]] = defaultdict(list)
     base: list[float] = []
     for group in by_site(examples).values():
@@ -284,9 +277,9 @@ def lexicon(examples: Iterable[Example]) -> dict[int, float]:
 def own_tokens(examples: Iterable[Example]) -> tuple[int, ...]:
     """The class, id and role tokens that say most about what they contain, be it template or content, site by site.
 
-    The lexicon has one figure for each token, and none for those that are template on blogs and content on forums.
-    Tokens are rated by the squared difference between the share of template below them and that of the site, times the
-    square root of their share of the words; sites have equal weight.
+    The lexicon has one figure for each, none for those that are template on blogs and content on forums. They are rated
+    by the squared difference between the share of template below them and that of the site, times the square root of
+    their share of the words; sites have equal weight.
     """
     rating: dict[int, float] = defaultdict(float)
     for group in by_site(examples).values():
@@ -327,6 +320,11 @@ def _heading_words(example: Example, below: dict[int, Floats]) -> None:
 def _logit(p: float) -> float:
     p = min(max(p, 0.02), 0.98)
     return float(np.log(p / (1 - p)))
+
+
+def thinned(groups: Iterable[list[T]], most: int, rng: random.Random) -> list[T]:
+    """A sample of so many at most from each group."""
+    return [one for group in groups for one in (group if len(group) <= most else rng.sample(group, most))]
 
 
 def by_site(examples: Iterable[Example]) -> dict[str, list[Example]]:

@@ -11,7 +11,7 @@ from tests.unit.test_isotonic import SHAPES, levels_of, random_page, random_pare
 
 
 def assert_equal_scores(parent, x, w, c, k):
-    tree, values = _tree(levels_of(parent), parent, len(x)), np.linspace(0, 1, k)
+    tree, values = _tree(levels_of(parent), parent), np.linspace(0, 1, k)
     found = minimise(tree, values, x, w, c)
     assert found.tolist() == minimum_on_tree.minimise(tree, values, x, w, c).tolist()
     return found

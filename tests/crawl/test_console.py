@@ -150,7 +150,7 @@ def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
     for example in examples(name):
         assert f"  {example}\n" in shown
         arguments, _ = arguments_of(example)
-        options = console._parser(arguments).parse_args(arguments, console.Options())
+        options = console._parser(arguments[0]).parse_args(arguments, console.Options())
         assert options.command == arguments[0]
 
 

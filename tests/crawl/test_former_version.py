@@ -75,7 +75,6 @@ NAMES = [
     "scrapy_pagelets.links.votes.related",
     "scrapy_pagelets.links.pagerank.pagerank",
     "scrapy_pagelets.links.link_tables.Query",
-    "scrapy_pagelets.retrieval.collection.MemoryCollection",
     "scrapy_pagelets.retrieval.search.search",
     "scrapy_pagelets.retrieval.stored.stored",
     "scrapy_pagelets.papers.vips.vips.vips",

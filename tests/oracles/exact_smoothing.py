@@ -30,7 +30,7 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
     values = np.unique(x)
     if len(x) * len(values) > _MAX_CELLS:
         raise ValueError(f"{len(x)} nodes with {len(values)} different scores are too many to be exact: use smooth")
-    return minimise(_tree(levels, parent, len(x)), values, x, w, c)
+    return minimise(_tree(levels, parent), values, x, w, c)
 
 
 def smooth_distinct(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float, values: Floats) -> Floats:
@@ -42,7 +42,7 @@ def smooth_distinct(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: f
     best values are a shortest path: O(n v^2) for v values.
     """
     x, w = _columns(x, w, c)
-    tree, values = _tree(levels, parent, len(x)), np.unique(values)
+    tree, values = _tree(levels, parent), np.unique(values)
 
     def step(low: int, high: int) -> Floats:
         return minimise(tree, values[[low, high]], x, w, 0)
@@ -70,7 +70,7 @@ def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
     (Fredman, Sedgewick, Sleator, Tarjan 1986) whose links are columns. Each row is a heap node once.
     """
     x, w = _columns(x, w, 0)
-    tree = _tree(levels, parent, len(x))
+    tree = _tree(levels, parent)
     rows, above = np.concatenate(levels).tolist(), tree.parent.tolist()
     least = _least(rows, above, x.tolist(), w.tolist())
     least[rows[0]] = max(least[rows[0]], float(x.min()))

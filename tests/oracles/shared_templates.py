@@ -8,7 +8,7 @@ from itertools import groupby
 
 import networkx
 
-from scrapy_pagelets.papers.shared_pagelets.global_templates import Key, RepeatedPagelet
+from scrapy_pagelets.papers.shared_pagelets.incremental import Key, RepeatedPagelet
 
 #: PAGELETS: rows of page, pagelet, shingle (0 for none). LINKS: rows of source and target.
 Pagelets = Iterable[tuple[Key, int, int]]

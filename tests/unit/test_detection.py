@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets.evidence.partition import partition
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets import relational
-from scrapy_pagelets.papers.shared_pagelets.global_templates import GlobalTemplates, RepeatedPagelet
+from scrapy_pagelets.papers.shared_pagelets.incremental import GlobalTemplates, RepeatedPagelet
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
 from tests.oracles.shared_templates import global_templates, local_templates
 

@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 
 from benchmarks.duplicates import in_common, nearest, on_larger
 from scrapy_pagelets.base.characters import words
+from scrapy_pagelets.base.errors import StoreError
 from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates.band_index import BandIndex, BloomBands
-from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
+from scrapy_pagelets.duplicates.content_store import ContentStore, Document, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, on_several_hosts
 from scrapy_pagelets.duplicates.shingles import (
     jaccard,

@@ -14,12 +14,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from benchmarks.links import compare, means, report, shares
+from benchmarks.links import compare, local_templates, means, report, shares
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, local_templates, roots
-from scrapy_pagelets.links.link_tables import TableError, read
+from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, roots
+from scrapy_pagelets.links.link_tables import Query, TableError, read
 from scrapy_pagelets.links.pagerank import pagerank
-from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, related, votes
 from tests.oracles import shared_templates
 from tests.oracles.cocitation import weighted_cocitations
@@ -538,9 +537,10 @@ def test_ft_by_local_detection_needs_no_roles():
     ]
     tables = read([*lines, *map(line, [*menu, best])], Query("guitar"))
     assert set(scores(tables, clever(tables, "pagelet-ft", within=False).authorities)) >= set(menu)
+    local = local_templates(tables, clever(tables, within=False).base)
     for version in ("pagelet-ft", "pagelet-ft-fnm"):
-        assert scores(tables, clever(tables, version, within=False, local=True).authorities) == {best: 1.0}
-    same = [clever(tables, "pagelet", within=False, local=local).authorities for local in (False, True)]
+        assert scores(tables, clever(tables, version, within=False, template=local).authorities) == {best: 1.0}
+    same = [clever(tables, "pagelet", within=False, template=each).authorities for each in (None, local)]
     assert same[0].tolist() == same[1].tolist()
 
 
@@ -550,7 +550,7 @@ def test_a_base_set_of_one_page_has_no_authority(version, local, capsys):
     """It links to itself and to a page outside of the crawl."""
     alone = line("http://h.com/", pagelet("a guitar", "http://h.com/", "http://i.com/"))
     tables = read([alone, line("http://j.com/", pagelet("a bell"))], Query("guitar"))
-    found = clever(tables, version, local=local)
+    found = clever(tables, version, template=np.zeros(2, np.bool_) if local else None)
     assert found.base.sum() == 1
     assert not found.authorities.any()
     assert not local_templates(tables, found.base).any()

@@ -17,6 +17,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "scrapy_pagelets"
 LINKED = ("crawler", "middlewares", "pipelines")
@@ -241,7 +243,8 @@ def test_no_room_uses_a_private_name_of_another():
 
 
 def test_every_module_is_reached_from_a_crawl_or_a_command():
-    reached = set().union(*(nx.descendants(graph(), entry) | {entry} for entry in ENTRIES))
+    commands = {module for _, module in COMMANDS.values()}
+    reached = set().union(*(nx.descendants(graph(), entry) | {entry} for entry in (*ENTRIES, *commands)))
     packages = {name_of(module) for module in modules() if module.name == "__init__.py"}
     compiled = {name_of(module) for module in compiled_sources()}  # `core` imports all that were built
     assert set(graph()) - packages - compiled - reached == set()

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.index.interface import now, page_of, terms
 from scrapy_pagelets.index.sqlite import SQLiteIndex
-from scrapy_pagelets.retrieval.collection import MemoryCollection, Size, cut_blocks, cut_pagelets, cut_whole
+from scrapy_pagelets.retrieval.collection import Size, cut_blocks, cut_pagelets, cut_whole
 from scrapy_pagelets.retrieval.feedback import Feedback, best_segments, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Bm2500, expanded, rank, relevance_weight
 from scrapy_pagelets.retrieval.search import FEEDBACK, highlighted, query_of, search
 from scrapy_pagelets.retrieval.stored import stored
+from tests.oracles.memory_collection import MemoryCollection
 
 STRICT, PLUS = Bm2500(), Bm2500(plus=True)
 

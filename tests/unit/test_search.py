@@ -12,8 +12,8 @@ from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.crawler.commands.search import add_arguments, run
 from scrapy_pagelets.index.interface import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
-from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.ranking import Bm2500, rank
+from tests.oracles.memory_collection import MemoryCollection
 
 PAGES = {
     "bell": ("Bell", ["Alexander Graham Bell made the telephone", "The patent of the telephone of Bell"]),

@@ -1,11 +1,8 @@
 """Features of the appearance of nodes on a rendered page: place, shape, fonts, colours, gaps and alignment.
 
-Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: position, aspect ratio, background colour, types,
-sizes and colours of text. The paper gives no formulas; those here are ours. Gaps are a cue of VIPS (Cai, Yu, Wen,
-Ma 2003). Alignment is ours.
+Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3, and for gaps VIPS (Cai, Yu, Wen, Ma 2003). The
+formulas, and alignment, are ours.
 """
-
-from __future__ import annotations
 
 from typing import Final
 
@@ -30,10 +27,8 @@ _PAIR: Final = ("gap_beside", "gap_below", "on_one_line", "left_edge", "right_ed
 APPEARANCE: Final = _NODE
 SITUATION_APPEARANCE: Final = (*_NODE, *_SITUATION)
 PAIR_APPEARANCE: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
-#: Differences of up to this many pixels do not count: they come from rounding or borders.
-_SLACK: Final = 3.0
-#: Pixels per unit of length, about a line of text.
-_LINE: Final = 16.0
+_SLACK: Final = 3.0  # differences of up to this many pixels do not count: they come from rounding or borders
+_LINE: Final = 16.0  # pixels per unit of length, about a line of text
 
 
 def appearance(tree: Tree, layout: Layout) -> Floats:
@@ -82,8 +77,7 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
 def pair_appearance(tree: Tree, layout: Layout, columns: Floats, one: Ints, other: Ints) -> Floats:
     """(e, len(PAIR_APPEARANCE)) Features of how much the appearance of two nodes differs, and of their relative place.
 
-    ``columns``: (k, len(APPEARANCE)) ``appearance``. ``one`` and ``other``: (e,) nodes, neither of which contains the
-    other.
+    ``columns``: (k, len(APPEARANCE)) ``appearance``. ``one``, ``other``: (e,) nodes, neither within the other.
     """
     boxes = _boxes(tree, layout)
     a, b = boxes[one], boxes[other]

@@ -2,17 +2,11 @@
 
 Source: Chakrabarti, Kumar, Punera 2008, equation (1) with the constraints (3) to (8) of section 4.2, and label
 expansion after Boykov, Veksler, Zabih 2001. ``docs/algorithms/gcuts-2008.md`` derives all that is ours:
-
-- `cheapest_cover`, for ``gcuts`` and ``gcuts-top``.
-- `minimise`, a semi-Markov dynamic program. The maximal visible nodes of a labelling cut the sequence of leaves into
-  intervals, and each interval has the leaves of one node. So the best labelling of the first leaves is the best last
-  interval after the best labelling of the leaves before it.
-- The graph of `expand`. That of the paper's Figure 1 charges too much where a parent or a child is invisible, and has
-  no place for the parents' own costs. Here a parent with a visible label has two vertices, whose third state is the
-  invisible label. So an expansion also makes nodes invisible wherever that pays.
+`cheapest_cover`, for ``gcuts`` and ``gcuts-top``; `minimise`, a semi-Markov dynamic program, because the maximal
+visible nodes of a labelling cut the sequence of leaves into intervals with the leaves of one node each; and the graph
+of `expand`, in which a parent with a visible label has two vertices, whose third state is the invisible label, so that
+an expansion also makes nodes invisible wherever that pays.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -50,12 +44,8 @@ class Energy:
         leaf = labels[tree.leaves]
         cut = leaf[self.one] != leaf[self.other]
         hanging = visible[1:] & ~visible[tree.parent[1:]]
-        return float(
-            self.data[nodes, labels[nodes]].sum()
-            + self.hidden[~visible].sum()
-            + self.edge[1:][hanging].sum()
-            + self.weight[cut].sum()
-        )
+        costs = self.data[nodes, labels[nodes]], self.hidden[~visible], self.edge[1:][hanging], self.weight[cut]
+        return float(sum(cost.sum() for cost in costs))
 
     @property
     def between(self) -> Floats:
@@ -69,10 +59,8 @@ class Energy:
 def cheapest_cover(tree: Tree, hidden: Floats) -> Bools:
     """(k,) Nodes that are segments: the cheapest of all sets of subtrees that contain each leaf once.
 
-    This is the energy of GCuts where only the subtree of a node may take its label, at no cost. What remains are the
-    costs of the invisible nodes. The minimum takes linear time.
-
-    ``hidden``: (k,) cost of each inner node that is divided.
+    This is the energy where only the subtree of a node may take its label, at no cost, in linear time. ``hidden``: (k,)
+    cost of each inner node that is divided.
     """
     # Cost of each node if it is divided, with the best choice for each node below it.
     divided = np.where(tree.inner, hidden, 0.0)
@@ -94,10 +82,7 @@ def segments_of(tree: Tree, roots: Bools) -> Ints:
 
 
 def minimise(energy: Energy) -> Ints:
-    """(k,) Labelling of least energy; neighbours that are not consecutive are ignored.
-
-    Time and memory grow with the product of nodes and labels.
-    """
+    """(k,) Labelling of least energy, in O(k K); neighbours that are not consecutive are ignored."""
     tree, between = energy.tree, energy.between
     visible = tree.total(energy.data) - tree.total(np.where(tree.inner, energy.hidden, 0))[:, None]
     visible[1:] += energy.edge[1:, None]
@@ -135,10 +120,9 @@ def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> 
 
 
 def expand(energy: Energy, labels: Ints) -> Ints:
-    """(k,) Labelling that no expansion improves, or the one after five sweeps over the labels.
+    """(k,) Labelling that no expansion improves, or the one after five sweeps over the labels; needs PyMaxflow.
 
-    ``labels``: (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy. Raises
-    ImportError without PyMaxflow.
+    ``labels``: (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy.
     """
     integral = quantised(energy)
     least = integral.of(labels)

@@ -3,26 +3,22 @@
 Source: Chakrabarti, Kumar, Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*; see
 ``docs/algorithms/gcuts-2008.md``.
 
-``cut_by_energy`` minimises the paper's energy. A node pays its distance to the node whose label it has, by a learnt
-metric. Neighbouring leaves pay for being separated, and so do visible children of invisible nodes. Logistic regressions
-give these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly.
-On a rendered page, label expansion starts from that minimum.
+``cut_by_energy`` minimises the paper's energy: a node pays its distance to the node whose label it has, by a learnt
+metric; neighbouring leaves pay for being separated, and so do visible children of invisible nodes. If only consecutive
+leaves are neighbours, the energy is minimised exactly; on a rendered page, label expansion starts from that minimum.
 
-Two forms are ours. They keep the part of the paper that its own ablation finds to matter, the tree: each node is a
-label of its own, and only invisible nodes cost anything. The paper leaves that cost open. ``cut_into_regions`` learns
-it from features of a node, its children, its siblings and its parent. ``cut_into_blocks`` adds two estimates: the
-paper's regression over pairs of leaves, and the blocks of VIPS. The three make different errors on unseen pages.
+Two forms are ours. They keep the tree: each node is a label of its own, and only invisible nodes cost anything.
+``cut_into_regions`` learns that cost from features of a node, its children, its siblings and its parent.
+``cut_into_blocks`` adds the paper's regression over pairs of leaves, and the blocks of VIPS, which err differently.
 
-``cut_by_clusters`` is CClus, the paper's baseline (section 4.1, after Ailon, Charikar, Newman 2005). Two leaves in
-different segments cost lambda times the probability that they belong together. Two leaves in one segment cost the
-probability that they do not. Moves of single leaves are ours.
+``cut_by_clusters`` is CClus, the paper's baseline (section 4.1, after Ailon, Charikar, Newman 2005): two leaves in
+different segments cost lambda times the probability that they belong together, two in one segment the probability that
+they do not. Moves of single leaves are ours.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -45,19 +41,15 @@ _COSTS: Final = 4_000_000
 _LEAVES: Final = 100
 #: Permitted degrees of coherence at which VIPS is asked, from regions to small blocks.
 _COHERENCES: Final = range(5, 10)
-#: Bound of the log odds of each estimate, so that none of them decides alone.
-_SURE: Final = 4.0
+_SURE: Final = 4.0  # bound of the log odds of each estimate, so that none of them decides alone
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
 #: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
 Cut = Callable[[float], Ints]
-#: Number of random pivot orders to try.
-_TRIALS: Final = 10
-#: Largest number of items to cluster: the number of pairs is quadratic. On larger pages, small subtrees are clustered
-#: instead of leaves.
+_TRIALS: Final = 10  # number of random pivot orders to try
+#: Most items to cluster, all pairs of which are compared: on larger pages small subtrees, instead of leaves.
 _MAX_ITEMS: Final = 800
-#: Number of pairs whose features are computed at once.
-_CHUNK: Final = 20_000
+_CHUNK: Final = 20_000  # number of pairs whose features are computed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +64,7 @@ class Described:
     situation: Floats
 
     @classmethod
-    def of(cls, page: Page, templateness: Floats | None = None) -> Described:
+    def of(cls, page: Page, templateness: Floats | None = None) -> Self:
         """Describe a page; templateness defaults to that of the page-level classifier."""
         if templateness is None:
             templateness = Site("").templateness(page)
@@ -99,10 +91,7 @@ Costed = Callable[[Described, Weights], Cut]
 
 
 def cut_into_regions(described: Described, weights: Weights) -> Cut:
-    """Return the cut of a page by the learnt cost of nodes alone.
-
-    The penalty weighs separating what belongs together against joining what does not.
-    """
+    """Return the cut of a page by the learnt cost of nodes alone; the penalty weighs separating against joining."""
     return _by_tree(described.tree, weights.whole(described.situation.astype(np.float32)))
 
 
@@ -110,7 +99,7 @@ def cut_into_blocks(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the mean log odds of three estimates that a node is in one segment.
 
     They are the learnt cost of nodes, the mean probability of the pairs of leaves that meet at the node, and the share
-    of these pairs that VIPS has in one block, averaged over degrees of coherence.
+    of these that VIPS has in one block, averaged over degrees of coherence.
     """
     tree, count = described.tree, len(described.tree.leaves)
     some = np.unique(np.linspace(0, count - 1, min(count, _LEAVES)).astype(np.int64))
@@ -141,10 +130,7 @@ def _log_odds(probability: Floats) -> Floats:
 
 
 def cut_by_energy(described: Described, weights: Weights) -> Cut:
-    """Return the cut of a page by the paper's energy: connected leaves of one label are a segment.
-
-    Raise ImportError if a rendered page is cut without PyMaxflow.
-    """
+    """The cut by the paper's energy: connected leaves of one label. ImportError if rendered, without PyMaxflow."""
     costs = energy_of(described, weights)
 
     def cut(penalty: float) -> Ints:
@@ -177,10 +163,7 @@ def energy_of(described: Described, weights: Weights) -> Energy:
 
 
 def by_number(cut: Cut, wanted: int) -> Ints:
-    """(m,) Segments for the penalty that gives the wanted number of them, or the number nearest to it.
-
-    ``cut``: of a page. ``wanted``: number of segments. Raises ValueError if fewer than one is wanted.
-    """
+    """(m,) Segments for the penalty that gives the ``wanted`` number of them, or the nearest; ValueError below one."""
     if wanted < 1:
         raise ValueError(f"segments is {wanted}: give a number from 1")
     low, high = -float(_RANGE), float(_RANGE)

@@ -1,10 +1,7 @@
 """Features of nodes and of pairs of leaves for the costs of GCuts and CClus; which leaves are neighbours.
 
-Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: place, size of sentences, links, tag names. The paper
-gives no formulas; those here are ours. So are the features of parents and siblings, and templateness.
+Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3. Formulas, parents, siblings and templateness are ours.
 """
-
-from __future__ import annotations
 
 from typing import Final
 
@@ -62,8 +59,7 @@ _PAIR: Final = ("distance", "tree_distance", "one_parent", "alike", "one_shape")
 NODE_FEATURES: Final = _NODE
 SITUATION_FEATURES: Final = (*_NODE, *(f"parent_{name}" for name in _OF_PARENT), *_SITUATION)
 PAIR_FEATURES: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
-#: Number of rows that are compared with all others at once; if more leaves than this are visible, only document order
-#: counts.
+#: Rows that are compared with all others at once; with more visible leaves than this, document order alone counts.
 _CHUNK, _MAX_LEAVES = 256, 5_000
 #: Pixels by which boxes may overlap and still be side by side.
 _OVERLAP: Final = 2
@@ -190,8 +186,7 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
 def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, other: Ints) -> Floats:
     """(e, len(PAIR_FEATURES)) Features of how the nodes of each pair differ, and of their lowest common ancestor.
 
-    ``columns``: (k, len(NODE_FEATURES)) ``node_features``. ``one`` and ``other``: (e,) nodes, neither of which contains
-    the other.
+    ``columns``: (k, len(NODE_FEATURES)) ``node_features``. ``one``, ``other``: (e,) nodes, neither within the other.
     """
     first, second = tree.first[one], tree.first[other]
     meeting = tree.meeting(first, second)
@@ -208,10 +203,7 @@ def consecutive(count: int) -> tuple[Ints, Ints]:
 
 
 def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
-    """Pairs of consecutive leaves, and pairs of a visible leaf and the nearest one to its right or below it.
-
-    The nearest leaf is chosen among the visible ones whose boxes overlap in the other direction.
-    """
+    """Pairs of consecutive leaves, and of a visible leaf and the nearest one beside or below that overlaps it."""
     pairs = [consecutive(len(tree.leaves))]
     seen = np.flatnonzero(layout.visible[tree.seen])
     if len(seen) <= _MAX_LEAVES:

@@ -1,14 +1,11 @@
 """Learnt weights of GCuts and CClus, and the metric that is one of them.
 
-Each level of segments has two numpy files: one for pages as received, and one for rendered pages, whose nodes have more
-features. Chakrabarti, Kumar, Punera 2008, section 4.3, learn the distance D by large margin nearest neighbours: nodes
-of one segment should be close, and others a margin away. Source of the cost function: Weinberger, Blitzer, Saul,
-*Distance Metric Learning for Large Margin Nearest Neighbor Classification*, NIPS 2006. They minimise it over
-semidefinite matrices, which is convex. Here it is minimised over a linear map of low rank, which is not. Impostors are
-searched on the same page only.
+Each level of segments has two numpy files: for pages as received, and for rendered pages, whose nodes have more
+features. Chakrabarti, Kumar, Punera 2008, section 4.3, learn the distance D by large margin nearest neighbours
+(Weinberger, Blitzer, Saul, NIPS 2006): nodes of one segment should be close, and others a margin away. They minimise
+over semidefinite matrices, which is convex; here it is a linear map of low rank, which is not. Impostors are of the
+same page.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Sequence
@@ -16,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 from zipfile import BadZipFile
 
 import numpy as np
@@ -39,8 +36,7 @@ _PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
 _RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANCE]
 #: Nodes of the same segment that each node should be close to.
 NEIGHBOURS: Final = 3
-#: Weight of the impostors; that of far neighbours is 1 - _PUSH.
-_PUSH: Final = 0.5
+_PUSH: Final = 0.5  # weight of the impostors; that of far neighbours is 1 - _PUSH
 
 
 class WeightsError(ConfigError):
@@ -68,8 +64,7 @@ class Weights:
     scale: Floats
     metric: Floats  # (rank, F) the linear map of LMNN, for centred and scaled features
     edge: Logistic  # over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
-    #: neighbours, pairs: over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of two consecutive
-    #: leaves, of any two leaves
+    #: neighbours, pairs: over ``PAIR_FEATURES``, that two consecutive leaves, or any two, are in one segment
     neighbours: Logistic
     pairs: Logistic
     whole: Trees  # over ``SITUATION_FEATURES``, the log odds that all leaves of a node are in one segment
@@ -97,10 +92,9 @@ class Weights:
 
 @lru_cache(8)
 def load(name: str, *, rendered: bool = False) -> Weights:
-    """Read the weights of the level ``top`` or ``inner``, or a file that ``pagelets train`` has written.
+    """Read the weights of the level ``top`` or ``inner``, or a file of ``pagelets train``; WeightsError if unusable.
 
-    ``rendered``: read the weights of the level for rendered pages; ignored for a file. Raise WeightsError if there is
-    no such file, or if it was written by another version.
+    ``rendered``: read the weights of the level for rendered pages; ignored for a file.
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"
@@ -134,7 +128,7 @@ class Group:
     target: Ints  # (t, 2) pairs of a node and one of the nearest nodes of its segment
 
     @classmethod
-    def of(cls, columns: Floats, segment: Ints) -> Group:
+    def of(cls, columns: Floats, segment: Ints) -> Self:
         """Make a group whose targets are the ``NEIGHBOURS`` nearest nodes in the space of the features."""
         distance = cdist(columns, columns, "sqeuclidean")
         distance[segment[:, None] != segment] = np.inf
@@ -147,8 +141,7 @@ class Group:
 def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
-    ``groups``: one for each page, with centred and scaled features. ``rank``: dimensions of the image. ``iterations``:
-    largest number of steps of L-BFGS. Raises ValueError if no segment has two nodes.
+    ``groups``: of each page, centred and scaled; ValueError if no segment has two nodes. ``iterations``: of L-BFGS.
     """
     from scipy.optimize import minimize
 

@@ -1,7 +1,5 @@
 """The DOM tree for segmentation: nodes with text or pictures; a chain of single children is one node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -82,10 +80,7 @@ class Tree:
         return np.bincount(self.of[here], weights=column[here], minlength=len(self)).astype(np.float64)
 
     def meeting(self, one: Ints, other: Ints) -> Ints:
-        """(e,) Lowest common ancestor of pairs of different leaves.
-
-        ``one`` and ``other``: (e,) indices of leaves, 0 to m - 1.
-        """
+        """(e,) Lowest common ancestor of pairs of different leaves, ``one`` and ``other``: (e,), 0 to m - 1."""
         # The lowest common ancestor of leaves i - 1 and i is the parent of the topmost node that begins with leaf i.
         # That of a range of leaves is the highest of these: a range minimum query, answered by a sparse table.
         between = self.parent[np.searchsorted(self.first, np.arange(1, len(self.leaves)))]
@@ -105,10 +100,7 @@ class Tree:
 
 
 def compact(nodes: NodeTable) -> Tree:
-    """Make the tree of the nodes with text or pictures; each chain of single children becomes one node.
-
-    The tree of a page without text and pictures is empty.
-    """
+    """Make the tree of nodes with text or pictures, empty without any; a chain of single children is one node."""
     seen = np.flatnonzero(np.isin(nodes.tag, _SEEN))
     first, last = (np.searchsorted(seen, rows) for rows in (np.arange(len(nodes)), nodes.end))
     count = last - first

@@ -1,16 +1,14 @@
 """Template detection during a crawl: find the pagelets that the pages so far share, on a site and across sites.
 
-Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2, Figures 4
-(local) and 5 (global). The partition is Definition 2 in its strict form. The two shingles of a pagelet are ours, and so
-is the least share of a site's pages (``docs/algorithms/pagelets-templates-2002.md``).
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, Figures 4 (local) and 5 (global), with Definition 2 in its strict
+form. The two shingles of a pagelet, the least share of a site's pages, and the need for two distinct pages, are ours
+(``docs/algorithms/pagelets-templates-2002.md``).
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations
-from typing import Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -18,14 +16,8 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import Unsaved, body_of
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.shared_pagelets.global_templates import GlobalTemplates
-from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
-    LEAST_TOKENS,
-    NEAR,
-    resemblance,
-    shingles,
-    super_shingles,
-)
+from scrapy_pagelets.papers.shared_pagelets import pagelet_shingles
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import LEAST_TOKENS, NEAR, resemblance, super_shingles
 
 #: ``local`` counts the pages of a site with a pagelet, ``global`` the pages that links among them connect.
 Form = Literal["local", "global"]
@@ -35,10 +27,92 @@ _CAPACITY: Final = 250_000
 #: Minimum number of pages of a template, and their share of the site: lists quote a text on fewer pages than that.
 _LEAST: Final = 2
 _SHARE: Final = 0.2
-#: Columns of the shingles of a pagelet.
-_EXACT, _NEAR = 0, 1
+_EXACT, _NEAR = 0, 1  # columns of the shingles of a pagelet
 #: Number of pagelets that are compared for one super-shingle: unlike ones rarely have one in common.
 _MAX_LEADERS: Final = 16
+Key = int | str  # name of a page
+
+
+class RepeatedPagelet(NamedTuple):
+    """A template by Definition 4: pagelets with the same shingle on two pages or more."""
+
+    shingle: int  # shingle of all pagelets
+    pagelets: tuple[tuple[Key, int], ...]  # (page, pagelet) of each, in order
+
+    @property
+    def pages(self) -> tuple[Key, ...]:
+        """The distinct owners of the pagelets, in order."""
+        return tuple(dict.fromkeys(page for page, _ in self.pagelets))
+
+
+class GlobalTemplates:
+    """The templates of the pages added so far: links among pages with the same pagelet suggest one author.
+
+    Text that unrelated pages share is none. The shingles of all pages are kept, and links to pages to come.
+    """
+
+    def __init__(self) -> None:
+        from scipy.cluster.hierarchy import DisjointSet
+
+        self._pagelets: dict[Key, dict[int, list[int]]] = {}
+        self._original: dict[Key, Key] = {}
+        self._by_sketch: dict[int, Key] = {}
+        self._waiting: dict[Key, set[Key]] = {}
+        self._components: Any = DisjointSet()  # of pairs of a shingle and a page
+
+    def add(
+        self, page: Key, pagelets: Iterable[tuple[int, int]], links: Iterable[Key] = (), *, sketch: int | None = None
+    ) -> None:
+        """Add a page. If it was added before, only its links are added.
+
+        ``pagelets``: (pagelet, shingle) of each pagelet, the shingle 0 for none. ``links``: the pages that it links to,
+        or that link to it. ``sketch``: of the whole page; of several pages with the same one, only the first counts.
+        """
+        if page not in self._original:
+            self._add_pagelets(page, sorted(set(pagelets)), sketch)
+        original = self._original[page]
+        for source in self._waiting.pop(page, ()):
+            self._join(source, original)
+        for target in links:
+            if target in self._original:
+                self._join(original, self._original[target])
+            else:
+                self._waiting.setdefault(target, set()).add(original)
+
+    def templates(self) -> list[RepeatedPagelet]:
+        """Return the templates of the pages added so far, sorted by shingle, then by first page."""
+        result = []
+        for group in self._components.subsets():
+            rows = sorted((page, pagelet) for shingle, page in group for pagelet in self._pagelets[page][shingle])
+            result.append(RepeatedPagelet(next(iter(group))[0], tuple(rows)))
+        return sorted(result)
+
+    def is_original(self, page: Key) -> bool:
+        """Return True if the page was added, and is not a duplicate of an earlier page."""
+        return self._original.get(page) == page
+
+    def owners(self, page: Key, shingle: int) -> int:
+        """Number of pages connected to this one among those with the shingle, including itself; 0 if it lacks it."""
+        original = self._original.get(page, page)
+        if shingle not in self._pagelets.get(original, ()):
+            return 0
+        owner = shingle, original
+        return int(self._components.subset_size(owner)) if owner in self._components else 1
+
+    def _add_pagelets(self, page: Key, rows: list[tuple[int, int]], sketch: int | None) -> None:
+        self._original[page] = page if sketch is None else self._by_sketch.setdefault(sketch, page)
+        if self._original[page] == page:
+            shingles = self._pagelets[page] = {}
+            for pagelet, shingle in rows:
+                if shingle:
+                    shingles.setdefault(shingle, []).append(pagelet)
+
+    def _join(self, one: Key, other: Key) -> None:
+        if one != other:
+            for shingle in self._pagelets[one].keys() & self._pagelets[other].keys():
+                for page in (one, other):
+                    self._components.add((shingle, page))
+                self._components.merge((shingle, one), (shingle, other))
 
 
 class Shares(NamedTuple):
@@ -72,7 +146,7 @@ class Pagelets(NamedTuple):
     @classmethod
     def of(cls, page: Page, pagelet: Ints) -> Self:
         """Compute the shingles of the pagelets of a page. ``pagelet``: (m,) number of the pagelet of each leaf."""
-        hashes = shingles(page, pagelet)
+        hashes = pagelet_shingles.shingles(page, pagelet)
         rows = np.zeros((len(hashes.exact), 2), np.int64)
         rows[:, _EXACT] = np.where(hashes.candidates, hashes.exact, 0)
         sketches = np.where((hashes.tokens >= LEAST_TOKENS)[:, None], hashes.near, 0)
@@ -83,12 +157,9 @@ class Pagelets(NamedTuple):
 class RepeatedPagelets(Unsaved[Pagelets]):
     """The pagelets of a crawl by their shingles. Thread-safe.
 
-    A pagelet has two shingles: the exact one of its text, tags and links, and the near one of its words, which is that
-    of the first pagelet that is nearly equal, so it depends on the order of the pages. A pagelet is template if one of
-    them is on two pages and on a fifth of the pages of its site. Pages with the same text under several URLs are one
-    page.
-
-    ``capacity``: pagelets and links that are kept; later pages are compared with these, but not counted.
+    A pagelet is template if one of its two shingles is on two pages and on a fifth of the pages of its site: the exact
+    one of its text, tags and links, or the near one of its words, that of the first pagelet that nearly equals it.
+    Pages with the same text are one. ``capacity``: pagelets and links that are kept; later pages are only compared.
     """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
@@ -199,13 +270,9 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         near_shingles = np.zeros(len(sketches), np.int64)
         for i in np.flatnonzero(sketches.any(1)).tolist():
             candidates = {leader for mark in marks[i] for leader in self._by_super.get(mark, ())}
-            near = [
-                leader
-                for leader in sorted(candidates)
-                if resemblance(self._first_sketches[leader], sketches[i]) >= NEAR
-            ]
-            if near:
-                near_shingles[i] = self._near_shingle(near[0])
+            alike = (one for one in sorted(candidates) if resemblance(self._first_sketches[one], sketches[i]) >= NEAR)
+            if (leader := next(alike, None)) is not None:
+                near_shingles[i] = self._near_shingle(leader)
             elif learn:
                 near_shingles[i] = self._near_shingle(len(self._first_sketches))
                 for mark in marks[i]:

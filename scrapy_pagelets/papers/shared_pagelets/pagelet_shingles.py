@@ -1,12 +1,9 @@
 """Shingles of pagelets: hashes that are equal if two pages have the same pagelet, exactly or nearly.
 
-Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: the
-pagelets of a template have one shingle, ``s(p) = s(T)``. The paper uses one shingle for each pagelet, we use two:
-``docs/algorithms/pagelets-templates-2002.md``. Sketches follow Broder et al. 1997, with one permutation (Li, Owen,
-Zhang 2012) and densification (Shrivastava 2017).
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2: the pagelets of a template have one shingle, ``s(p) = s(T)``; we use
+two, see ``docs/algorithms/pagelets-templates-2002.md``. Sketches follow Broder et al. 1997, with one permutation (Li,
+Owen, Zhang 2012) and densification (Shrivastava 2017).
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
@@ -47,8 +44,7 @@ _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for t
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
 _NO_PAGE: Final = xxh3_64_intdigest(b"<link to no page>") >> 1
 _POSITION: Final = np.int64(0x2545F4914F6CDD1D)
-#: Greater than any value of a sketch, because the upper bits select the bin.
-_EMPTY: Final = np.int64(1 << 60)
+_EMPTY: Final = np.int64(1 << 60)  # greater than any value of a sketch, because the upper bits select the bin
 #: (16, 16) the order in which each bin searches the bins for a value: its own first, then the others in a fixed order.
 _PROBES: Final = np.argsort(
     np.where(np.eye(VALUES), -1, mix(np.arange(VALUES**2).reshape(VALUES, -1)) >> 1 & 0xFFFF), axis=1
@@ -76,17 +72,14 @@ class Shingles:
 def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
     """Compute the shingles of the pagelets of a page.
 
-    Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it. Raise
-    ValueError if there is not one number, 0 or more, for each leaf.
-
-    ``pagelet``: (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page. ``sketch``
-    says whether to compute ``near``, which takes most of the time.
+    Only the content of a pagelet counts, not its position, nor the elements that contain all of it. ``pagelet``: (m,)
+    number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page; ValueError if one is missing or
+    negative. ``sketch``: compute ``near``, which takes most of the time.
     """
     nodes = page.nodes
     if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
-        raise ValueError(
-            f"pagelet has the shape {pagelet.shape}: give each of {len(nodes.leaves)} leaves a number from 0"
-        )
+        advice = f"give each of {len(nodes.leaves)} leaves a number from 0"
+        raise ValueError(f"pagelet has the shape {pagelet.shape}: {advice}")
     p = int(pagelet.max(initial=-1)) + 1
     leaf, token = word_tokens(nodes.strings)
     owner, whole = _owners(nodes, pagelet)
@@ -109,8 +102,8 @@ def exact_shingles(page: Page, pagelet: Ints) -> Ints:
 def token_hashes(text: str) -> Ints:
     """Hashes of the words of a text, normalised (NFKC) and case-folded, with each number replaced by 0.
 
-    Text in scripts without spaces gives its runs of three characters. This is decided for each run of characters
-    separately, so that an edit changes no other tokens. The core asks for those of texts that are not ASCII.
+    Each run of characters in a script without spaces gives its runs of three, so that an edit changes no other tokens.
+    The core asks for those of texts that are not ASCII.
 
     >>> token_hashes("Page 12").tolist() == token_hashes("PAGE 7").tolist(), len(token_hashes("テンプレート"))
     (True, 4)
@@ -139,10 +132,7 @@ def _path_token(target: str) -> int:
 
 
 def resemblance(one: Ints, other: Ints) -> Floats:
-    """Estimate the Jaccard coefficient of the 4-word sequences of two pagelets.
-
-    ``one`` and ``other``: (..., 16) sketches; those without words have the resemblance 0.
-    """
+    """Estimate the Jaccard coefficient of 4-word sequences by (..., 16) sketches of pagelets; 0 without words."""
     equal: Floats = ((one == other) & (one != 0)).mean(-1)
     return equal
 
@@ -150,8 +140,8 @@ def resemblance(one: Ints, other: Ints) -> Floats:
 def super_shingles(near: Ints) -> Ints:
     """(p, 4) hashes of groups of four values of the sketches, (p, 16); 0 without words.
 
-    Each of them agrees with probability ``J ** 4`` for a resemblance of ``J``. If the estimate is ``NEAR`` or more, at
-    least one agrees, because at most three of the 16 values differ.
+    Each agrees with probability ``J ** 4`` for a resemblance of ``J``, and one at least if the estimate is ``NEAR`` or
+    more, because at most three of the 16 values differ then.
     """
     bands = VALUES // SUPER
     with_words = near.reshape(len(near), bands, SUPER).any(2)

@@ -1,21 +1,15 @@
 """Template detection in portable SQL, for tables of any size.
 
-Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, Figures 4 and 5. The statements are named after their tables and
-steps (``docs/algorithms/pagelets-templates-2002.md``). Components are found by alternating large-star and small-star
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, Figures 4 and 5; statements are named after their tables and steps
+(``docs/algorithms/pagelets-templates-2002.md``). Components are found by alternating large-star and small-star
 operations, in O(log^2 n) rounds (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii 2014, *Connected Components in
-MapReduce and Beyond*).
-
-The statements read the tables ``pages (page, sketch)``, in which duplicates have equal sketches, ``sites (page,
-site)``, ``pagelets (page, pagelet, shingle)`` and ``links (src, dst)``. They are plain SELECTs, so that any engine can
-store their results as tables.
+MapReduce and Beyond*). The statements, plain SELECTs, read ``pages (page, sketch)``, in which duplicates have equal
+sketches, ``sites (page, site)``, ``pagelets (page, pagelet, shingle)`` and ``links (src, dst)``.
 """
-
-from __future__ import annotations
 
 from typing import Final
 
-#: Statements in order, each with the name of the table that it makes.
-Steps = tuple[tuple[str, str], ...]
+Steps = tuple[tuple[str, str], ...]  # statements in order, each with the name of the table that it makes
 #: Steps 1 and 2 of Figure 5, and all of Figure 4.
 CANDIDATES: Final[Steps] = (
     ("originals", "SELECT page, MIN(page) OVER (PARTITION BY sketch) AS original FROM pages"),

@@ -2,12 +2,9 @@
 
 Source: Yu, Cai, Wen, Ma 2003, *Improving Pseudo-Relevance Feedback in Web Information Retrieval Using Web Page
 Segmentation*, section 2, and Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm*
-(MSR-TR-2003-79). ``docs/algorithms/vips-feedback-2003.md`` says what is restated and what is ours. The layout of pages
-that were not rendered is ours: blocks are placed below each other, cells beside each other, and all letters have one
-width.
+(MSR-TR-2003-79). ``docs/algorithms/vips-feedback-2003.md`` says what is ours. So is the layout of pages that were not
+rendered: blocks below each other, cells beside each other, letters of one width.
 """
-
-from __future__ import annotations
 
 from typing import Final
 
@@ -40,19 +37,12 @@ _TABLES: Final = {
 
 
 def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree:
-    """Return the content structure of a page.
+    """Return the content structure of a page; ValueError if pdoc is not from 1 to 10.
 
-    For a page without layout (`Page.parse`) the layout is guessed: how the page would look without its style sheets.
-    That is faster and less exact. Raise ValueError if pdoc is not from 1 to 10.
+    The layout of a page without one (`Page.parse`) is guessed: faster and less exact. ``pdoc``: permitted degree of
+    coherence: blocks of this coherence are not divided further. ``TOP_PDOC`` gives the regions of a page,
+    ``INNER_PDOC`` the blocks within them. ``strict``: follow the rules of 2003; some of the weights are ours.
 
-    Parameters
-    ----------
-    pdoc : permitted degree of coherence, 1 to 10: blocks of this coherence are not divided further. ``TOP_PDOC`` gives
-        the regions of a page, ``INNER_PDOC`` the blocks within them
-    strict : follow the rules of 2003; some of the weights are ours
-
-    Examples
-    --------
     >>> menu, text = b"<table><tr><td><a href=a>A</a><br><a href=b>B</a></td>", b"<td><h1>Title</h1><p>Some words."
     >>> tree = vips(Page.parse(menu + text, "http://example.com/"))
     >>> tree.parent[:3].tolist(), tree.labels(pdoc=1).tolist()

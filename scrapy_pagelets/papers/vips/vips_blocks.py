@@ -1,15 +1,12 @@
 """Visual blocks of a page, the children that a node is divided into, the separators between blocks, and their tree.
 
-Source: Cai, Yu, Wen, Ma 2003, the rules 1, 2, 4 and 5 of section 4.1, and section 4.2, adapted to today's pages:
-whether an element breaks the line is decided by its computed ``display``, not by its name.
-``docs/algorithms/vips-feedback-2003.md`` lists all rules.
+Source: Cai, Yu, Wen, Ma 2003, rules 1, 2, 4 and 5 of section 4.1, and section 4.2, adapted: whether an element breaks
+the line says its computed ``display``, not its name. ``docs/algorithms/vips-feedback-2003.md`` lists all rules.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 
@@ -17,8 +14,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout, around
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
 
-#: Least and greatest degree of coherence.
-LEAST, GREATEST = 1, 10
+LEAST, GREATEST = 1, 10  # least and greatest degree of coherence
 #: A half-open range of rows: the subtrees of some adjacent siblings.
 Span = tuple[int, int]
 _LINES: Final = (
@@ -29,9 +25,7 @@ _BREAKING: Final = np.array([name in _LINES for name in DISPLAY])
 #: Elements that paint something other than text.
 _REPLACED: Final = tags_of("img svg picture video iframe object embed input button select textarea")
 _LANDMARKS: Final = tags_of("main article section nav aside header footer dialog")
-_LANDMARK_ROLES: Final = frozenset(
-    "main article region navigation complementary banner contentinfo dialog search".split()
-)
+_LANDMARK_ROLES: Final = "main article region navigation complementary banner contentinfo dialog search".split()
 
 
 class Pool(NamedTuple):
@@ -43,9 +37,9 @@ class Pool(NamedTuple):
     def __len__(self) -> int:
         return len(self.spans)
 
-    def only(self, which: Ints | Bools) -> Pool:
+    def only(self, which: Ints | Bools) -> Self:
         """Return a pool of some of the blocks, by number or by mask."""
-        return Pool(self.spans[which], self.boxes[which])
+        return type(self)(self.spans[which], self.boxes[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +71,7 @@ class Blocks:
 
     @cached_property
     def box(self) -> Floats:
-        """(n, 4) Left, top, right, bottom of what is painted by a row and within it, without fixed layers.
-
-        This is not the box of the element, whose margins and padding look like white space around it.
-        """
+        """(n, 4) Left, top, right, bottom of what is painted by a row and within it: no margins, no fixed layers."""
         nodes, layout = self.nodes, self.layout
         solid = (self.painted | (nodes.tag == TEXT) | np.isin(nodes.tag, _REPLACED)) & self._seen
         box = layout.boxes * (1, 1, -1, -1)
@@ -168,8 +159,8 @@ class Blocks:
     def divided(self, span: Span) -> list[Span]:
         """The blocks that a block is divided into; none if it is not divided.
 
-        Nodes that are not visible are skipped (rule 1), and children that break the line are blocks (rule 5). Inline
-        nodes and text between two of these are one block, which rule 4 leaves undivided.
+        Invisible nodes are skipped (rule 1), children that break the line are blocks (rule 5). Inline nodes and text
+        between two of these are one block, which rule 4 leaves undivided.
         """
         start, end = span
         if self.nodes.end[start] != end or not self.block_level[start]:
@@ -199,16 +190,11 @@ class Strips(NamedTuple):
 
 
 def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
-    """Separators of blocks whose projections are ``start`` to ``end``, without those at the border of the pool.
+    """Separators of blocks whose projections are ``start`` to ``end``, (k,), without those at the border of the pool.
 
-    The blocks are swept in the order of their starts. A block that starts after the end of all blocks before it has a
-    separator in front. The report of 2003 splits, shrinks and removes separators block by block, in quadratic time.
-
-    Parameters
-    ----------
-    start, end : (k,) projections of the blocks, ``start <= end``
-    tolerance : how far separated blocks may overlap, so that a pixel of border or rounding does not join them; no block
-        is shorter. With 0, blocks that touch have no separator between them; with more, they have one of no width
+    A block that starts after the end of all before it has one in front; the report of 2003 does this block by block, in
+    quadratic time. ``tolerance``: how far separated blocks may overlap, so that a pixel of border or rounding does not
+    join them. With 0, blocks that touch have no separator between them; with more, one of no width.
     """
     order = np.argsort(start, kind="stable")
     reached = np.maximum.accumulate(end[order])[:-1]
@@ -241,8 +227,7 @@ class BlockTree:
     def labels(self, pdoc: int) -> Ints:
         """(m,) Number of the segment of each leaf: blocks are divided until their coherence is permitted.
 
-        ``pdoc``: permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible). Raises
-        ValueError if pdoc is not from 1 to 10.
+        ``pdoc``: 1 (the whole page) to 10 (as many segments as possible), else ValueError.
         """
         return self.of_rows(pdoc)[self.nodes.leaves]
 
@@ -250,17 +235,14 @@ class BlockTree:
         """(n,) Number of the segment of each row, like `labels`; that of a divided row has no meaning."""
         return self._kept(pdoc)[self.owner]
 
-    def pruned(self, pdoc: int) -> BlockTree:
-        """Return the tree without the blocks inside blocks of permitted coherence.
-
-        Raise ValueError if pdoc is not from 1 to 10.
-        """
+    def pruned(self, pdoc: int) -> Self:
+        """The tree without blocks inside blocks of permitted coherence; ValueError if pdoc is not from 1 to 10."""
         kept = self._kept(pdoc)
         own = np.flatnonzero(kept == np.arange(len(self)))
         number = np.empty(len(self), np.int64)
         number[own] = np.arange(len(own))
         parent = np.append(number, -1)[self.parent[own]]
-        return BlockTree(self.nodes, parent, self.doc[own], self.box[own], number[kept[self.owner]])
+        return type(self)(self.nodes, parent, self.doc[own], self.box[own], number[kept[self.owner]])
 
     def _kept(self, pdoc: int) -> Ints:
         """(b,) The outermost block of permitted coherence around each block, or the block itself."""

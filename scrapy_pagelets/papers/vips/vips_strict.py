@@ -1,13 +1,10 @@
 """VIPS as it was published: the thirteen rules by tag, separators across the whole pool, tabulated weights.
 
 Source: Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm* (MSR-TR-2003-79), sections 4.1 to 4.3.
-The rules are restated; ``docs/algorithms/vips-feedback-2003.md`` says how certain they are. Some
-parts were never published, and are therefore ours: the thresholds of relative size, the coherence "by tag and size",
-and the coherence that a separator leaves. The weights of gaps, rulers and backgrounds are those of the open
-implementation ``vips_java``; the others are ours.
+``docs/algorithms/vips-feedback-2003.md`` says how certain the rules are. Never published, so ours: the thresholds of
+relative size, the coherence "by tag and size", and that which a separator leaves. The weights of gaps, rulers and
+backgrounds are those of the open implementation ``vips_java``; the others are ours.
 """
-
-from __future__ import annotations
 
 from functools import cached_property
 from typing import Final
@@ -128,11 +125,9 @@ class Strict:
     def rule(self, row: int, *, root: bool, divided: bool) -> tuple[str, int]:
         """The action of the first rule that applies to a node, and the node's coherence if it is kept.
 
-        A node is cut (left out), divided, partly divided (children with another background are kept) or kept. Rule 11
-        is read as "divide if the previous sibling was divided". As printed, it has no effect.
-
-        ``root`` says whether the node is the block that is being divided. ``divided`` says whether the previous sibling
-        was divided.
+        A node is cut (left out), divided, partly divided (children with another background are kept) or kept. Rule 11,
+        without effect as printed, is "divide if the previous sibling was divided". ``root``: the node is the block that
+        is being divided. ``divided``: the previous sibling was.
         """
         children, tag = self._children[row], int(self.nodes.tag[row])
         if tag == TEXT:
@@ -211,8 +206,8 @@ class Strict:
     def weights(self, pool: Ints, strips: Strips, *, horizontal: bool) -> Ints:
         """(s,) Weights of separators by distance, rulers, and differences of the blocks on both sides.
 
-        A horizontal separator weighs more if the fonts of its sides differ, and still more if the font below is larger.
-        The font of a block is that of most of its text.
+        A horizontal one weighs more if the fonts of most of the text on its sides differ, most if the lower one is
+        larger.
         """
         count, layout = len(strips.start), self.layout
         weight = _DISTANCE_WEIGHTS[np.searchsorted(_DISTANCES, strips.end - strips.start)]

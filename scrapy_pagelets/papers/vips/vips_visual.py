@@ -1,15 +1,11 @@
 """VIPS for today's pages: separators in pools of siblings, from the page down.
 
-Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003.md`` says what differs from the paper.
-A node is divided into its children. These are divided at the strongest separators among them, and so on, each group in
-a pool of its own. So blocks that are side by side need no separator across the page.
-
-The strength of a separator is a weighted sum of cues. Distance, rulers, backgrounds, fonts and structural similarity
-are those of Cai, Yu, Wen, Ma 2003, section 4.2; the other cues are ours. The report's weights were never published.
-These are learnt (``python -m benchmarks vips --fit``), as section 2.3 of the other paper proposes.
+Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003.md`` says what differs. A node is
+divided into its children, these at the strongest separators among them, and so on, each group in a pool of its own, so
+that blocks side by side need no separator across the page. The strength of a separator is a weighted sum of cues:
+distance, rulers, backgrounds, fonts and structural similarity are those of Cai, Yu, Wen, Ma 2003, section 4.2; the
+others are ours. The weights, never published, are learnt (``python -m benchmarks vips --fit``).
 """
-
-from __future__ import annotations
 
 from typing import Final
 
@@ -18,20 +14,10 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import POSITION, Layout, around
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.papers.vips.vips_blocks import (
-    GREATEST,
-    LEAST,
-    Blocks,
-    BlockTree,
-    Growing,
-    Pool,
-    Strips,
-    crossed,
-    separators,
-)
+from scrapy_pagelets.papers.vips import vips_blocks
+from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST, Blocks, BlockTree, Growing, Pool, Strips
 
-#: Pixels by which separate blocks may overlap, because of borders and rounding.
-_TOLERANCE: Final = 1.0
+_TOLERANCE: Final = 1.0  # pixels by which separate blocks may overlap, because of borders and rounding
 #: Separators that are weaker than the strongest one by less than this count as equally strong.
 _AS_STRONG: Final = 0.33
 #: This share of the strongest separator is subtracted from all, so that pages with weak separators are divided too.
@@ -39,17 +25,14 @@ _RELATIVE: Final = 0.5
 #: Least strength of a separator that makes a block of coherence 7, and the increase for each degree below.
 _SEVEN: Final = -2.3
 _DEGREE: Final = 0.65
-#: A block without text counts as spacing if it is thinner than this, in pixels.
-_THIN: Final = 30.0
+_THIN: Final = 30.0  # a block without text counts as spacing if it is thinner than this, in pixels
 #: Strength of the division of overlapping blocks, which have no separator between them.
 _OVERLAPPING: Final = 0.0
 #: At most this many blocks of a pool may float above the others.
 _FLOATING: Final = 32
 _ABOVE: Final = np.array([POSITION["absolute"], POSITION["fixed"]])
-#: Height of a line of text, relative to its font size.
-_LINE: Final = 1.3
-#: A plainly visible difference of backgrounds; the difference of black and white is 1.
-_PLAIN: Final = 0.05
+_LINE: Final = 1.3  # height of a line of text, relative to its font size
+_PLAIN: Final = 0.05  # a plainly visible difference of backgrounds; the difference of black and white is 1
 #: Weight of each cue, in log odds that two neighbours belong to different blocks of a page.
 WEIGHTS: Final = {
     "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07, "same_look": -0.02,
@@ -126,7 +109,7 @@ class Visual:
         self._strength[block] = most
         cell = np.zeros(len(below), np.int64)
         for (strips, _), weights in zip(directions, strengths, strict=True):
-            cell = cell * (len(weights) + 1) + crossed(strips, weights > most - _AS_STRONG)
+            cell = cell * (len(weights) + 1) + vips_blocks.crossed(strips, weights > most - _AS_STRONG)
         order = np.argsort(cell, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(cell[order])) + 1)
         return [below.only(group) for group in groups] + [pool.only(np.array([i])) for i in np.flatnonzero(aside)]
@@ -152,7 +135,7 @@ class Visual:
     def _separators(self, pool: Pool) -> list[tuple[Strips, bool]]:
         """The separators of each direction, and whether they are horizontal; without directions that have none."""
         boxes = pool.boxes
-        both = [(separators(boxes[:, i], boxes[:, i + 2], _TOLERANCE), i == 1) for i in (1, 0)]
+        both = [(vips_blocks.separators(boxes[:, i], boxes[:, i + 2], _TOLERANCE), i == 1) for i in (1, 0)]
         return [(strips, horizontal) for strips, horizontal in both if len(strips.start)]
 
     def weigh(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
