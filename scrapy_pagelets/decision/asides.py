@@ -1,8 +1,6 @@
 """What stands in the content and is none, by its elements: choices, hints for screen readers, numbers of lines,
 bylines, what leads to other posts and further pages, menus, buttons at code, forms to log in."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import Counter

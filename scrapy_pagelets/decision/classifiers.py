@@ -5,8 +5,6 @@ separate for nodes of different sizes, on features of the page alone. The size c
 ``docs/algorithms/isotonic-2007.md``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What a page says of itself is content, whatever its site repeats; marks that serve the browser only are not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Correct the decision by other texts of the page: what it says twice, items of one list, headings without content."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Set

@@ -6,8 +6,6 @@ by up to `_LEAN`. Then the log odds of the page are shifted so that the cut beco
 `roles.THRESHOLD`. This method is ours.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The decision what of a page is template: one function for crawls, archives, commands, benchmarks and notebooks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Texts that go with others: lines of who wrote something and when, signs, and labels with what they are of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile

@@ -4,8 +4,6 @@ The words of class names, ids, roles and short headings are hashes. No language 
 learns the lexicon from pages with labels.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -5,8 +5,6 @@ by what is around a text, and some elements seldom have content: an ``aside`` wi
 card of a link. What no other page says at the same place is no template there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -7,8 +7,6 @@ size, text outside anchors. The cues that need a browser (placement on screen, b
 used: ``docs/algorithms/isotonic-2007.md``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final

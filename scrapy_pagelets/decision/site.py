@@ -1,7 +1,5 @@
 """A site: what is learnt from its pages, and which parts of a page are template according to that."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

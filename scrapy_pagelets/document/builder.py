@@ -1,7 +1,5 @@
 """Build the document of a page from the leaves that are content."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise

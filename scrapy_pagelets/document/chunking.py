@@ -1,7 +1,5 @@
 """Cut a document into chunks for retrieval: pieces of limited length that follow its headings and pagelets."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A document that is being written: blocks begin and end, and runs of text become headings and paragraphs."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Write a document as Markdown: CommonMark 0.31, with the tables of GitHub Flavored Markdown."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence

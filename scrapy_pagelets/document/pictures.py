@@ -1,7 +1,5 @@
 """Pictures and players of a page: which of them are content, and the files that they show."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The units of a document: what no chunk cuts, their limit in tokens, and how longer blocks are cut."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Walk over the content of a page, row by row, and write it into a draft."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from copy import copy

@@ -5,8 +5,6 @@ Definition 3.3 (nodes shared by the pages of a template); Chakrabarti, Kumar, Pu
 distinct page).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -8,8 +8,6 @@ list of words is complete, so the lists are the second line of defence. The firs
 prefer URLs that are known to be pages.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

@@ -4,8 +4,6 @@ Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and i
 Figure 3. ``docs/algorithms/pagelets-templates-2002.md`` describes what the default form adds to them.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

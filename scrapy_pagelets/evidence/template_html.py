@@ -3,8 +3,6 @@
 Source: Alarte et al. 2014, Definition 3.3: a template is a part of a page (``docs/algorithms/menu-templates-2014.md``).
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

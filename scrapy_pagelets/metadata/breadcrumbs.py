@@ -1,7 +1,5 @@
 """Find the breadcrumbs of a page: the trail from the home page to it, by what the page itself calls so."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Read the byline of a page, the short texts around its heading: who wrote it, and when."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator, Set
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Dates as pages tell them, in metadata and in words, with the habits of their site, and as ISO 8601."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What a page tells of itself: author, dates, canonical address, description, picture and breadcrumbs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Read the posts of a thread and the comments of readers: who wrote each of them, and when; tell forums."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import Counter

@@ -1,7 +1,5 @@
 """The product that a page shows beside its heading: price, availability, number and brand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property

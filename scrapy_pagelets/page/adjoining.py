@@ -5,8 +5,6 @@ its first letter in another size, so that only signs of different things count: 
 the ends of links, and digits beside letters.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final

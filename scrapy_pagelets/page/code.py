@@ -1,7 +1,5 @@
 """Code blocks, also those that are no ``pre``: their language, and their lines as a browser shows them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

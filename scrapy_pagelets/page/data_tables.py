@@ -1,7 +1,5 @@
 """Tables: which of them hold data, and the grid of their cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple

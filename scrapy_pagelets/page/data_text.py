@@ -1,7 +1,5 @@
 """Shells: pages as they are received, to which scripts add their text, and the text in the data of such pages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

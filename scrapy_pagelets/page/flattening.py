@@ -1,7 +1,5 @@
 """Flatten a tree of lxml into a node table: with readings of ruby in brackets, and encoded addresses decoded."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from codecs import decode

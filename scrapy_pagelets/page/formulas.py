@@ -3,8 +3,6 @@ r"""Formulas: the TeX that a page gives beside what its browser shows, or that i
 Scripts leave a formula in several forms: what is seen, MathML for screen readers, and the source. It is written once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Gaps that roles, classes and inline styles make between elements that their tags leave in one line; tabs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice, pairwise

@@ -1,7 +1,5 @@
 """Limits on the size of a page, so that a few kilobytes cannot take gigabytes, and the memory that a crawl needs."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from threading import Lock

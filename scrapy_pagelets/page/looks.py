@@ -1,7 +1,5 @@
 """Looks: what tag, id, class and role say of an element, once for all pages, and how a browser lays it out."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The node table: a DOM tree as NumPy columns, with one row for each node in preorder."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Headings that are closed by the end tag of another level: a browser ends them there, libxml2 does not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

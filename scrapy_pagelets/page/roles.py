@@ -1,7 +1,5 @@
 """What is template: the threshold of templateness, the roles that follow from it, and the marks of the user's rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 It is written by hand and by strangers: any of it may be broken or hostile.
 """
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Write nodes as text or cleaned HTML: what a reader sees, in document order, each word exactly once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace
