@@ -25,8 +25,9 @@ CONTENT_AT: Final = sigmoid(-CUTS)  # probability of content at each cut
 #: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
 _TEMPERATURE: Final = 0.03
 _LEAN: Final = 2.0  # log odds by which the strictest setting lowers a cut
-#: How much stricter the cut of a page of a known site is that tells when it was published, or calls itself an article:
-#: what is in doubt there are teasers and remarks, and the cuts of known sites are learnt from manuals.
+#: How much stricter the cut of an article of a known site is: what is in doubt there are teasers and remarks, and the
+#: cuts of known sites are learnt from manuals. An article tells when it was published, or calls itself one; it neither
+#: sells anything nor is a thread.
 OF_ARTICLE: Final = 0.375
 #: The likeliest leaves are content in any case: those within this distance of the least log odds, up to the highest.
 _MARGIN: Final = 0.1

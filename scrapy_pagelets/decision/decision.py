@@ -66,14 +66,14 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     found, named = by_method, np.zeros(len(page.nodes.leaves), np.int64)
     if found is None:
         kinds = declared(page)
-        is_article = (kinds["article"] or told.fields["published"]) and not told.thread.is_thread
+        sells = kinds["product"] or told.fields["product"] is not None
+        is_article = (kinds["article"] or told.fields["published"]) and not (sells or told.thread.is_thread)
         seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1
         kept = ~is_template(found)
-        sells = kinds["product"] or told.fields["product"] is not None
         is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
         comments = comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
         sections = link_sections_of(page, alike, others, cards=sells)
