@@ -2,7 +2,8 @@
 
 It is sentences, captions, values of labels, code, links to files and other sites, and tables of data. The model judges
 by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with its label, the
-card of a link. What no other page says at the same place is no template there.
+card of a link. What no other page says at the same place is no template there, and neither are a few words without
+links between content that not all pages have, such as the labels that a manual repeats.
 """
 
 import re
@@ -34,6 +35,7 @@ _LABEL, _VALUE = 3, 12
 _NEAR, _MOST_OF_VALUE = 12, 0.9
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
+_NEARLY_ALL: Final = 0.9  # share of the other pages of which all have the control that they have between content
 _MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
 _LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Share of the words of a stretch amid content that only this page has, from which on all of these are content, if they
@@ -54,7 +56,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
-    template unless they lead to files: many pages end with their own address.
+    template unless they lead to files: many pages end with their own address. A few words without links between content
+    are content unless nearly all pages have them there.
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
     place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
@@ -102,8 +105,19 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
+    for leaves in _between(nodes, keep | mask, unsure & ~linked & (alike < _NEARLY_ALL * others)):
+        mask[leaves] = True
     found: Bools = mask & ~keep
     return found
+
+
+def _between(nodes: NodeTable, keep: Bools, may_be: Bools) -> Iterator[slice]:
+    """The leaves between content of which all may be, no more words than a sentence: labels such as "Since: 1.0"."""
+    words, others = (up_to(column).tolist() for column in (nodes.words, ~may_be))
+    for leaves in _runs(~keep):
+        first, end = leaves.start, leaves.stop
+        if first and end < len(keep) and others[first] == others[end] and words[end] - words[first] <= _SENTENCE:
+            yield leaves
 
 
 def _distances(keep: Bools, place: Ints) -> tuple[Ints, Ints]:

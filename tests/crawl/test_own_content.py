@@ -283,3 +283,19 @@ def test_a_stretch_of_links_amid_content_is_no_content_because_other_pages_have_
     templateness[[0, 1, -1]] = 0
     alike = np.zeros(len(templateness), np.int64)
     assert not own_texts(found, headline_of(found), templateness, alike, 9).any()
+
+
+@pytest.mark.parametrize(
+    ("label", "others", "is_content"),
+    [
+        ("Since: 1.0", 7, True),
+        ("Copy", 9, False),  # all others have it
+        ("Methods that are inherited from the class of all kinds", 7, False),
+        ("<a href=/edit>Edit</a>", 7, False),
+    ],
+)
+def test_a_few_words_without_links_between_content_are_content_though_most_pages_have_them(label, others, is_content):
+    found = page(f"<h1>Tea</h1><p>Pours the tea.</p><p>{label}</p><p>Fills the cup.</p><p>Since: 1.0</p>")
+    templateness, alike = np.array([0, 0, 0.8, 0, 0.8]), np.array([0, 0, others, 0, 7])
+    own = own_texts(found, headline_of(found), templateness, alike, 9)
+    assert own.tolist() == [False, False, is_content, False, False]

@@ -468,7 +468,7 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
         ("<aside><h3>Born</h3><p>213 AM</aside>", [0.97, 0.97], [8, 0], []),
         # a caption that is no sentence
         ("<div class=lightbox-caption>Asleep</div><p>Black", [0.9, 0], [0, 0], ["Asleep"]),
-        ("<div>Asleep</div><p>Black", [0.9, 0], [0, 0], []),
+        ("<div>Asleep</div><div>Awake</div>", [0.9, 0.9], [0, 0], []),
         # half of a block of code
         ("<pre><b>let</b> a = 1;</pre><p>Black", [0.9, 0.6, 0], [8, 0, 0], ["let", "a = 1;"]),
         ("<pre><b>let</b> a = 1;</pre><p>Black", [0.9, 0.9, 0], [8, 8, 0], []),
