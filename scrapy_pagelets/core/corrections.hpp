@@ -138,14 +138,15 @@ public:
 
     void set(std::size_t row, double value) { std::fill(found.begin() + first(row), found.begin() + last(row), value); }
 
-    // Keep a line whole if its words are content on average.
+    // Keep a line whole if its words are content on average; what the passes miss of it gets the average.
     void keep_lines() {
         for (std::size_t begin = 0, end; begin < nodes.m; begin = end) {
             end = line_end(begin, limits.cell);
             double sum = 0;
             for (std::size_t i = begin; i < end; i++) sum += told[i] * double(nodes.words[i]);
-            if (sum < limits.of_line * double(words[end] - words[begin]))
-                std::fill(found.begin() + begin, found.begin() + end, 0);
+            const double count = double(words[end] - words[begin]);
+            for (std::size_t i = begin; i < end && sum < limits.of_line * count; i++)
+                if (!is_kept(i)) found[i] = sum / count;
         }
     }
 

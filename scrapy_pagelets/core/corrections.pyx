@@ -54,7 +54,9 @@ cdef int set_up() except -1:
 
 
 def corrected(table, templateness, headline):
-    """(m,) templateness of the leaves: 0 in the own heading, headings, lines and lists of content, 1 in permalinks.
+    """(m,) templateness of the leaves: 0 in the own heading, headings and lists of content, 1 in permalinks.
+
+    What is template in a line that is content on average has the average.
 
     If the page has an own heading, what stands above it as the name of the site is template, also where the cut of the
     page is in doubt.
