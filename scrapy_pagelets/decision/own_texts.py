@@ -113,11 +113,11 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 
 def _between(nodes: NodeTable, keep: Bools, may_be: Bools) -> Iterator[slice]:
     """The leaves between content of which all may be, no more words than a sentence: labels such as "Since: 1.0"."""
-    words, others = (up_to(column).tolist() for column in (nodes.words, ~may_be))
-    for leaves in _runs(~keep):
-        first, end = leaves.start, leaves.stop
-        if first and end < len(keep) and others[first] == others[end] and words[end] - words[first] <= _SENTENCE:
-            yield leaves
+    edges = np.flatnonzero(keep[1:] != keep[:-1]) + 1
+    edges = edges[int(not keep[0]) :]  # the first one ends content
+    for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=False):
+        if may_be[first] and may_be[first:end].all() and nodes.words[first:end].sum() <= _SENTENCE:
+            yield slice(first, end)
 
 
 def _distances(keep: Bools, place: Ints) -> tuple[Ints, Ints]:
