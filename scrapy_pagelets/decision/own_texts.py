@@ -35,7 +35,7 @@ _LABEL, _VALUE = 3, 12
 _NEAR, _MOST_OF_VALUE = 12, 0.9
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
-_NEARLY_ALL: Final = 0.9  # share of the other pages of which all have the control that they have between content
+_NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
 _MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
 _LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Share of the words of a stretch amid content that only this page has, from which on all of these are content, if they

@@ -51,7 +51,7 @@ _DID: Final = lazily(
     re.IGNORECASE,
 )
 #: Addresses of pages of users.
-OF_USER: Final = lazily(
+_OF_USER: Final = lazily(
     r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
     r"mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d",
     re.IGNORECASE,
@@ -151,14 +151,16 @@ class Byline:
     """The byline of a page; without a heading of its own, only what the page says of its last change.
 
     It is read only as far as somebody asks, because most pages tell the same in their head.
+
+    ``posts``: the leaves of the posts of a thread, which tell of themselves. ``sells``: whether the page is one of a
+    product, whose labels tell of the product, such as a book, and not of the page.
     """
 
-    has_facts = True  # whether labels tell of the page; on that of a product they tell of it, say of a book
-
-    def __init__(self, page: Page, headline: Headline | None, habits: Habits, posts: Set[int] = frozenset()) -> None:
+    def __init__(self, page: Page, headline: Headline | None, habits: Habits, posts: Set[int], *, sells: bool) -> None:
         self._page = page
         self._habits = habits
-        self._posts = posts  # the leaves of the posts of a thread, which tell of themselves
+        self._posts = posts
+        self._sells = sells
         self._heading = page.nodes.leaves_of(headline.row) if headline else None
         whole = " ".join(page.nodes.strings[self._heading or slice(0)])
         self._tail = whole[len(headline.text) :] if headline and whole.startswith(headline.text) else ""  # "by Ana Bo"
@@ -181,7 +183,7 @@ class Byline:
 
     @cached_property
     def _facts(self) -> tuple[str | None, str | None]:
-        is_read = self._heading is not None and self.has_facts
+        is_read = self._heading is not None and not self._sells
         return _facts(self._page, self._habits, self._posts) if is_read else (None, None)
 
     @cached_property
@@ -452,7 +454,7 @@ def users_of(nodes: NodeTable, near: Iterable[int]) -> list[int]:
     links, may_be = nodes.links, np.zeros(len(nodes.leaves) + 1, np.bool_)
     may_be[[*near]] = True
     found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
-    return [links.row.item(link) for link in found if OF_USER.search(links.href[link])]
+    return [links.row.item(link) for link in found if _OF_USER.search(links.href[link])]
 
 
 def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:

@@ -152,8 +152,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     opening = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1)
     first = opening or Post()
     posts = {leaf for post in thread.posts for leaf in post.leaves} if thread.is_thread else set[int]()
-    beside = Byline(page, headline if opening is None else None, habits, posts)
-    beside.has_facts = product is None
+    beside = Byline(page, headline if opening is None else None, habits, posts, sells=product is not None)
     entry = Entry(page, headline, habits)
     names, trail = _trail(page, headline)
     costs = [str(product["price"])] if product and product["price"] else []
