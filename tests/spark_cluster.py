@@ -39,7 +39,6 @@ _SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.files.minPartitionNum": "1",
     "spark.ui.enabled": "false",
     "spark.executor.memory": "1g",
     "spark.sql.codegen.wholeStage": "false",
