@@ -33,11 +33,10 @@ _ENGINES: Final = {"duckdb": (("duckdb", "pyarrow"), "corpus"), "spark": (("pysp
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "input",
-        metavar="IN",
+        "input", metavar="IN",
         help="WARC, WACZ or Parquet files: a file, a folder, a glob in quotes, a list (.paths) or an index (.cdxj); "
         "paths or URLs",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "output", metavar="OUT", help="folder for the tables; it must be empty, or that of a job that was stopped"
     )

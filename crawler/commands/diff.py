@@ -36,13 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "feed, JSON lines (.jsonl, .jsonl.gz) or Parquet (.parquet)"
     parser.add_argument("old", help=f"the earlier {about}")
     parser.add_argument("new", help="the later one")
-    parser.add_argument(
-        "--changes",
-        type=int,
-        default=_CHANGES,
-        metavar="N",
-        help="changes to show of each page, 0 for none (default: %(default)s)",
-    )
+    shown = "changes to show of each page, 0 for none (default: %(default)s)"
+    parser.add_argument("--changes", type=int, default=_CHANGES, metavar="N", help=shown)
 
 
 def run(options: argparse.Namespace) -> int:
