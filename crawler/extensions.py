@@ -126,10 +126,7 @@ _THRESHOLDS: Final = (10_000, 10, 10)
 
 
 class GarbageCollector:
-    """Freeze what the process has loaded, and collect less often from the first of its crawls to the end of the last.
-
-    A project that does so anyhow is left alone.
-    """
+    """Freeze what is loaded, and collect less often while crawls run; a project that does so anyhow is left alone."""
 
     def __init__(self) -> None:
         self._crawls = 0

@@ -71,10 +71,7 @@ class JobScheduler(Scheduler):
 
 
 class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
-    """Scrapy's default disk queue, but each request is written at once and wholly, or raises an OSError.
-
-    Scrapy buffers the last requests; if the buffer cannot be written, the file becomes unreadable.
-    """
+    """Scrapy's default disk queue, but nothing is buffered: each request is written wholly, or raises an OSError."""
 
     f: IO[bytes]
 

@@ -29,10 +29,8 @@ logger = logging.getLogger(__name__)
 #: Seconds between two exchanges with Redis: at least, and while this process waits for requests.
 _LEAST: Final = 0.02
 _HUNGRY: Final = 0.1
-#: Exchanges in the time after which a process that makes none is taken for dead.
-_BEATS: Final = 6
-#: Fingerprints that need not be sent to Redis again.
-_MOST_SEEN: Final = 100_000
+_BEATS: Final = 6  # exchanges in the time after which a process that makes none is taken for dead
+_MOST_SEEN: Final = 100_000  # fingerprints that need not be sent to Redis again
 _FULL: Final = (
     "%s. This process stops. Nothing is lost: give Redis more memory (maxmemory, or room on its disk), and start the "
     "processes again with the same settings"

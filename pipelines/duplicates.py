@@ -86,10 +86,7 @@ class DuplicatesPipeline(PagePipeline):
     def _compare(
         self, context: PageContext, text: str | None
     ) -> tuple[Verdict | None, str | None] | RedisProblem | None:
-        """Find the near-duplicate of a page with this text, if its item has one, and its sketch; None if that fails.
-
-        In a shared crawl, return an error if Redis fails: the item must not be written, it would be doubled.
-        """
+        """The near-duplicate of a page, and its sketch; None if that fails, an error if Redis does: others must try."""
         page, record = context.page, context.record
         text = record.text if text is None else text
         weights = None  # what another pipeline has written into the text counts in full

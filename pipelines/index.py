@@ -80,10 +80,7 @@ class IndexPipeline(PagePipeline):
                 await in_waiting_thread(self._writer.put, page)
 
     def _line(self, item: Any, context: PageContext) -> dict[str, Any]:
-        """The fields of an item that describe its page, under their names in the feed.
-
-        Of the spider's own fields these are the URL and, with it, title, language and time; others may mean anything.
-        """
+        # Of the spider's own fields, the URL and, with it, title, language and time; others may mean anything.
         own = {name: value_of(item, self.session.config.field_name(name)) for name in ("url", *_ABOUT)}
         if "url" in current_places() or not isinstance(own["url"], str):
             own = {"url": context.url}

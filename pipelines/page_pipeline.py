@@ -22,8 +22,7 @@ _ALTERNATIVES: Final = {"text": "content"}
 #: Fields that the types of items may lack without a warning.
 _OPTIONAL: Final = frozenset(("headline", "comments", "posts", "content_hash", "robots", *TOLD))
 _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
-#: What a crawl has warned of.
-_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()
+_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()  # what a crawl has warned of
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -31,8 +31,7 @@ _ABOUT: Final = {
     "merge": "put the parts of a shared crawl together",
     "corpus": "clean a corpus of WARC or Parquet files",
 }
-#: Modules that are not called as their command.
-_NAMES: Final = {"index": "fill_index", "duplicates": "find_duplicates"}
+_NAMES: Final = {"index": "fill_index", "duplicates": "find_duplicates"}  # modules that are not called as their command
 #: Command -> its description and its module.
 COMMANDS: Final = {name: (about, f"{__package__}.{_NAMES.get(name, name)}") for name, about in _ABOUT.items()}
 #: Library that a command may need -> its name, and the extra that installs it.

@@ -40,8 +40,7 @@ from scrapy_pagelets.session.page_context import context_of
 
 #: Suffix of a feed -> its format.
 _FORMATS: Final = {".jsonl": "jsonlines", ".jl": "jsonlines", ".parquet": "parquet", ".json": "json", ".csv": "csv"}
-#: Pages of which the one is chosen that is shown before and after.
-_CANDIDATES: Final = 40
+_CANDIDATES: Final = 40  # pages of which the one is chosen that is shown before and after
 _WIDTH: Final = 100
 _SKIPPED: Final = "pagelets/archive/skipped/"
 _STOPPING: Final = "stopping: the requests under way are finished, and the feed is kept; Ctrl-C again stops at once"

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = ("pagelets diff last-week.jsonl pages.jsonl", "pagelets diff last-week.jsonl pages.jsonl --changes 0")
 _DIFFERENT, _TROUBLE = 1, 2  # exit codes, as those of ``diff``
-#: Changes of a page that are shown unless an option says otherwise.
-_CHANGES: Final = 10
+_CHANGES: Final = 10  # changes of a page that are shown unless an option says otherwise
 _SCHEMA: Final = """
 CREATE TABLE old (key INTEGER PRIMARY KEY, url TEXT, hash TEXT, text TEXT);
 CREATE TABLE new (key INTEGER PRIMARY KEY, url TEXT, hash TEXT, text TEXT);

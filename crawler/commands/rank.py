@@ -20,8 +20,7 @@ EXAMPLES: Final = (
     "pagelets rank all.jsonl --pagerank",
     'pagelets rank all.jsonl --query "install"',
 )
-#: Lower scores are not shown.
-_LEAST: Final = 0.0005
+_LEAST: Final = 0.0005  # lower scores are not shown
 _TITLE: Final = 60
 _COLUMNS: Final = ("title", "pagelets")
 _PAGELET: Final = ("id", "role", "text", "links")

@@ -20,8 +20,7 @@ EXAMPLES: Final = (
     'pagelets search pages.sqlite "install"',
     'pagelets search pages.sqlite "install" --feedback segments --top 3',
 )
-#: Length of the passage of a pagelet that is shown, in runs without white space.
-_PASSAGE: Final = 40
+_PASSAGE: Final = 40  # length of the passage of a pagelet that is shown, in runs without white space
 _BOLD: Final = ("\033[1m", "\033[0m")
 _STARS: Final = ("**", "**")
 

@@ -27,8 +27,7 @@ _SETTINGS: Final = {
     "LOG_ENABLED": False, "LOG_FILE": None,
 }  # fmt: skip
 _ERRORS: Final = 1000  # errors of its log that are remembered
-#: Number of other classes that are named.
-_NAMED: Final = 20
+_NAMED: Final = 20  # number of other classes that are named
 _UNSAFE: Final = lazily(r"[^\w.#-]")
 _LONGEST_NAME: Final = 100
 

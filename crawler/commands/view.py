@@ -39,8 +39,7 @@ _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
 _TEXT: Final = 80  # characters of a pagelet in the list
-#: Status codes from here on mean that a page is not there.
-_FAILED: Final = 400
+_FAILED: Final = 400  # status codes from here on mean that a page is not there
 _PAGES: Final = (".html", ".htm")
 
 

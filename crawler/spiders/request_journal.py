@@ -15,8 +15,7 @@ from scrapy_pagelets.session.requests import from_json, to_json
 logger = logging.getLogger(__name__)
 
 _VERSION: Final = 2
-#: Its requests were pickles: reading them could run code.
-_FORMER: Final = 1
+_FORMER: Final = 1  # its requests were pickles: reading them could run code
 FORMER_JOB: Final = (
     "the job in {} cannot be continued: an earlier version began it, whose files could run code when they are read. "
     "Crawl again with a new JOBDIR"

@@ -17,8 +17,7 @@ from scrapy_pagelets.session.shared_crawl import LEASE, lease_of
 from scrapy_pagelets.session.threads import in_thread
 
 NUMBER: Final = "_pagelets_number"  # request meta: the number of the request in the journal
-#: In place of a site: the pages whose canonical links lead to others, which come after all others.
-_COPIES: Final = ""
+_COPIES: Final = ""  # in place of a site: the pages whose canonical links lead to others, which come after all others
 _MAX_COPIES: Final = 1000  # number of such pages that are held back; then the wait is over for all of them
 _PREFIX: Final = "held-"  # prefix of the tokens of settling pages in the response store
 

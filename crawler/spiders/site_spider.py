@@ -34,18 +34,15 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
-#: Default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk.
-_FIRST_PAGES: Final = 100
+_FIRST_PAGES: Final = 100  # default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk
 _SPARE: Final = 10_000  # with a limited number of pages: URLs in reserve, to replace pages that fail
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
 _QUEUE: Final = "requests.queue"
-#: The requests that Scrapy has seen, in the job directory.
-_SEEN: Final = "requests.seen"
+_SEEN: Final = "requests.seen"  # the requests that Scrapy has seen, in the job directory
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
 _MAX_LISTED: Final = 100_000  # pages of sitemaps whose keys are kept: probes prefer them
-#: Links of a crawl that are remembered: as many as a table can hold.
-_MAX_LINKS: Final = 1 << 31
+_MAX_LINKS: Final = 1 << 31  # links of a crawl that are remembered: as many as a table can hold
 _ARGUMENTS: Final = "url, urls, depth, pages, sitemap, listed and since"
 _NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sitemap=1, or the URL of a sitemap"
 

@@ -29,7 +29,7 @@ BLANK: Final = 4 << 20
 
 
 class Bomb(Exception):
-    """Raised for a member that is a compression bomb. ``offset``: offset of the member in the file."""
+    """Raised for a member that is a compression bomb, by its offset in the file."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(f"a compression bomb at offset {offset}")
@@ -37,13 +37,10 @@ class Bomb(Exception):
 
 
 class Unpacked:
-    """A stream of the unpacked members of a file, from its current position on.
-
-    ``starts``: offset in the file of each member that was begun, by its offset in the stream.
-    """
+    """A stream of the unpacked members of a file, from its current position on."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.starts: dict[int, int] = {}
+        self.starts: dict[int, int] = {}  # offset in the file of each member that was begun, by that in the stream
         self._file = file
         self._offset = file.tell()
         self._packed = b""

@@ -15,14 +15,12 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.corpus.engines import Work, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError
 
-#: Spark 4 needs this version of Java.
-_JAVA: Final = 17
+_JAVA: Final = 17  # Spark 4 needs this version of Java
 _VERSION: Final = lazily(r'version "(\d+)')
 _STANDALONE: Final = lazily(r"spark://([^/]+):(\d+)")
 _PATIENCE: Final = 10.0  # seconds to wait for the port of a master
 _BATCH: Final = 64  # rows of a batch, which Spark holds in memory as a whole; pages are large
-#: Rows that a function gets at once, at least.
-_ROWS: Final = 64
+_ROWS: Final = 64  # rows that a function gets at once, at least
 _SETTINGS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH),
     # Sites are of all sizes: large partitions of a join are divided, and small ones joined.
@@ -36,17 +34,16 @@ _SETTINGS: Final = {
 
 
 class SparkEngine:
-    """A Spark session, with the methods of `EmbeddedEngine`. The output folder must be one that all machines see.
+    """A Spark session, with the methods of `EmbeddedEngine`; CorpusError if it does not start.
 
-    ``master``: as ``spark://HOST:PORT``; "" for that of spark-submit, or this machine. CorpusError if it does not
-    start.
+    The output folder must be one that all machines see. ``master``: "" for that of spark-submit, or this machine.
     """
 
     binary = "BINARY"
     round_sources = 10_000
     round_pages = 2_000_000
 
-    def __init__(self, master: str = "") -> None:
+    def __init__(self, master: str) -> None:
         from pyspark.sql import SparkSession
 
         # Told at each call; what is used of pandas, which checks only, works.

@@ -26,8 +26,7 @@ _MANY: Final = 512
 _GROUP: Final = 16 << 20  # bytes of a row group, before compression: a row may be a large page, or a link
 #: The same of pages as they were received: a round reads, of every file, the groups that have pages of it.
 _RAW_GROUP: Final = 4 << 20
-#: Share of the memory for DuckDB; the workers need the rest.
-_SHARE: Final = 0.4
+_SHARE: Final = 0.4  # share of the memory for DuckDB; the workers need the rest
 _FILE: Final = "256MB"
 #: Of the tables that DuckDB writes: by default a row group has 122,880 rows, and each thread keeps one in memory.
 _ROW_GROUP: Final = "64MB"

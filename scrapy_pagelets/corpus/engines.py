@@ -20,8 +20,7 @@ from scrapy_pagelets.feed.feed_schema import FEED, FeedField, arrow_type
 #: The tables that stay, and the folder of all others, which is deleted when the job is done.
 RESULTS: Final = ("pages", "pagelets", "links", "templates", "duplicates")
 WORK: Final = "_work"
-#: The end of the name of a folder that is being written.
-_UNFINISHED: Final = ".part"
+_UNFINISHED: Final = ".part"  # the end of the name of a folder that is being written
 Row = Mapping[str, Any]
 #: What maps a table to tables, in a worker process or an executor.
 TableFunction = Callable[[pa.Table], Iterator[pa.Table]]

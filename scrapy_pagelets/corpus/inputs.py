@@ -32,8 +32,7 @@ _ADVICE: Final = (
     "give WARC (.warc, .warc.gz, .warc.zst), .wacz or .parquet files, a folder or a glob of them, a list of files "
     "(.paths) or an index (.cdx, .cdxj, Common Crawl's as .parquet)"
 )
-#: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
-PART: Final = 1000
+PART: Final = 1000  # a site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks
 SAMPLE: Final = 4000  # a site with more pages than this is learnt from this number of its pages
 BUCKETS: Final = 1024  # sites are hashed to this number of buckets, by which a job is divided into rounds
 
@@ -69,12 +68,10 @@ class CorpusOptions(RecordOptions):
 
 @dataclass
 class Source:
-    """A file that is read, or the records of it that an index has selected.
+    """A file that is read, or the records of it that an index has selected."""
 
-    ``path``: of the file, or its URL. ``offsets`` and ``sizes``: in bytes, of the records; None for the whole file.
-    """
-
-    path: str
+    path: str  # of the file, or its URL
+    #: offsets, sizes: in bytes, of the records; None for the whole file
     offsets: list[int] | None = None
     sizes: list[int] | None = field(default=None, repr=False)
 

@@ -38,10 +38,7 @@ _ROWS: Final = 64
 
 
 def read_pages(table: pa.Table, started: str) -> Iterator[pa.Table]:
-    """Yield the pages of sources in tables of the schema ``RAW``; the last row of each says what was skipped in it.
-
-    ``started``: the time of pages without a date.
-    """
+    """Yield the pages of sources as ``RAW``, undated ones as of ``started``; the last rows say what was skipped."""
     for row in table.to_pylist():
         yield from _read_source(row["source"], Source(row["path"], row["offsets"], row["sizes"]), started)
 

@@ -25,8 +25,7 @@ _LONGEST: Final = 64
 #: Sketches that are linked at once after the index has grown: with more, the arrays in between take tens of megabytes,
 #: which the process keeps, and no less time.
 _BLOCK: Final = 1 << 10
-#: Entries are numbered by 32-bit integers.
-_LIMIT: Final = 1 << 31
+_LIMIT: Final = 1 << 31  # entries are numbered by 32-bit integers
 _BYTE: Final = 8
 
 

@@ -31,8 +31,7 @@ PERMUTATIONS: Final = 128
 #: Our own, not the 1 that datasketch takes by default: it refuses to compare sketches of two seeds, so that ours are
 #: never compared with those of other hashes.
 SEED: Final = 1_348_560_748
-#: datasketch's number of the scheme.
-_CODE: Final = 1
+_CODE: Final = 1  # datasketch's number of the scheme
 _HEADER: Final = struct.Struct("<qiB")
 _MISSED: Final = 0.001  # accepted share of pairs at the threshold that have no band in common
 
@@ -131,10 +130,8 @@ class Threshold(NamedTuple):
 _WEIGHTS: Final = (0.01, 0.99)
 #: The ensemble is made for this part of the least share: at the share itself, and above all at 1, it misses pairs.
 _SLACK: Final = 0.9
-#: Longest bands of the ensemble: with longer ones it needs more memory, and found no more pairs.
-_ROWS: Final = 4
-#: Number of candidates that are verified by their shingles: those with the highest estimates.
-_VERIFIED: Final = 8
+_ROWS: Final = 4  # longest bands of the ensemble: with longer ones it needs more memory, and found no more pairs
+_VERIFIED: Final = 8  # number of candidates that are verified by their shingles: those with the highest estimates
 #: Prefix trees of the forest. Texts of resemblance 0.1 meet in one of 32 with probability 0.97.
 _TREES: Final = 32
 _CANDIDATES: Final = 20  # candidates that are compared for each page that is wanted

@@ -18,8 +18,7 @@ SHARE: Final = 0.05
 #: Most texts, or links, of a class, and most characters of all its texts or links; the rarest are dropped.
 MOST: Final = 5_000
 MOST_CHARACTERS: Final = 1_000_000
-#: Texts and links of all classes that are kept; with more, further classes are left out.
-MOST_IN_ALL: Final = 1_000_000
+MOST_IN_ALL: Final = 1_000_000  # texts and links of all classes that are kept; with more, further classes are left out
 _SEPARATORS: Final = {SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
 Key = TypeVar("Key", bound=Hashable)
 

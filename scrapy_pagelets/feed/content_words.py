@@ -25,8 +25,7 @@ _INVISIBLE: Final = lazily(
 #: Punctuation between white space does not count: hyphens before items, bars between links, permalinks of headings.
 _PUNCTUATION: Final = "|/\\·•:;,.-–—¶#§»«>…"
 give("text", INVISIBLE=_INVISIBLE, MARKS=_PUNCTUATION, normalised=normalised)
-#: Most different words of a content that are counted; of longer contents, a sample is counted.
-MOST_WORDS: Final = 4096
+MOST_WORDS: Final = 4096  # most different words of a content that are counted; of longer contents, a sample is counted
 #: What has at most this templateness is in doubt; and the most contents with it that are compared.
 _DOUBTFUL: Final = 0.9
 _MOST_CUTS: Final = 32

@@ -19,8 +19,7 @@ from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLAT
 Line = dict[str, Any]
 _Check = tuple[Callable[[Any], bool], str]
 CONTENT: Final = "content"  # role of pagelets that are not template
-#: Numbers from here on do not fit into an index.
-_LIMIT: Final = 2**31
+_LIMIT: Final = 2**31  # numbers from here on do not fit into an index
 _TEXT: Final[_Check] = (lambda value: isinstance(value, str), "a string")
 _LIST: Final[_Check] = (lambda value: isinstance(value, list), "a list")
 _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
@@ -66,8 +65,7 @@ class Feed:
         advice: str | None = None,
     ) -> None:
         self.path = path
-        #: Number of lines that were left out.
-        self.left_out = 0
+        self.left_out = 0  # number of lines that were left out
         self._columns = columns
         self._pagelet = pagelet
         self._one_of = one_of

@@ -59,8 +59,7 @@ def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
     return tuple(replace(field, step=step) for field in fields)
 
 
-#: Made by ``Pagelet.links``.
-LINK: Final = (FeedField("url", "absolute URL"), FeedField("anchor", "text of the link"))
+LINK: Final = (FeedField("url", "absolute URL"), FeedField("anchor", "text of the link"))  # made by ``Pagelet.links``
 #: Made by ``Pagelet.record``.
 PAGELET: Final = (
     FeedField(

@@ -65,10 +65,7 @@ class PageRecord:
     _lock: RLock = field(default_factory=RLock, init=False, repr=False)
 
     def values(self, *steps: str, **known: Any) -> dict[str, Any]:
-        """Return the fields that the options ask for, in the order of the feed.
-
-        ``steps``: of the fields, see `FeedField`. ``known``: values that need not be computed.
-        """
+        """Return the fields of some steps that the options ask for, in their order; ``known`` need not be computed."""
         known = self._of_page() | known
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
         return {name: known[name] if name in known else getattr(self, name) for name in names}

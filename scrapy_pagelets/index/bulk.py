@@ -18,8 +18,7 @@ from scrapy_pagelets.base.characters import BY_CHARACTER
 from scrapy_pagelets.base.transactions import append_whole, whole_file
 from scrapy_pagelets.index import interface
 
-#: Bytes that are read at once when a file is repaired.
-_BLOCK: Final = 1 << 16
+_BLOCK: Final = 1 << 16  # bytes that are read at once when a file is repaired
 _KEYWORD: Final = {"type": "keyword", "ignore_above": 8000}
 _STORED: Final = {"type": "keyword", "index": False, "doc_values": False}
 _ALONE: Final = "".join(one if one == "-" else rf"\u{ord(one):04X}" for one in BY_CHARACTER)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 #: Memory of the writer in bytes, and number of its threads.
 _HEAP: Final = 50_000_000
 _THREADS: Final = 1
-#: Pagelets that a search reads per requested page; it reads more if these belong to too few pages.
-_PAGELETS: Final = 8
+_PAGELETS: Final = 8  # pagelets that a search reads per requested page; it reads more if these belong to too few pages
 
 
 class TantivyIndex(interface.Index):

@@ -36,8 +36,7 @@ class PendingPages:
         #: The files and their numbers of lines.
         self._files = deque((path, len(_lines(path))) for path in sorted(folder.glob(self.path.name)))
         self._damaged = 0
-        #: Number of lines that are not pages; their file is kept as ``*.damaged``.
-        self.unreadable = 0
+        self.unreadable = 0  # number of lines that are not pages; their file is kept as ``*.damaged``
 
     def __len__(self) -> int:
         with self._lock:
@@ -113,8 +112,7 @@ class Writer:
         self._tell, self._count = tell, count
         self.lost = 0  # number of pages that are neither in the index nor on disk
         self._lock = threading.Lock()
-        #: None wakes the thread up.
-        self._queue: Queue[IndexedPage | None] = Queue(_PAGES)
+        self._queue: Queue[IndexedPage | None] = Queue(_PAGES)  # None wakes the thread up
         self._stuck = False
         self._end: float | None = None
         self._pause, self._next = _PAUSE, 0.0

@@ -88,10 +88,7 @@ def contents(inspected: Inspected) -> dict[str, Any]:
 
 
 def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
-    """The HTML file with what `contents` returns, and the page as a browser shows it, JPEG; empty if not rendered.
-
-    None of it is written as HTML: it is JSON in an element that browsers do not run, which the script reads as text.
-    """
+    """The HTML file with what `contents` returns, as JSON that the script reads, and the page as a browser shows it."""
     page, style, script = (
         files("scrapy_pagelets.inspector").joinpath(f"inspector.{end}").read_text(encoding="utf-8")
         for end in ("html", "css", "js")

@@ -20,8 +20,7 @@ _PARENTS: Final = 50
 #: if hubs are pages, such pages are no authorities either.
 VERSIONS: Final[tuple[str, ...]] = ("page", "page-fnm", "pagelet", "pagelet-fnm", "pagelet-ft", "pagelet-ft-fnm")
 BEST: Final = "pagelet-ft-fnm"  # the version that performed best in the paper
-#: As in Kleinberg 1999; most graphs converge earlier.
-ITERATIONS: Final = 50
+ITERATIONS: Final = 50  # as in Kleinberg 1999; most graphs converge earlier
 _TOLERANCE: Final = 1e-9
 
 

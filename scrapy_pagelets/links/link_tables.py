@@ -153,8 +153,7 @@ class _Reader:
         self.known: dict[str, int] = {}
         self.urls: list[str] = []
         self.titles: list[str] = []
-        #: Number of the last line with the page, 0 for pages that are only linked to.
-        self.last = array("q")
+        self.last = array("q")  # number of the last line with the page, 0 for pages that are only linked to
         self.terms = array("q")
         self.labels: list[str] = []
         #: Rows of page, number, template, matches, shingle and line; of source, target and near.

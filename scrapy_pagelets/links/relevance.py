@@ -33,8 +33,7 @@ _INHERITED: Final = 0.6
 #: Factor by which inherited relevance decays from page to page (Hersovici et al. 1998).
 _DECAY: Final = 0.8
 _HASHES: Final = 2**18  # number of word hashes, the dimension of the vectors
-#: Examples read from one file.
-_MAX_EXAMPLES: Final = 1000
+_MAX_EXAMPLES: Final = 1000  # examples read from one file
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")
 #: Best hubs whose links are followed, and pagelets and pages that are remembered.
 _HUBS: Final = 10
@@ -164,10 +163,7 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
 
 
 def examples(path: Path) -> list[str]:
-    """Read example texts from a file: the content of an HTML page, or the text of each line of a feed (``.jsonl``).
-
-    Raise ValueError if the file has no usable text; the message says why.
-    """
+    """Read example texts: the content of an HTML page, or the text of each line of a feed; ValueError says why not."""
     try:
         texts = _of_feed(path) if path.suffix == ".jsonl" else [_of_page(path)]
     except OSError as error:
@@ -189,10 +185,7 @@ def _of_page(path: Path) -> str:
 
 
 class Distiller:
-    """The pagelets of a site with links, and the relevance of the pages that were visited. Thread-safe.
-
-    ``most``: number of pagelets that are remembered; the oldest are forgotten first.
-    """
+    """The last pagelets of a site with links, at ``most``, and the relevance of the pages visited. Thread-safe."""
 
     def __init__(self, most: int = _MOST) -> None:
         self.added = 0  # number of pages that were added
@@ -201,10 +194,7 @@ class Distiller:
         self._lock = Lock()
 
     def add(self, page: int, relevance: float, lists: Iterable[Sequence[int]]) -> None:
-        """Add a visited page by its key, with the relevance of its content, 0 to 1.
-
-        ``lists``: for each pagelet that is no template, the keys of the pages that it links to.
-        """
+        """Add a visited page, its relevance, 0 to 1, and what each of its content pagelets links to; pages by key."""
         with self._lock:
             self.added += 1
             self._relevance[page] = relevance

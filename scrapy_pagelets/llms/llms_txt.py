@@ -24,11 +24,9 @@ COLUMNS: Final = ("title", "headline", "description", "markdown", "text", "pagel
 NEEDED: Final = ("markdown", "text", "pagelets")
 LIST, FULL = "llms.txt", "llms-full.txt"
 _LONGEST: Final = 200  # characters of a description, and of a name
-#: Words of a paragraph that says what a page is about; shorter ones are headings and labels.
-_SHORTEST: Final = 8
+_SHORTEST: Final = 8  # words of a paragraph that says what a page is about; shorter ones are headings and labels
 _PAGES: Final = "Pages"  # the section of pages that are in no folder, or alone in theirs
-#: The folder of pages whose URL has no host that can be read.
-_NO_HOST: Final = "no-host"
+_NO_HOST: Final = "no-host"  # the folder of pages whose URL has no host that can be read
 _HEADING: Final = lazily(r"#[ \t]+(.*)")
 
 

@@ -55,8 +55,7 @@ class MenuSearch:
         """Search until there are enough pages or no links left to try."""
         self.obstacle = self._prober.obstacle(request)
         links = await in_thread(self._candidates, page)
-        # In the paper, the pages of the set are beside the key page.
-        is_etdm = self._session.config.detection == ETDM
+        is_etdm = self._session.config.detection == ETDM  # in the paper, the pages of the set are beside the key page
         among = None if is_etdm else page.key
         page_outline = outline(page.nodes)
         last = lonely_words(links, page.url) - self._session.in_sitemaps

@@ -215,11 +215,8 @@ class Prober:
             done = self.session.menu_loads[token] = asyncio.get_running_loop().create_future()
             done.set_result(None)
 
-    def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request | None:
-        """Return a request that loads a URL, see `requested_url`, for a key page; None if it has no fingerprint.
-
-        ``key``: the request of the key page. ``redirected``: the URLs that have redirected to this one.
-        """
+    def probe_for(self, url: str, key: Request, redirected: Sequence[str]) -> Request | None:
+        """Return a request that loads a URL for the page of ``key``, after redirects; None if it has no fingerprint."""
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
         timeout = min(LIMIT + PATIENCE, self.crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
         sent = self.session.sent[key]

@@ -21,8 +21,7 @@ from scrapy_pagelets.page.urls import key
 
 #: Name of the file in a folder. The number goes up with each change of what is stored, or of the hashes.
 FILE: Final = "pagelets-versions-1.sqlite"
-#: Pages that are kept; those that were not crawled for the longest time are dropped.
-MOST_PAGES: Final = 1_000_000
+MOST_PAGES: Final = 1_000_000  # pages that are kept; those that were not crawled for the longest time are dropped
 _LOCK_TIMEOUT: Final = 60.0  # seconds to wait for another crawl, which holds the lock for milliseconds
 #: ``crawl`` has seen the version; ``before`` are those of the crawl before it, ``known`` is 0 if there is none.
 _SCHEMA: Final = """
@@ -36,8 +35,7 @@ DELETE FROM pages WHERE number IN
     (SELECT number FROM pages ORDER BY number LIMIT max(0, (SELECT count(*) FROM pages) - ?))
 """
 _VALIDATORS: Final = "SELECT etag, modified, links FROM validators JOIN pages USING (key) WHERE key = ? AND crawl != ?"
-#: Links of a page that are kept at most; a page with more is loaded again each time.
-_MOST_LINKS: Final = 10_000
+_MOST_LINKS: Final = 10_000  # links of a page that are kept at most; a page with more is loaded again each time
 _Row = tuple[str | None, bytes | None]
 NEW, SAME, CHANGED = "new", "same", "changed"
 #: Fields of a feed that say what the content of a page was; one of the first two is needed.
@@ -154,10 +152,7 @@ class VersionStore:
                 self._put(page, *before)
 
     def put_feed(self, feed: Feed) -> int:
-        """Store the pages of a feed, of each the last line; return the number of lines.
-
-        Raise FeedError if the file is no feed, or no line of it has a text; sqlite3.Error if there is no room for them.
-        """
+        """Store the last line of each page of a feed, FeedError without any; return the number of lines."""
         insert = "INSERT OR REPLACE INTO pages (key, crawl, hash, words, known) VALUES (?, '', ?, ?, 0)"
         with self._lock, writing(self._base):
             return self._base.executemany(insert, map(_row, feed)).rowcount

@@ -32,8 +32,7 @@ _OPENED: Final = 50
 _LARGEST: Final = 10
 _FEWER_TEXTS: Final = 5
 _RANKED: Final = 20  # sites whose pages were loaded for templates that are named
-#: Subdigraphs whose pages are named.
-_SUBDIGRAPHS: Final = 12
+_SUBDIGRAPHS: Final = 12  # subdigraphs whose pages are named
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
 _SIZE: Final = (5.0, 2.4)
 #: Elements of matplotlib's SVG that a document of its own needs.
@@ -64,10 +63,7 @@ class CrawlFacts:
 def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The HTML file on a feed, of which commands show pages. Raises ImportError if matplotlib is not installed.
-
-    ``crawl``: facts of the crawl, if they are known. ``links``: by the URLs of doubtful pages, files that show them.
-    """
+    """The HTML file on a feed, with ``links`` to files that show doubtful pages; ImportError without matplotlib."""
     body = "\n".join(_parts(summary, feed, crawl, links))
     page, style = (
         files("scrapy_pagelets.report").joinpath(name).read_text(encoding="utf-8")

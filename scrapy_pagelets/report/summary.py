@@ -17,8 +17,7 @@ NO_SITE: Final = "no site"  # the site of files that were read without the begin
 #: Content repeats if at least this many pages of a site have it, and at least this share of them.
 _LEAST: Final = 3
 _REPEATED: Final = 0.1
-#: Shorter pagelets, in words, may repeat by chance.
-_WORDS: Final = 4
+_WORDS: Final = 4  # shorter pagelets, in words, may repeat by chance
 #: Most texts that are counted of a class or site, and of all classes and sites; the least number of a class or site.
 _TEXTS: Final = 2_000
 _ALL_TEXTS: Final = 200_000
@@ -40,8 +39,7 @@ _FEW: Final = 0.1
 _UNSURE: Final = (0.3, 0.7)
 _MOSTLY: Final = 0.5
 _POINTS: Final = 25  # points of the curves, half of the most
-#: A heap of values, each with the URL of its page.
-_Highest: TypeAlias = list[tuple[float, str]]
+_Highest: TypeAlias = list[tuple[float, str]]  # a heap of values, each with the URL of its page
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 
@@ -110,10 +108,7 @@ class SiteSummary(Totals):
 
     @property
     def repeated(self) -> list[tuple[str, int]]:
-        """Content that many pages share, with the number of the pages: perhaps template that was kept.
-
-        Source: Bar-Yossef & Rajagopalan 2002, Figure 4, with a share of the pages as the least number.
-        """
+        """Content that many pages share, perhaps template, and how many (Bar-Yossef & Rajagopalan 2002, Figure 4)."""
         least = max(_LEAST, _REPEATED * self.pages)
         return sorted(self.contents.at_least(least), key=lambda found: -found[1])
 

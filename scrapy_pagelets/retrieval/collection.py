@@ -24,8 +24,7 @@ SELECT page, id, count(*), length, role = '{TITLE}' FROM postings CROSS JOIN pag
 GROUP BY doc ORDER BY doc
 """
 _MATCHING: Final = "SELECT rowid FROM search(?)"
-#: Read from the index by_page alone, without the texts.
-_PAGES: Final = "SELECT id, page FROM pagelets"
+_PAGES: Final = "SELECT id, page FROM pagelets"  # read from the index by_page alone, without the texts
 _UNSEARCHED: Final = ", ".join(f"'{role}'" for role in UNSEARCHED)
 _LENGTHS: Final = f"""
 SELECT key, sum(length) FROM json_each(?) CROSS JOIN pagelets ON page = value WHERE role NOT IN ({_UNSEARCHED})
@@ -81,13 +80,10 @@ class StoredMatches(NamedTuple):
 
 
 class StoredCollection:
-    """An SQLite index as a collection, without the pagelets that are not searched; a query reads only what it needs.
-
-    ``base``: the database; reads are consistent with each other if a transaction has begun.
-    """
+    """An SQLite index as a collection, without the pagelets that are not searched; a query reads only what it needs."""
 
     def __init__(self, base: sqlite3.Connection) -> None:
-        self._base = base
+        self._base = base  # reads are consistent with each other if a transaction has begun
 
     @cached_property
     def size(self) -> Size:

@@ -40,8 +40,7 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
 }
 _RUN: Final = lazily(r"\S+")
 _PIECES: Final = lazily(f"({WORD.pattern})")  # splits a text into words and the strings between them
-#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
-_MAX_RUNS: Final = 20_000
+_MAX_RUNS: Final = 20_000  # only this many runs of a text are searched, so that a huge text does not delay the answer
 #: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.
 _BLOCK: Final = 64
 

@@ -18,17 +18,13 @@ from scrapy_pagelets.papers.methods import CLASSIFIER, COUNTED, DETECTIONS, ETDM
 from scrapy_pagelets.rules.robots import HANDLINGS, TELL
 from scrapy_pagelets.session import values
 
-#: The names of the fields of the feed.
-FIELDS: Final = tuple(field.name for field in FEED)
+FIELDS: Final = tuple(field.name for field in FEED)  # the names of the fields of the feed
 FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELETS_FORMATS")
-#: What Markdown may have beside text.
-SWITCHES: Final = tuple(field.name for field in fields(Switches))
+SWITCHES: Final = tuple(field.name for field in fields(Switches))  # what Markdown may have beside text
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
-#: Of the pages of a recrawl: only those that are new or have changed.
-ONLY: Final = "only"
-#: Of the rendering: only what needs it.
-AUTO: Final = "auto"
+ONLY: Final = "only"  # of the pages of a recrawl: only those that are new or have changed
+AUTO: Final = "auto"  # of the rendering: only what needs it
 SCOPES: Final = ("auto", "all", "site")
 #: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
 FEW: Final = 10
@@ -42,8 +38,7 @@ _REMOVED: Final = {
     "vips_tree": "scrapy_pagelets.papers.vips.vips.vips(page) returns the blocks of a page",
     "duplicates_shingle": "shingles have five words",
 }
-#: Prefix of settings that are probably meant for this plugin, perhaps misspelt.
-_LIKE_OURS: Final = "PAGELET"
+_LIKE_OURS: Final = "PAGELET"  # prefix of settings that are probably meant for this plugin, perhaps misspelt
 _RESEMBLANCE: Final = values.decimal(f"give a resemblance from {LEAST} to 1", LEAST, 1)
 _TOKENS: Final = values.whole(
     f"give a number of tokens from {LEAST_TOKENS}, or 0 for no limit", lambda n: n == 0 or n >= LEAST_TOKENS

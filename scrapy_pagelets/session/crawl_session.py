@@ -115,8 +115,7 @@ class Progress:
 
 logger = logging.getLogger(__name__)
 
-#: The format of what the processes of a shared crawl send each other.
-_FORMAT: Final = 2
+_FORMAT: Final = 2  # the format of what the processes of a shared crawl send each other
 P = ParamSpec("P")
 T = TypeVar("T")
 _LARGE: Final = 10_000_000  # pages above this size in bytes take seconds and cause a warning
@@ -156,8 +155,7 @@ class CrawlSession:
         is_shared = config.redis and not is_for_single_pages(crawler)
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
         self.shared = SharedCrawl(config, crawler, self.warn, self.record_loss) if is_shared else None
-        #: The requests of a shared crawl that this process works on.
-        self.leases = Leases()
+        self.leases = Leases()  # the requests of a shared crawl that this process works on
         folder = _made(config.store) or job
         store_failed = partial(self.warn, "store/failed", "%s")
         self._store = SiteStore(Path(folder) if folder else None, model, store_failed)

@@ -211,10 +211,7 @@ class ForbiddenAddress(IgnoreRequest):
 
 
 async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
-    """True if a host is a private address or, if ``resolve`` is set, a name that resolves to one.
-
-    A name that is not forbidden leads to no private address later, whatever its server answers then.
-    """
+    """True if a host is a private address, or a name that resolves to one; what is not forbidden never leads to one."""
     private = is_private(name)
     if private is None and resolve:
         private = any(map(is_private, await addresses(name)))

@@ -26,8 +26,7 @@ from scrapy_pagelets.shared.server import RedisProblem, Server
 logger = logging.getLogger(__name__)
 
 _META: Final = ("download_latency", "download_slot")  # keys of request meta that are stored with a response
-#: Number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request.
-_REST: Final = 32
+_REST: Final = 32  # number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request
 #: Bytes at the end of a gzip body, with the length of what is packed, modulo the number of such lengths (RFC 1952).
 _LENGTH: Final = 4
 _UNFINISHED: Final = ".new"  # suffix of a file that is being written
@@ -191,8 +190,7 @@ class SharedResponses:
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
         self._server = server
         self._failed = failed
-        #: Fingerprints of requests in this process whose responses may be stored.
-        self._expected: set[str] = set()
+        self._expected: set[str] = set()  # fingerprints of requests in this process whose responses may be stored
 
     def expect(self, page: str) -> None:
         """Note that the response of a request may be stored: `has` does not ask Redis, the reactor calls it."""

@@ -26,8 +26,7 @@ from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
 from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 
-#: Seconds between two questions whether another process has ended its search.
-_PAUSE: Final = 0.2
+_PAUSE: Final = 0.2  # seconds between two questions whether another process has ended its search
 _ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
 
 

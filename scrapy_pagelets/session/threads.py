@@ -63,11 +63,8 @@ async def _in_turn(function: Callable[[], T]) -> T:
 
 
 async def _count_call() -> None:
-    """Count a function that is about to compute; now and then, give freed memory back to the system before.
-
-    The GNU C library does so only with what lies behind the last block in use, not with megabytes between blocks.
-    """
-    if not next(_calls) % GIVE_BACK and _malloc_trim is not None:
+    """Count a function that is about to compute; now and then, give freed memory back to the system before."""
+    if not next(_calls) % GIVE_BACK and _malloc_trim is not None:  # unasked, the library keeps what is between blocks
         await _in_turn(partial(_malloc_trim, 0))
 
 

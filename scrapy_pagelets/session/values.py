@@ -17,8 +17,7 @@ from scrapy_pagelets.index.targets import kind_of
 
 Reader = Callable[[Any], Any]
 _SHOWN: Final = 100  # longer values are truncated in messages
-#: How the URL of a Redis server may begin.
-_REDIS: Final = ("redis://", "rediss://", "unix://")
+_REDIS: Final = ("redis://", "rediss://", "unix://")  # how the URL of a Redis server may begin
 _FLAGS: Final = {"0": False, "1": True, "false": False, "true": True}
 
 

@@ -80,10 +80,7 @@ class Frontier:
         self._exchange = server.script("exchange.lua")
 
     def begin(self, meaning: str) -> bool:
-        """Join the crawl, or begin it; False if it has just finished, ConfigError if others have another ``meaning``.
-
-        ``meaning`` is a digest of what must be the same in all processes.
-        """
+        """Join the crawl, or begin it; False if it has just finished, ConfigError if its ``meaning`` is another."""
         if not (known := self._begin([token_hex(8), meaning, *NAMES])):
             return False
         crawl, theirs = known

@@ -23,8 +23,7 @@ T = TypeVar("T")
 _TIMEOUT: Final = 10.0
 _PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
 _RUN: Final = re.compile(rb"^run_id:(\w+)", re.MULTILINE)
-#: The first version of Redis whose scripts are refused as a whole when there is no memory left.
-_OLDEST: Final = (7, 0)
+_OLDEST: Final = (7, 0)  # the first version of Redis whose scripts are refused as a whole when there is no memory left
 
 
 class RedisProblem(PageletsError):
@@ -57,12 +56,9 @@ class Server:
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._is_away = False
-        #: How often the server was away, or was restarted: a reply may be lost.
-        self.interruptions = 0
-        #: How often the server was restarted: what it has received in the last seconds may be lost.
-        self.restarts = 0
-        #: The name that the server has given to its run; "" if it has none.
-        self.run = ""
+        self.interruptions = 0  # how often the server was away, or was restarted: a reply may be lost
+        self.restarts = 0  # how often the server was restarted: what it has received in the last seconds may be lost
+        self.run = ""  # the name that the server has given to its run; "" if it has none
         self._redis = _connected(url, self._greet)
         _check(self._redis, self.name)
 

@@ -100,8 +100,7 @@ class SharedSites:
 
 
 _BATCH: Final = 200  # entries that are read at once
-#: More entries than a server that is restarted may have lost; so many are read again.
-_UNCERTAIN: Final = 10_000
+_UNCERTAIN: Final = 10_000  # more entries than a server that is restarted may have lost; so many are read again
 
 
 class SharedContents:
