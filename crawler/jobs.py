@@ -55,7 +55,6 @@ class JobScheduler(Scheduler):
         return True
 
     def close(self, reason: str) -> Any:
-        """Save the state that the next run of the job needs."""
         left, in_memory = len(self), len(self.mqs) if self.dqs is not None else 0
         try:
             return super().close(reason)
@@ -99,7 +98,6 @@ class WholeFifoQueue(PickleFifoDiskQueue):  # type: ignore[valid-type,misc]
     """Scrapy's default disk queue of start requests, but an empty one can be closed on a full disk."""
 
     def close(self) -> None:
-        """Close the queue; remove it if it is empty."""
         if len(self):
             super().close()
             return

@@ -41,7 +41,7 @@ class ProgressLog(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        self._logging = create_looping_call(self._log)
+        self._logging = create_looping_call(lambda: logger.info("%s", self._sentence()))
         self._drawing = create_looping_call(self._draw)
         self._line: LiveLine | None = None
         self._output: Any = None
@@ -71,9 +71,6 @@ class ProgressLog(Component):
             logger.info("%s", sentence)
         if self._output is not None:
             self._output.update({"text/plain": "\n".join(sentences)}, raw=True)
-
-    def _log(self) -> None:
-        logger.info("%s", self._sentence())
 
     def _draw(self) -> None:
         sentence = self._sentence()

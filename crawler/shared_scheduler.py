@@ -53,7 +53,8 @@ class SharedScheduler(BaseScheduler):
         assert self.session.shared is not None
         self.shared = self.session.shared
         self._leases = self.session.leases
-        self._leases.changed, self._leases.failed = self._wake, self._fail
+        self._woken = asyncio.Event()
+        self._leases.changed, self._leases.failed = self._woken.set, self._fail
         self._new: list[Waiting] = []
         self._here: deque[Request] = deque()
         self._in_engine: dict[Request, str] = {}
@@ -66,7 +67,6 @@ class SharedScheduler(BaseScheduler):
         self._stopped = ""
         self._stopping: asyncio.Future[None] | None = None
         self._capacity = crawler.settings.getint("CONCURRENT_REQUESTS")
-        self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         crawler.signals.connect(self.spider_idle, signals.spider_idle)
         before_closing(crawler, self.shared.server.stop_waiting)
@@ -124,7 +124,7 @@ class SharedScheduler(BaseScheduler):
             self._here.append(request)
             return True
         self._new.append(Waiting(page, is_filtered, request.priority, content))
-        self._wake()
+        self._woken.set()
         return True
 
     def next_request(self) -> Request | None:
@@ -135,14 +135,14 @@ class SharedScheduler(BaseScheduler):
             self._in_engine[request] = lease
         self._count("scheduler/dequeued")
         if len(self._here) < self._capacity // 2 and self._state.queued:
-            self._wake()
+            self._woken.set()
         return request
 
     def spider_idle(self) -> None:
         """Keep the spider open until no process has anything left to do."""
         if not self._state.finished:
             self._has_nothing_to_do = True
-            self._wake()
+            self._woken.set()
             raise DontCloseSpider
 
     def close(self, reason: str) -> Deferred[None]:
@@ -152,7 +152,7 @@ class SharedScheduler(BaseScheduler):
         if self._task is None:
             return
         self._closing = True
-        self._wake()
+        self._woken.set()
         await self._task
         if self._state.finished or self._stopped == "redis_failed":
             return
@@ -167,9 +167,6 @@ class SharedScheduler(BaseScheduler):
     def _count(self, stat: str, by: int = 1) -> None:
         if by:
             self.session.stats.inc_value(stat, by)
-
-    def _wake(self) -> None:
-        self._woken.set()
 
     async def _run(self) -> None:
         try:

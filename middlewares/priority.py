@@ -140,7 +140,6 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         return context_of(response, self.session) if response.meta.get("pagelets_probe", True) else None
 
     def _scored_links(self, context: PageContext | None, response: Response) -> PageScores | None:
-        """Score the links of a page; runs in a thread."""
         if context is None:
             return None
         try:
@@ -158,7 +157,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             self._relevance += scores.relevance
 
     def _add_priority(self, request: Request, page: PageScores) -> None:
-        key = _key(request)
+        key = urls.key(request.url)
         if key in page.ignored:
             self.session.count("priority/ignored")
             return
@@ -189,11 +188,3 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
 def _priority(relevance: float) -> int:
     return _STEP * round(_MOST / _STEP * sqrt(relevance))  # few relevances exceed 0.25
-
-
-def _key(request: Request) -> int:
-    """Key of the requested page, 0 for a malformed URL."""
-    try:
-        return urls.key(request.url)
-    except ValueError:
-        return 0

@@ -61,9 +61,6 @@ class _SiteHistory:
         if len(self.shapes) < _MAX_SHAPES:
             self.shapes.add(shape(urls.normalise(page.url)))
 
-    def may_load(self) -> bool:
-        return self.loads + MAX_LOADS <= _FREE_LOADS + self.pages
-
 
 class MenuSubdigraphMiddleware(Component):
     """Load pages of a menu until ``PAGELETS_PROBE`` of them link each other, before the spider gets the key page.
@@ -157,7 +154,7 @@ class MenuSubdigraphMiddleware(Component):
         self, site: Site, history: _SiteHistory, page: Page, page_outline: frozenset[int], request: Request
     ) -> None:
         """Search for a subdigraph from a key page on, within the time limit and the budget of the site."""
-        if not history.may_load():
+        if history.loads + MAX_LOADS > _FREE_LOADS + history.pages:
             self.session.count("templates/over_budget")
             logger.debug("%s: no page was loaded for a template of %s: the budget is spent", site.name, page.url)
             return
@@ -202,7 +199,6 @@ class MenuSubdigraphMiddleware(Component):
             running.task.result()  # raises the exception of the search
 
     def _report(self, site: Site, search: MenuSearch, template: ClassTemplate | None) -> None:
-        """Count and log what a search has found, or why there was none."""
         self.session.count("templates/probed")
         self.session.count(f"templates/subdigraph/{len(search.best)}")
         if search.obstacle is not None:

@@ -105,8 +105,12 @@ class IndexPipeline(PagePipeline):
         if left := self._writer.close(_PATIENCE):
             self.session.count("index/left", left)
             logger.warning(_LEFT, left, shown(self._target), self._pending.path)
+        elif self.session.config.index_purge and reason == "finished" and self._writer.lost:
+            # The index may have older versions of the lost pages, which are better than none.
+            sentence = "old pages stay in the index because %d pages of this crawl could not be written to it"
+            self.session.warn("index/not_purged", sentence, self._writer.lost)
         elif self.session.config.index_purge and reason == "finished":
-            self._purge()
+            self._writer.purge(self._began, self._sites)
         if self._writer.lost:
             what = f"pages are not in the index {shown(self._target)}"
             remedy = "make room on the disk and crawl again, or fill it with the feed"
@@ -118,13 +122,6 @@ class IndexPipeline(PagePipeline):
             self._state_file.unlink(missing_ok=True)
         else:
             self._save_state()
-
-    def _purge(self) -> None:
-        if self._writer.lost:  # the index may have older versions of the lost pages, which are better than none
-            sentence = "old pages stay in the index because %d pages of this crawl could not be written to it"
-            self.session.warn("index/not_purged", sentence, self._writer.lost)
-        else:
-            self._writer.purge(self._began, self._sites)
 
     def _save_state(self) -> None:
         """Save what the next run of the job needs for a purge: when the crawl began, and its sites."""

@@ -17,10 +17,8 @@ from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
-    from scrapy_pagelets.corpus.distributed import SparkEngine
-    from scrapy_pagelets.corpus.embedded import EmbeddedEngine
     from scrapy_pagelets.corpus.inputs import CorpusOptions
-    from scrapy_pagelets.corpus.job import Report
+    from scrapy_pagelets.corpus.job import Engine, Report
 
 EXAMPLES: Final = (
     "pagelets corpus crawl.warc.gz tables/",
@@ -100,7 +98,7 @@ def corpus_options(config: Config) -> CorpusOptions:
     )
 
 
-def _engine(options: argparse.Namespace, out: Path) -> EmbeddedEngine | SparkEngine:
+def _engine(options: argparse.Namespace, out: Path) -> Engine:
     if options.engine == "spark":
         from scrapy_pagelets.corpus.distributed import SparkEngine
 

@@ -55,8 +55,7 @@ class _Process(AsyncCrawlerProcess):
         from twisted.internet import reactor
 
         super()._signal_shutdown(signum, frame)
-        # Not in here: what was interrupted may be writing to the same stream.
-        reactor.callFromThread(warn, _STOPPING)
+        reactor.callFromThread(warn, _STOPPING)  # not in here: what was interrupted may be writing to the same stream
 
     def _signal_kill(self, signum: int, frame: Any) -> None:
         self.killed = True

@@ -21,8 +21,7 @@ EXAMPLES: Final = (
 )
 USES_SETTINGS: Final = True
 _WEB: Final = ("http://", "https://")
-#: Settings of the crawl of a site: nothing of it stays but its store.
-_SETTINGS: Final = {
+_SETTINGS: Final = {  # settings of the crawl of a site: nothing of it stays but its store
     "PAGELETS_DETECTION": "etdm", "PAGELETS_INDEX": "", "ITEM_PIPELINES": {}, "FEEDS": {}, "JOBDIR": "",
     "LOG_ENABLED": False, "LOG_FILE": None,
 }  # fmt: skip

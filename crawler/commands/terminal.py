@@ -70,7 +70,6 @@ def flush() -> None:
 
 
 def _failed(stream: TextIO, error: OSError) -> Exception:
-    """Return the error to raise."""
     discard(stream)
     if isinstance(error, BrokenPipeError):
         return OutputClosed()

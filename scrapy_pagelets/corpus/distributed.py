@@ -110,9 +110,16 @@ class SparkEngine:
 
 
 def check(master: str) -> None:
-    """Raise CorpusError, before anything is written, without Java for Spark, or if a master does not answer."""
+    """Raise CorpusError without Java, or if a standalone master does not answer: Spark itself would try for minutes."""
     _check_java()
-    _check_master(master)
+    if (match := _STANDALONE.match(master)) is None:
+        return
+    try:
+        socket.create_connection((match[1], int(match[2])), _PATIENCE).close()
+    except OSError as error:
+        why = "it does not answer" if isinstance(error, TimeoutError) else error.strerror or error
+        advice = "start it, or give --master local[*] for this machine"
+        raise CorpusError(f"there is no Spark cluster at {master}: {why}; {advice}") from None
 
 
 def _check_java() -> None:
@@ -128,20 +135,6 @@ def _check_java() -> None:
     match = _VERSION.search(told)
     if match is None or int(match[1]) < _JAVA:
         raise CorpusError(f"Spark needs Java {_JAVA}, {java} is {match[1] if match else 'another program'}: {advice}")
-
-
-def _check_master(master: str) -> None:
-    """Find out now whether a standalone master answers: Spark itself would try for minutes."""
-    match = _STANDALONE.match(master)
-    if match is None:
-        return
-    try:
-        socket.create_connection((match[1], int(match[2])), _PATIENCE).close()
-    except OSError as error:
-        why = "it does not answer" if isinstance(error, TimeoutError) else error.strerror or error
-        raise CorpusError(
-            f"there is no Spark cluster at {master}: {why}; start it, or give --master local[*] for this machine"
-        ) from None
 
 
 def _first_line(error: BaseException) -> str:

@@ -38,8 +38,7 @@ RAW: Final = pa.schema(
 COUNTS: Final = pa.schema({"site": _TEXT, "part": _WHOLE, "counts": pa.binary()})
 #: Resemblance of two pages, the second of which is the earlier one.
 PAIRS: Final = pa.schema({"page": _WHOLE, "earlier": _WHOLE, "similarity": _NUMBER, "canonical": pa.bool_()})
-#: Rows that cleaning a page makes; ``page`` is the number of the page everywhere.
-KINDS: Final = {
+KINDS: Final = {  # rows that cleaning a page makes; ``page`` is the number of the page everywhere
     "pagelet": {"page": _WHOLE, "url": _TEXT, "id": pa.int32(), "role": _TEXT, "templateness": _NUMBER,
                 "words": pa.int32(), "text": _TEXT, "xpaths": pa.list_(_TEXT)},
     "link": {"page": _WHOLE, "url": _TEXT, "pagelet": pa.int32(), "role": _TEXT, "target_url": _TEXT, "anchor": _TEXT,
@@ -165,7 +164,6 @@ def _cuts(table: pa.Table, keys: Sequence[str], size: int) -> list[int]:
 
 
 def _starts(table: pa.Table, keys: Sequence[str]) -> Ints:
-    """Rows at which a group begins."""
     if not keys:
         return np.arange(len(table))
     fresh = np.zeros(len(table), np.bool_)

@@ -110,7 +110,6 @@ def _sources(path: str, base: str) -> Iterator[Source]:
 
 
 def _files(path: str) -> Iterator[str]:
-    """The files of a path, a folder or a glob."""
     if is_remote(path):
         yield from _remote_files(path)
     elif os.path.isdir(path):

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from scrapy_pagelets.corpus.distributed import SparkEngine
     from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 
+    Engine = EmbeddedEngine | SparkEngine
+
 _PLAN: Final = "job.json"
-#: Views on the rows of `cleaned_schema`, with their kinds.
-_VIEWS: Final = {
+_VIEWS: Final = {  # views on the rows of `cleaned_schema`, with their kinds
     "cleaned_pages": "page", "cut_pagelets": "pagelet", "found_links": "link", "shingles": "shingle",
     "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
 }  # fmt: skip
@@ -99,12 +100,7 @@ class CorpusJob:
     """A job on an engine; ``out`` is its folder, see `prepare_job`, and ``progress`` gets a sentence now and then."""
 
     def __init__(
-        self,
-        engine: EmbeddedEngine | SparkEngine,
-        out: Path,
-        sources: Sequence[Source],
-        options: CorpusOptions,
-        progress: Progress,
+        self, engine: Engine, out: Path, sources: Sequence[Source], options: CorpusOptions, progress: Progress
     ) -> None:
         self._engine = engine
         self._tables = engines.TableFolders(out)

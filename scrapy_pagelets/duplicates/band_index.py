@@ -46,7 +46,6 @@ class BandIndex:
         self._allocate(_CAPACITY)
 
     def __len__(self) -> int:
-        """Return the number of sketches."""
         return self._count
 
     @property

@@ -177,7 +177,6 @@ class ContentStore:
             raise ValueError(f"its scheme is {theirs!r}, that of this crawl is {ours!r}")
 
     def _load(self) -> None:
-        """Build the index from the sketches in the file."""
         with closing(self._base.execute("SELECT scope, sketch FROM contents ORDER BY id")) as rows:
             while block := rows.fetchmany(_BLOCK):
                 sketches = np.frombuffer(b"".join(sketch for _, sketch in block), np.uint32)

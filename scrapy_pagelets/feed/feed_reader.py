@@ -221,7 +221,6 @@ def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:
 
 
 def _names_of_fields(line: Line) -> str:
-    """A phrase that lists the fields that a line has."""
     names = [str(name) for name, value in line.items() if value is not None]
     more = " and others" if len(names) > _MAX_FIELDS else ""
     return f"only {', '.join(name[:_MAX_CHARACTERS] for name in names[:_MAX_FIELDS])}{more}" if names else "no fields"

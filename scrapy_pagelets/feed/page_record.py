@@ -176,7 +176,6 @@ class PageRecord:
         return int(self.page.nodes.words[self.decision.content].sum())
 
     def _of_page(self) -> dict[str, Any]:
-        """What the page tells of itself, and when it was fetched."""
         headline, page = self.decision.headline, self.page
         about = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
         return about | {"language": page.language, "fetched_at": self.fetched_at} | self.decision.metadata.fields

@@ -110,7 +110,6 @@ def records_of(pagelets: Sequence[Pagelet]) -> list[dict[str, Any]]:
 
 
 def _links_of(page: Page, numbers: list[int]) -> list[dict[str, str]]:
-    """Some links of a page, as the feed has them."""
     if not numbers:
         return []
     urls = written_addresses(page.base, list(map(page.nodes.links.href.__getitem__, numbers)))

@@ -114,7 +114,6 @@ class BulkFile(interface.Index):
 
 
 def _lines_of(page: interface.IndexedPage) -> Iterator[dict[str, Any]]:
-    """The action and the document of a page."""
     version = interface.milliseconds(page.crawled)
     yield {"index": {"_id": interface.key_of(page.url), "version": version, "version_type": "external_gte"}}
     pagelets = [pagelet for pagelet in page.pagelets if pagelet.role not in (interface.TITLE, *interface.UNSEARCHED)]

@@ -119,7 +119,6 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="pagelets-index", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def put(self, page: IndexedPage) -> None:

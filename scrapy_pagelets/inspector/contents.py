@@ -31,8 +31,7 @@ _PAGELETS: Final = 1_000  # pagelets that are listed, each with its reasons and 
 _TEXT: Final = 500_000  # characters of each of the texts
 _SEGMENTED: Final = 4_000  # runs of text of a page whose segmentations are computed
 _PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))  # the penalties of the slider for GCuts
-#: How the inspector writes a run of text: by the nearest of these elements.
-_FORMS: Final = {
+_FORMS: Final = {  # how the inspector writes a run of text: by the nearest of these elements
     **{f"h{level}": "heading" for level in range(1, 7)},
     "li": "item", "dd": "item", "dt": "item", "pre": "code", "blockquote": "quote", "td": "cell", "th": "cell",
 }  # fmt: skip

@@ -59,8 +59,11 @@ def clever(
     filtered = tables if template is None else replace(tables, template=template)
     edges = votes(filtered, pagelets=pagelets, templates=not ft, within=within)
     edges = edges.where(base[edges.page] & base[edges.target])
-    if fnm:
-        edges = edges.where(_matching(tables, edges, pagelets))
+    if fnm and pagelets:
+        edges = edges.where(tables.matches[edges.hub] > 0)
+    elif fnm:
+        matches = np.bincount(tables.page, tables.matches, len(tables.urls)) > 0
+        edges = edges.where(matches[edges.page] & matches[edges.target])
     shape = (len(tables.page) if pagelets else len(tables.urls), len(tables.urls))
     authority, hub = host_weights(edges, voters(tables, within))
     anchor = 1.0 + edges.near
@@ -92,15 +95,6 @@ def base_set(edges: Votes, root: Bools) -> Bools:
     target, parent = target[root[target]], parent[root[target]]
     base[parent[np.arange(len(target)) - np.searchsorted(target, target) < _PARENTS]] = True
     return base
-
-
-def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:
-    """(e,) FNM: edges whose hub has a query term in its text; if hubs are pages, the target must have one as well."""
-    if pagelets:
-        return tables.matches[edges.hub] > 0
-    matches = np.bincount(tables.page, tables.matches, len(tables.urls)) > 0
-    kept: Bools = matches[edges.page] & matches[edges.target]
-    return kept
 
 
 def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS) -> tuple[Floats, Floats]:

@@ -144,7 +144,6 @@ def _content(line: Line) -> str:
 
 
 def _page(line: Line, entry: _Entry) -> str:
-    """A page in the file of all: its heading, its URL, its content."""
     content = _content(line).strip()
     first, _, rest = content.partition("\n")
     heading = first if _HEADING.fullmatch(first) else f"# {_inline(entry.name)}"

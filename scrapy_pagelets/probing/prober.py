@@ -41,8 +41,7 @@ _IGNORED: Final = frozenset((b"if-modified-since", b"if-none-match", b"referer")
 _ROUTES: Final = ("bindaddress", "cookiejar", "pagelets_render", "playwright", "playwright_context", "proxy")
 #: Values that mean the same as none: a handler adds them to the request that it sends.
 _DEFAULTS: Final = {"playwright_context": "default"}
-#: Prefixes of request meta that no handler uses to route requests.
-_BOOKKEEPING: Final = (
+_BOOKKEEPING: Final = (  # prefixes of request meta that no handler uses to route requests
     "_", "allow_offsite", "autothrottle_", "cached_response", "depth", "dont_", "download_", "give_up_log_level",
     "handle_httpstatus_", "is_start_request", "link_text", "max_retry_times", "pagelets_",
     "playwright_security_details", "playwright_suggested_filename", "redirect_", "referrer_policy", "retry_times",

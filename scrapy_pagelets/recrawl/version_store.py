@@ -54,13 +54,6 @@ class PageVersion(NamedTuple):
         """The version with a content."""
         return cls(content_hash(text), WordCounts.of(text))
 
-    @classmethod
-    def of_line(cls, line: Line) -> Self:
-        """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
-        known = any(line.get(name) is not None for name in COLUMNS[1:])
-        text = content_text(line)
-        return cls(line.get("content_hash") or content_hash(text), WordCounts.of(text) if known else None)
-
 
 class Validators(NamedTuple):
     """By what a server recognises the version of a page that it has sent (RFC 9110, 8.8), and what goes with it."""
@@ -92,19 +85,14 @@ class VersionStore:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
             self._base = open_shared(folder / FILE if folder else "", _LOCK_TIMEOUT, _SCHEMA)
-            self._crawl = self._begun()
+            self._crawl = uuid4().hex  # the name of this crawl, or that of the job, which another run has begun
+            if job:
+                self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (job, self._crawl))
+                (self._crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (job,)).fetchone()
         except (OSError, sqlite3.OperationalError) as error:
             raise DiskError(str(error)) from error
         except sqlite3.Error as error:
             raise StoreError(str(error)) from error
-
-    def _begun(self) -> str:
-        """The name of this crawl, or that of the job, which another run has begun."""
-        crawl = uuid4().hex
-        if self._job:
-            self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (self._job, crawl))
-            (crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
-        return crawl
 
     def find(self, page: int) -> PageVersion | None:
         """The version of a page that an earlier crawl has seen, None if there is none. ``page``: key of its URL."""
@@ -180,8 +168,11 @@ class VersionStore:
 
 
 def _row(line: Line) -> tuple[int, str | None, bytes | None]:
-    version = PageVersion.of_line(line)
-    return key(line["url"]), version.hash, None if version.words is None else version.words.to_bytes()
+    """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
+    known = any(line.get(name) is not None for name in COLUMNS[1:])
+    text = content_text(line)
+    digest = line.get("content_hash") or content_hash(text)
+    return key(line["url"]), digest, WordCounts.of(text).to_bytes() if known else None
 
 
 def change(earlier: PageVersion | None, now: PageVersion) -> Change:

@@ -32,8 +32,7 @@ _LEAN: Final[Mapping[str, None]] = MappingProxyType(dict.fromkeys(HEAVY))
 _PREFIX: Final = "PAGELETS_"
 #: Settings that do not work in a shared crawl.
 _NOT_SHARED: Final = ("store", "templates", "report", "index", "index_purge")
-#: Settings of earlier versions, by field, and what to do instead.
-_REMOVED: Final = {
+_REMOVED: Final = {  # settings of earlier versions, by field, and what to do instead
     "settle": "set PAGELETS_FIRST_PAGES, which the spider site follows too",
     "vips_tree": "scrapy_pagelets.papers.vips.vips.vips(page) returns the blocks of a page",
     "duplicates_shingle": "shingles have five words",

@@ -265,8 +265,7 @@ class CrawlSession:
             self._warn_once(page.url, "too_deep", "%s nests deeper than %d levels: deeper content is lost", MAX_DEPTH)
 
     def _warn_once(self, url: str, name: str, message: str, *arguments: object) -> None:
-        # Pages that were held back, or loaded for a template, are parsed again.
-        if self._is_new(url, name):
+        if self._is_new(url, name):  # pages that were held back, or loaded for a template, are parsed again
             self.warn(f"pages/{name}", message, url, *arguments)
 
     def _is_new(self, url: str, problem: str) -> bool:

@@ -27,7 +27,7 @@ from zope.interface import implementer
 
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.urls import is_page, is_private, is_web, normalise
+from scrapy_pagelets.page.urls import is_page, is_private, is_web, normalised
 from scrapy_pagelets.sites.site_store import MAX_ANSWERED, SiteStore
 
 
@@ -142,19 +142,12 @@ class PageFingerprinter:
         redirects = len(request.meta.get("redirect_urls", ()))
         before, fingerprint = self._known.get(request, (-1, b""))
         if before != redirects:
-            url = _normalised(request.url)
-            hops = sum(_normalised(old) == url for old in request.meta.get("redirect_urls", ()))
+            url = normalised(request.url)
+            hops = sum(normalised(old) == url for old in request.meta.get("redirect_urls", ()))
             parts = (request.method.encode(), url.encode(), request.body, b"%d" % hops)
             fingerprint = blake2b(b"\0".join(parts), digest_size=20).digest()
             self._known[request] = redirects, fingerprint
         return fingerprint
-
-
-def _normalised(url: str) -> str:
-    try:
-        return normalise(url)
-    except ValueError:  # a malformed host: the download will fail with an error message
-        return url
 
 
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.

@@ -110,19 +110,17 @@ class ResponseStore:
 
     def read(self, token: str) -> Response | None:
         """Return a response without removing it; None if there is none, or if it cannot be read."""
-        if (content := self._unwritten.get(token)) is None:
-            if self._folder is None or not (path := self._folder / token).exists():
-                return None
-            try:
-                content = path.read_bytes()
-            except OSError as error:
-                self._failed(f"{path} cannot be read: {error}")
-                return None
         try:
+            if (content := self._unwritten.get(token)) is None:
+                if self._folder is None or not (path := self._folder / token).exists():
+                    return None
+                content = path.read_bytes()
             return unpacked(content)
+        except OSError as error:
+            self._failed(f"{path} cannot be read: {error}")
         except Exception as error:  # damaged: what is made of it can raise anything
             self._failed(f"the stored page {token} cannot be read: {error!r}")
-            return None
+        return None
 
     def close(self) -> None:
         """Remove a temporary folder."""
@@ -228,14 +226,12 @@ class SharedResponses:
 
         try:
             content = self._server.call(take)
+            return None if content is None else unpacked(zlib.decompress(content))
         except RedisProblem as error:  # the crawl is closing, or stops for this
             logger.warning("the stored page %s cannot be read: %s", token, error)
-            return None
-        try:
-            return None if content is None else unpacked(zlib.decompress(content))
         except Exception as error:  # damaged: what is made of it can raise anything
             self._failed(f"the stored page {token} cannot be read and will be fetched again: {error!r}")
-            return None
+        return None
 
 
 def is_html(response: Response) -> TypeGuard[HtmlResponse]:

@@ -51,7 +51,6 @@ _queued: Final[set[asyncio.Future[Any]]] = set()  # what waits for the thread th
 
 
 async def _in_turn(function: Callable[[], T]) -> T:
-    """Run a function in the thread that computes."""
     if not is_asyncio_available():
         return await _run(function)
     running: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_computing, function)
@@ -107,7 +106,6 @@ async def _run(function: Callable[[], T]) -> T:
 
 
 def _timed(pace: _Pace, size: int, function: Callable[[], T]) -> T:
-    """Call a function that computes, and note its time for a page of a size."""
     started = thread_time()
     try:
         _unused.clear()

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.shared.server import LastSeconds, RedisProblem, Server
 
-#: The keys of a crawl, behind its prefix; all are deleted when the crawl has finished.
-NAMES: Final = (
+NAMES: Final = (  # the keys of a crawl, behind its prefix; all are deleted when the crawl has finished
     "crawl", "number", "pages", "requests", "queue", "leases", "held", "workers", "ready", "last", "patience",
     "probing", "probed", "searching", "responses", "meaning", "sites", "versions",
     "contents",

@@ -27,15 +27,11 @@ _OLDEST: Final = (7, 0)  # the first version of Redis whose scripts are refused 
 
 
 class RedisProblem(PageletsError):
-    """Base class of the errors of a server that has worked at the start of the crawl."""
+    """Raised if a server that has worked at the start of the crawl does not do what it is asked for."""
 
 
 class RedisAway(RedisProblem):
     """Raised if the server cannot be reached and the crawl ends, so that waiting for it makes no sense."""
-
-
-class RedisRefuses(RedisProblem):
-    """Raised if the server does not do what it is asked for, perhaps because the user may not."""
 
 
 class RedisFull(RedisProblem):
@@ -81,7 +77,7 @@ class Server:
             except ResponseError as error:
                 if isinstance(error, OutOfMemoryError) or str(error).startswith("MISCONF"):
                     raise RedisFull(f"Redis at {self.name} is full ({error})") from error
-                raise RedisRefuses(f"Redis at {self.name} refuses a command ({error})") from error
+                raise RedisProblem(f"Redis at {self.name} refuses a command ({error})") from error
             else:
                 self._note_back()
                 return result

@@ -94,10 +94,6 @@ class SharedSites:
     def exchange(self, pages: object, sites: object) -> None:
         """Pagelets of pages are not shared: ``PAGELETS_DETECTION`` local and global are refused."""
 
-    def close(self) -> None:
-        """Let go of the sites."""
-        self._versions.clear()
-
 
 _BATCH: Final = 200  # entries that are read at once
 _UNCERTAIN: Final = 10_000  # more entries than a server that is restarted may have lost; so many are read again

@@ -42,8 +42,7 @@ _UPSERT: Final = """
 INSERT INTO sites VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, learnt = excluded.learnt
 """
-#: A page with an example of everything that is hashed.
-_REFERENCE: Final = (
+_REFERENCE: Final = (  # a page with an example of everything that is hashed
     b"<html><body class='wide page-4711'><ul id=menu role=navigation><li><a href=/a/index.html?utm_source=x>Caf\xc3\xa9"
     b" 12</a><li class=active><a href=b#c>B</a><li><a href=d>D</a></ul><p>Some text.<p>More "
     b"\xe6\x97\xa5\xe6\x9c\xac</p></body></html>"
