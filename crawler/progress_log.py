@@ -137,11 +137,7 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words.
-
-    >>> duration(9), duration(100), duration(7500)
-    ('10 s', '2 min', '2 h 5 min')
-    """
+    """Seconds in words: ``10 s``, ``2 min``, ``2 h 5 min``."""
     if seconds < 60:
         return f"{10 * round(max(10.0, seconds) / 10)} s"
     minutes = round(seconds / 60)

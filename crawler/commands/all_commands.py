@@ -60,9 +60,8 @@ def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | Non
 def _describe(parser: argparse.ArgumentParser, module: ModuleType, script: str) -> None:
     module.add_arguments(parser)
     if getattr(module, "USES_SETTINGS", False):
-        parser.add_argument(
-            "-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help="set a setting (repeatable)"
-        )
+        about = "set a setting (repeatable)"
+        parser.add_argument("-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help=about)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     examples = (f"  {example.replace('pagelets', script, 1)}" for example in module.EXAMPLES)
     parser.epilog = "\n".join(("examples:", *examples))

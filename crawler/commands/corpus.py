@@ -35,9 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="WARC, WACZ or Parquet files: a file, a folder, a glob in quotes, a list (.paths) or an index (.cdxj); "
         "paths or URLs",
     )  # fmt: skip
-    parser.add_argument(
-        "output", metavar="OUT", help="folder for the tables; it must be empty, or that of a job that was stopped"
-    )
+    folder = "folder for the tables; it must be empty, or that of a job that was stopped"
+    parser.add_argument("output", metavar="OUT", help=folder)
     parser.add_argument("--base", default="", help="prefix of relative names in a list or an index")
     parser.add_argument("--engine", choices=_ENGINES, default="duckdb", help="where to run (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=0, help="number of processes (default: one for each processor)")

@@ -44,9 +44,8 @@ class Pages:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
-    parser.add_argument(
-        "--pagelets", action="store_true", help="compare blocks instead of pages, and show those on several hosts"
-    )
+    blocks = "compare blocks instead of pages, and show those on several hosts"
+    parser.add_argument("--pagelets", action="store_true", help=blocks)
     parser.add_argument(
         "--bloom", type=int, metavar="PAGES",
         help="for feeds too large for memory: use fixed memory for this number of pages, and show only "

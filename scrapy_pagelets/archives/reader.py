@@ -83,9 +83,8 @@ class Reader(AbstractContextManager["Reader"]):
             raise
         except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:
             self.close()
-            raise ArchiveError(
-                f"{source} has no page at {_where(offset)} any more, start over with the file as it is now: {error}"
-            ) from None
+            gone = f"{source} has no page at {_where(offset)} any more"
+            raise ArchiveError(f"{gone}, start over with the file as it is now: {error}") from None
 
     def close(self) -> None:
         """Close the open file, if there is one."""

@@ -197,13 +197,7 @@ def looks_like_html(body: bytes) -> bool:
 
 
 def other_type(body: bytes) -> str:
-    r"""Return the type of a body that is no page, though it may be labelled so; "" if nothing speaks against a page.
-
-    >>> other_type(b"%PDF-1.7\n"), other_type(b"<?xml version='1.0'?><rss><channel/></rss>"), other_type(b'{"a": 1}')
-    ('application/pdf', 'application/xml', 'application/json')
-    >>> other_type(b"<p>{}"), other_type(b'{"debug": 1}<!doctype html><p>A page</p>')
-    ('', '')
-    """
+    """Return the type of a body that is no page, though it may be labelled so; "" if nothing speaks against a page."""
     if magic := _MAGIC_START.match(body):
         return _MAGIC[magic[0]]
     if _INNER.match(body):
@@ -221,11 +215,7 @@ def other_type(body: bytes) -> str:
 
 
 def why_no_page(body: bytes) -> str:
-    """Why a file is no page, and what to do, as the end of a sentence; "" if nothing speaks against a page.
-
-    >>> why_no_page(b"a,b"), why_no_page(b"<p>a, b")
-    ('is not HTML, it has no tag: give the HTML of a page', '')
-    """
+    """Why a file is no page, and what to do, as the end of a sentence; "" if nothing speaks against a page."""
     if not body.strip():
         return "is empty: give the HTML of a page"
     kind = other_type(body)

@@ -62,20 +62,12 @@ def normalised(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    r"""Replace each control character of a text that a user typed by a space.
-
-    >>> without_controls("old\0bell\udcff")
-    'old bell '
-    """
+    """Replace each control character of a text that a user typed by a space."""
     return _CONTROL.sub(" ", text)
 
 
 def quoted(url: str) -> str:
-    r"""Percent-encode the control characters of a URL, as a browser does when it requests it.
-
-    >>> quoted("http://h/\x1b[2J\u2028")
-    'http://h/%1B[2J%E2%80%A8'
-    """
+    """Percent-encode the control characters of a URL, as a browser does when it requests it."""
     return url if url.isprintable() else _CONTROL.sub(lambda match: quote(match[0], errors="replace"), url)
 
 
@@ -121,11 +113,7 @@ def words(text: str) -> list[str]:
 
 
 def caseless(text: str) -> str:
-    """Return a text in compatibility form (NFKC), without differences between upper and lower case.
-
-    >>> caseless("ＳＴＲＡẞＥ")
-    'strasse'
-    """
+    """Return a text in compatibility form (NFKC), without differences between upper and lower case."""
     return normalised("NFKC", text).casefold()
 
 
@@ -146,10 +134,5 @@ class _Lazy:
 
 
 def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a regular expression that is compiled when one of its methods is first used; others take only its methods.
-
-    >>> words = lazily("[a-z]+", re.IGNORECASE)
-    >>> words.findall("Green tea"), words.fullmatch("2")
-    (['Green', 'tea'], None)
-    """
+    """Return a regular expression that is compiled when a method is first used; others take only its methods."""
     return cast("re.Pattern[str]", _Lazy(pattern, flags))

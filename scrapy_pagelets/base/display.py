@@ -17,20 +17,12 @@ Row = Sequence[str | int | float]
 
 
 def counted(number: int, name: str) -> str:
-    """A number of things, in figures that are easy to read.
-
-    >>> counted(1, "page"), counted(31072, "page")
-    ('1 page', '31,072 pages')
-    """
+    """A number of things, in figures that are easy to read: ``31,072 pages``."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
 def shortened(text: str, most: int) -> str:
-    """The first characters of a text; dots say that there are more.
-
-    >>> shortened("All about tea", 3)
-    'All...'
-    """
+    """The first characters of a text; dots say that there are more."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 

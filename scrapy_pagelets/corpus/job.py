@@ -281,11 +281,7 @@ def _round_size(sizes: Sequence[tuple[int, int]], least: int) -> int:
 
 
 def _ranges(sizes: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int, int]]:
-    """First and last number, and sum of the sizes, of runs of numbers with about ``most`` in all.
-
-    >>> list(_ranges([(0, 3), (1, 3), (4, 9), (5, 1)], 5))
-    [(0, 1, 6), (4, 4, 9), (5, 5, 1)]
-    """
+    """First and last number, and sum of the sizes, of runs of numbers with about ``most`` in all."""
     first, total = None, 0
     for number, size in sizes:
         first = number if first is None else first

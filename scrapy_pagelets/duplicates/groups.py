@@ -106,11 +106,7 @@ def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold | None = 
 
 
 def connected(pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
-    """Return the groups that pairs connect; groups, and the members of each, in the order in which they are named.
-
-    >>> connected([("a", "b"), ("c", "d"), ("b", "e")])
-    [['a', 'b', 'e'], ['c', 'd']]
-    """
+    """Return the groups that pairs connect; groups, and the members of each, in the order in which they are named."""
     from scipy.cluster.hierarchy import DisjointSet
 
     found: Any = DisjointSet()

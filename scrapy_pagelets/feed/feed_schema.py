@@ -35,11 +35,7 @@ class FeedField:
 
     @property
     def type(self) -> str:
-        """The type in words.
-
-        >>> FeedField("box", "left, top, right, bottom", "integer", listed=True).type
-        'list of integers'
-        """
+        """The type in words: ``list of integers``, ``string or null``."""
         return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
 
     def is_on(self, settings: object) -> bool:

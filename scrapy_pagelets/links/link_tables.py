@@ -33,11 +33,7 @@ class QueryMatches(NamedTuple):
 
 
 class Query:
-    """The words of a query. Quotes, operators, order and repetition are ignored; QueryError if it has no word.
-
-    >>> sorted(Query('"Classical guitar" OR guitar*').terms)
-    ['classical', 'guitar', 'or']
-    """
+    """The words of a query. Quotes, operators, order and repetition are ignored; QueryError if it has no word."""
 
     def __init__(self, text: str) -> None:
         self.terms = frozenset(words(without_controls(text)))

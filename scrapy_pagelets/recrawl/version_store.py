@@ -176,13 +176,7 @@ def _row(line: Line) -> tuple[int, str | None, bytes | None]:
 
 
 def change(earlier: PageVersion | None, now: PageVersion) -> Change:
-    """Compare the content of a page with its earlier version, None if there is none.
-
-    >>> change(PageVersion.of("Open from nine"), PageVersion.of("Open from ten"))
-    Change(kind='changed', share=0.3333333333333333)
-    >>> change(None, PageVersion.of("Open from ten"))
-    Change(kind='new', share=None)
-    """
+    """Compare the content of a page with its earlier version, None if there is none."""
     if earlier is None:
         return Change(NEW, None)
     if earlier.hash == now.hash:

@@ -149,9 +149,6 @@ def cut_windows(texts: Sequence[str]) -> Sequence[str]:
     """Fixed blocks: each 200 words of the page, one after the other, are a segment; the last one may be shorter.
 
     Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS), the next paper after that of 2003.
-
-    >>> [len(window.split()) for window in cut_windows(["one " * 150, "two " * 100])]
-    [200, 50]
     """
     [text] = cut_whole(texts)
     starts = [word.start() for word in islice(WORD.finditer(text), _WINDOW, None, _WINDOW)]

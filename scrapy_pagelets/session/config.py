@@ -231,11 +231,7 @@ _READERS: Final[Mapping[str, values.Reader]] = {f.name: f.metadata["read"] for f
 
 
 def setting_of(name: str) -> str:
-    """Return the name of the setting for a field of `Config`.
-
-    >>> setting_of("max_nodes")
-    'PAGELETS_MAX_NODES'
-    """
+    """Return the name of the setting for a field of `Config`: ``PAGELETS_MAX_NODES`` for ``max_nodes``."""
     return _PREFIX + name.upper()
 
 
@@ -247,13 +243,7 @@ def _read(name: str, value: Any) -> Any:
 
 
 def unknown(settings: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each unknown setting that looks like one of this plugin.
-
-    >>> list(unknown(["PAGELETS_PROBE", "PAGELET_FILEDS", "BOT_NAME"]))
-    ['there is no setting PAGELET_FILEDS: did you mean PAGELETS_FIELDS?']
-    >>> list(unknown(["PAGELET_SPEED"]))  # doctest: +ELLIPSIS
-    ['there is no setting PAGELET_SPEED: https://github.com/.../docs/settings.md lists all of them']
-    """
+    """Yield a sentence for each unknown setting that looks like one of this plugin."""
     known = {setting_of(name): name.upper() for name in _READERS}
     for name in settings:
         if isinstance(name, str) and name.upper().startswith(_LIKE_OURS) and name not in known:

@@ -76,11 +76,6 @@ def to_json(request: Request, spider: Spider | None) -> bytes:
     """Serialise a request of strings, bytes, numbers, None, and lists, tuples and dicts of them, else TypeError.
 
     Raise ValueError if a callback is no method of the spider.
-
-    >>> request = Request("http://a/", method="POST", body=b"x", meta={"key": (1, b"2")}, cb_kwargs={"n": {3: None}})
-    >>> again = from_json(to_json(request, None), None)
-    >>> again.body, again.meta, again.cb_kwargs
-    (b'x', {'key': (1, b'2')}, {'n': {3: None}})
     """
     return json.dumps(_to_plain(request.to_dict(spider=spider))).encode()
 
@@ -175,11 +170,7 @@ class Sent(NamedTuple):
 
 
 def requested_url(url: str) -> str:
-    """Return the URL that Scrapy will actually request; "" if it is not a web URL or is ambiguous.
-
-    >>> requested_url("http://example.com/a b"), requested_url("file:///etc/passwd"), requested_url("http://h:65536/")
-    ('http://example.com/a%20b', '', '')
-    """
+    """Return the URL that Scrapy will actually request; "" if it is not a web URL or is ambiguous."""
     if not is_web(url):
         return ""
     try:
