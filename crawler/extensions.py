@@ -154,10 +154,7 @@ COLLECTOR: Final = GarbageCollector()  # the collector of this process
 
 
 class MetricsFile(Component):
-    """Write all stats that are numbers or times to the file ``PAGELETS_METRICS``, each ``LOGSTATS_INTERVAL`` and last.
-
-    They are samples of one metric, ``scrapy_stat``, because names of metrics have fewer characters than names of stats.
-    """
+    """Write stats that are numbers or times, as one metric, to ``PAGELETS_METRICS``, each ``LOGSTATS_INTERVAL``."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -31,10 +31,7 @@ _SHOWN: Final = 60  # characters of the text of a field that are shown
 
 
 class ProgressLog(Component):
-    """Log each ``LOGSTATS_INTERVAL`` what is cleaned, held back and why; at the end, what came out and where.
-
-    The last line of a terminal tells the same all the time; in a notebook, an output of the cell does.
-    """
+    """Log what is cleaned, held back and why, and at the end what came out; terminals and notebooks show it live."""
 
     for_single_pages = False
 
@@ -181,10 +178,7 @@ def output_of_cell(line: str) -> Any:
 
 
 class ShortFields(LogFormatter):
-    """Scrapy's log messages, where what pipelines have set on an item is cut to a few words, or counted.
-
-    Scrapy would log each item, with all of its text and pagelets, at DEBUG, its default level.
-    """
+    """Scrapy's log messages, but what pipelines have set on an item, as all of its text, is cut to a few words."""
 
     def scraped(self, item: Any, *rest: Any, **named: Any) -> LogFormatterResult:
         return _shortened(super().scraped(item, *rest, **named), item)

@@ -220,14 +220,7 @@ class Region(NamedTuple):
 
 
 def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: int, *, ansi: bool) -> Iterator[str]:
-    r"""A page, with its numbers of words, for a terminal, or with ``[-...-]`` around what was stripped.
-
-    >>> regions = [Region("navigation", "Home Help"), Region("content", "All about tea")]
-    >>> print("\n".join(lines("http://h/", 3, 2, regions, 60, ansi=False)))
-    http://h/: 3 words kept, 2 stripped [-like this-]
-      navigation [-Home Help-]
-      content    All about tea
-    """
+    """A page, with its numbers of words, for a terminal, or with ``[-...-]`` around what was stripped."""
     mark = _struck("like this", ansi=ansi)
     yield f"{visible(url)}: {counted(kept, 'word')} kept, {stripped:,} stripped {mark}"
     hidden = regions[_FIRST:-_LAST] if len(regions) > _FIRST + _LAST + 1 else []

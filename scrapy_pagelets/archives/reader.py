@@ -152,10 +152,7 @@ def _require_fastwarc() -> None:
 
 
 def parts(sites: Sequence[str]) -> list[int]:
-    """Return the numbers of pages of the smallest parts of an archive of which no two have pages of one site.
-
-    An archive whose sites follow each other has a part for each; one whose sites alternate is a single part.
-    """
+    """Return the numbers of pages of the smallest parts of an archive of which no two have pages of one site."""
     last = {site: number for number, site in enumerate(sites)}
     found, start, end = [], 0, 0
     for number, site in enumerate(sites):

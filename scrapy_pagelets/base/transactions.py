@@ -25,10 +25,7 @@ def writing(base: sqlite3.Connection) -> Iterator[None]:
 
 
 def write_ahead(base: sqlite3.Connection, patience: float) -> None:
-    """Let the writers of a database not wait for its readers (SQLite's write-ahead log), after so many seconds at most.
-
-    While another connection writes, SQLite refuses that at once, whatever the timeout of this one.
-    """
+    """Let writers not wait for readers (SQLite's write-ahead log), which is refused while another connection writes."""
     until = time.monotonic() + patience
     while True:
         try:

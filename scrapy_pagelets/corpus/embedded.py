@@ -97,10 +97,7 @@ class EmbeddedEngine:
             return self._connection.execute(statement)
 
     def map(self, folder: Path, work: Work) -> None:
-        """Store what a function makes of the rows of a statement; a file for each table that it gets.
-
-        A row that ends its process, by lack of memory or a fault of a library, is left out, see `left_out`.
-        """
+        """Store what a function makes of the rows of a statement; `left_out` names those that end their process."""
         folder.mkdir(parents=True)
         with _failures():
             by = f" ORDER BY {', '.join([*work.keys, *work.order])}" if work.keys else ""

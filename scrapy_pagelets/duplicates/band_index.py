@@ -64,10 +64,7 @@ class BandIndex:
         return first
 
     def query(self, keys: NDArray[np.uint32]) -> tuple[Ints, Ints, Ints]:
-        """Find sketches with some of (n, bands) keys; return rows of these, sketch numbers, and numbers of common keys.
-
-        Ordered by row, then by descending number of common keys, then by sketch number.
-        """
+        """Rows of (n, bands) keys, sketches that have some of them, and how many: by row, the most first, by sketch."""
         wanted, row = keys.ravel(), np.repeat(np.arange(len(keys)), self._bands)
         at = self._heads[self._slots(wanted)]
         column, pairs = self._keys.reshape(-1), [np.zeros(0, np.int64)]
@@ -138,11 +135,6 @@ class BloomBands:
 
     ``capacity``: number of texts that they are made for. ``threshold``: see `banding`. ``error``: share of new texts
     that are taken for near-duplicates when full, beside those slightly below the threshold. ValueError if out of range.
-
-    >>> filters = BloomBands(1000)
-    >>> sketches = np.arange(256, dtype=np.uint32).reshape(2, 128)
-    >>> filters.add(sketches).tolist(), filters.add(sketches[1:]).tolist()
-    ([False, False], [True])
     """
 
     def __init__(self, capacity: int, threshold: float = 0.8, error: float = 1e-4) -> None:

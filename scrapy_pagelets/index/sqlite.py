@@ -1,7 +1,4 @@
-"""An index in a file: SQLite with FTS5.
-
-The table ``search`` indexes the texts; ``vocabulary`` counts the pagelets of terms, ``postings`` has their positions.
-"""
+"""An index in a file: SQLite with FTS5, whose tables ``vocabulary`` and ``postings`` count and place the terms."""
 
 import json
 import os

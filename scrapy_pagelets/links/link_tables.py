@@ -1,7 +1,4 @@
-"""The tables PAGES, PAGELETS and LINKS of a crawl as columns, with the matches of a query.
-
-Source: Bar-Yossef & Rajagopalan 2002, Section 3.2 (``docs/algorithms/pagelets-templates-2002.md``).
-"""
+"""PAGES, PAGELETS and LINKS of a crawl as columns (Bar-Yossef & Rajagopalan 2002, Section 3.2), and query matches."""
 
 from array import array
 from bisect import bisect_left, bisect_right

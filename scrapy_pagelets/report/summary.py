@@ -257,12 +257,6 @@ class Frequent:
     """Counts of texts, of which the rarest are dropped when there are too many; one that comes back is counted anew.
 
     Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
-
-    >>> counts = Frequent(2)
-    >>> for text in "a a b c a d".split():
-    ...     counts.add(text)
-    >>> counts.top(1)
-    [('a', 3)]
     """
 
     def __init__(self, most: int) -> None:

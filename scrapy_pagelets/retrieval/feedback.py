@@ -24,10 +24,7 @@ _ORIGINAL: Final = 0.5  # weight of the query beside the model of RM3
 
 @dataclass(frozen=True)
 class Feedback:
-    """How terms are chosen; the defaults are the paper's (Section 3), except for ``common``.
-
-    Raises ValueError for a number below 1, or a share or ``common`` that is not above 0.
-    """
+    """How terms are chosen, by the paper (Section 3) but for ``common``; ValueError for what is not above 0."""
 
     cut: Cut = cut_pagelets  # how a page is cut into segments
     pages: int = 80  # number of the best pages to cut

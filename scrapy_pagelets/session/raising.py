@@ -51,10 +51,7 @@ class WaitingRequests:
         return request.replace(priority=higher, dont_filter=True, meta={**request.meta, _COPY: True})
 
     def leaves(self, request: Request) -> bool:
-        """Note that a request has left the queue; return False if its copy, or its original, has left it before.
-
-        Later requests for the page, such as retries, are neither: they are served.
-        """
+        """Note that a request has left the queue; False if its copy, or its original, has before, but for a retry."""
         key = self._key(request)
         self._left.add(key)
         self._waiting.pop(urls.key(request.url), None)

@@ -59,10 +59,7 @@ class Server:
         _check(self._redis, self.name)
 
     def call(self, function: Callable[[Redis], T]) -> T:
-        """Call a function with a client; while the server is away, wait and call it again.
-
-        Raise RedisFull if the server refuses to write; RedisAway if the server is away and the crawl is closing.
-        """
+        """Call a function with a client, again while the server is away; RedisFull if it is full, RedisAway at last."""
         from redis.exceptions import ConnectionError, OutOfMemoryError, ResponseError, TimeoutError
 
         attempt = 0

@@ -20,10 +20,7 @@ _ATTEMPTS: Final = 100
 
 
 class SharedSites:
-    """Sites in Redis, for all processes of a crawl; the counterpart of `SiteStore`. Thread-safe.
-
-    ``failed`` is told if a site cannot be written, until the next time; ``unreadable`` if one is damaged, and replaced.
-    """
+    """Sites in Redis, the counterpart of `SiteStore`; ``unreadable`` is told if one is damaged, and replaced."""
 
     #: The observations of each site are recorded, to be added to what other processes have written.
     lasting: Final = True

@@ -10,19 +10,32 @@ from scrapy import Request
 from scrapy_pagelets.archives.record import parse
 from scrapy_pagelets.archives.unpacking import other_type, why_no_page
 from scrapy_pagelets.base.arrays import up_to
-from scrapy_pagelets.base.characters import caseless, lazily, quoted, without_controls
-from scrapy_pagelets.base.display import counted, shortened
+from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import (
+    caseless,
+    lazily,
+    normalised,
+    quoted,
+    readable,
+    visible,
+    without_controls,
+    words,
+)
+from scrapy_pagelets.base.display import counted, shortened, table
 from scrapy_pagelets.base.transactions import why_not_writable, writing
 from scrapy_pagelets.corpus.job import _ranges
+from scrapy_pagelets.crawler.commands.crawling import Region, lines
 from scrapy_pagelets.crawler.console import given_settings
 from scrapy_pagelets.crawler.progress_log import duration
 from scrapy_pagelets.crawler.spiders.start_pages import moment, number, sitemap, start_urls
+from scrapy_pagelets.duplicates.band_index import BloomBands
 from scrapy_pagelets.duplicates.groups import connected
 from scrapy_pagelets.duplicates.sketch import encode, lean_minhash, minhash
 from scrapy_pagelets.feed.feed_schema import FeedField
-from scrapy_pagelets.index.interface import is_plain, phrases
+from scrapy_pagelets.index.interface import is_plain, phrases, terms
 from scrapy_pagelets.links.link_tables import Query
 from scrapy_pagelets.recrawl.version_store import Change, PageVersion, change
+from scrapy_pagelets.report.summary import Frequent
 from scrapy_pagelets.retrieval.collection import cut_windows
 from scrapy_pagelets.session.config import setting_of, unknown
 from scrapy_pagelets.session.requests import from_json, requested_url, to_json
@@ -86,8 +99,14 @@ def test_characters():
     assert without_controls("old\0bell\udcff") == "old bell "
     assert quoted("http://h/\x1b[2J\u2028") == "http://h/%1B[2J%E2%80%A8"
     assert caseless("ＳＴＲＡẞＥ") == "strasse"
-    words = lazily("[a-z]+", re.IGNORECASE)
-    assert (words.findall("Green tea"), words.fullmatch("2")) == (["Green", "tea"], None)
+    letters = lazily("[a-z]+", re.IGNORECASE)
+    assert (letters.findall("Green tea"), letters.fullmatch("2")) == (["Green", "tea"], None)
+    assert readable("a\x1b[2J\u2028b\x80\x99c\r\n\ud800") == "a[2J\nb c\n\ufffd"
+    assert normalised("NFKC", "ｅ\u0301") == "é"
+    assert len(normalised("NFC", "e" + 300 * "\u0301\u0316")) == 601
+    assert visible("a\x1b[2J\tb \x9b\u202eخ") == r"a\x1b[2J b \x9b\u202eخ"
+    assert words("Café n°\u00a05, 東京") == ["café", "n", "5", "東", "京"]
+    assert terms("Café n°\u00a05, foo_bar, 東京") == ["cafe", "n", "5", "foo", "bar", "東", "京"]
 
 
 def test_queries():
@@ -131,3 +150,44 @@ def test_numbers():
 def test_sketches():
     one, other = (lean_minhash(encode(minhash(np.arange(start, 90, dtype=np.uint32)))) for start in (0, 10))
     assert one.jaccard(other) == 0.921875  # in truth 80 / 90
+
+
+def test_results_are_kept(capsys):
+    @cached
+    def length(text):
+        print("once")
+        return len(text)
+
+    assert length("word") + length("word") == 8
+    assert capsys.readouterr().out == "once\n"
+
+
+def test_counts_of_texts_are_bounded():
+    counts = Frequent(2)
+    for text in "a a b c a d".split():
+        counts.add(text)
+    assert counts.top(1) == [("a", 3)]
+
+
+def test_filters_know_earlier_sketches():
+    filters = BloomBands(1000)
+    sketches = np.arange(256, dtype=np.uint32).reshape(2, 128)
+    assert filters.add(sketches).tolist() == [False, False]
+    assert filters.add(sketches[1:]).tolist() == [True]
+
+
+def test_a_page_before_and_after():
+    regions = [Region("navigation", "Home Help"), Region("content", "All about tea")]
+    assert list(lines("http://h/", 3, 2, regions, 60, ansi=False)) == [
+        "http://h/: 3 words kept, 2 stripped [-like this-]",
+        "  navigation [-Home Help-]",
+        "  content    All about tea",
+    ]
+
+
+def test_a_table_in_a_notebook():
+    assert table("Tea", (), [("words", 3)]) == (
+        '<div style="max-width:64rem;overflow-x:auto"><p><b dir="auto">Tea</b> </p><table '
+        'style="border-collapse:collapse"><tbody><tr><td dir="auto" '
+        'style="text-align:start">words</td><td style="text-align:right">3</td></tr></tbody></table></div>'
+    )
