@@ -135,7 +135,6 @@ class Fields:
         return [name for name in names if name is not None and not _can_have(item, name)]
 
     def _count_and_warn(self, case: str, item: Any, subject: str, what: str) -> None:
-        """Count a case; warn once for each type and sentence."""
         self.session.count(f"fields/{case}")
         sentence = f"{subject} {type(item).__name__}: {what}"
         if (type(item), sentence) not in self._warned:

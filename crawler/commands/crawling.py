@@ -106,7 +106,6 @@ def project_settings(options: argparse.Namespace) -> Settings:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    """The settings of a crawl that writes one feed and a short log."""
     if options.out == STDOUT and sys.stdout is None:
         raise CommandError("standard output is closed: name a file with -o")
     if options.log:

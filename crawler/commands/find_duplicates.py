@@ -117,7 +117,6 @@ def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
-    """A line for each page that resembles an earlier one."""
     from scrapy_pagelets.duplicates.band_index import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import minhash

@@ -147,7 +147,6 @@ class ArchiveSpider(Spider):
             start += length
 
     async def _numbered(self) -> AsyncIterator[tuple[int, Record]]:
-        """The pages of the archive and their numbers, in order, to be cleaned."""
         number = 0
         async for record in self._records("cleaning"):
             yield number, record
@@ -349,7 +348,6 @@ def _request(record: Record, number: int | None = None) -> Request:
 
 
 def _token(record: Record) -> str:
-    """The key of a rendered page in the response store."""
     return f"archived-{blake2b(f'{record.source}:{record.offset}'.encode(), digest_size=16).hexdigest()}"
 
 

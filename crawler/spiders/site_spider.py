@@ -300,7 +300,6 @@ class SiteSpider(Spider):
             self.journal.settle(request.meta.get(NUMBER), page=False)
 
     def spider_closed(self, reason: str) -> None:
-        """Report if the job cannot be continued, and close the journal."""
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
             what = "job cannot be continued: its requests could not be written down"
             remedy = "the first warning about the journal says why; crawl again, with a new job directory"

@@ -135,7 +135,6 @@ def _remote_files(path: str) -> Iterator[str]:
 
 
 def _selected(rows: Iterable[tuple[str, int, int]], base: str) -> Iterator[Source]:
-    """The records of an index by their files, in the order of their offsets."""
     files: dict[str, list[tuple[int, int]]] = {}
     for name, offset, size in rows:
         files.setdefault(name, []).append((offset, size))

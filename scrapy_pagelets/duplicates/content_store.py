@@ -108,10 +108,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
-    """Compute everything that `ContentStore.enter` needs; None for a text with fewer words than a shingle.
-
-    ``within_sites``: compare pages of one site only. Raise ValueError if there is not one weight for each word.
-    """
+    """Compute what `ContentStore.enter` needs; None for a text shorter than a shingle, ValueError for bad weights."""
     token, weight, weights = shingles.word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):
         raise ValueError(f"there are {len(weight)} weights for {len(token)} words")

@@ -50,10 +50,7 @@ class RecordOptions:
 
 @dataclass(frozen=True, eq=False)
 class PageRecord:
-    """What the feed says of a page: each field is an attribute, computed when it is read.
-
-    Threads may share a record. A new field of the feed needs a row in `feed_schema`, and a property here.
-    """
+    """What the feed says of a page: each field is an attribute, computed when it is read, in any thread."""
 
     page: Page
     decision: Decision  # what of it is template
@@ -66,7 +63,10 @@ class PageRecord:
 
     def values(self, *steps: str, **known: Any) -> dict[str, Any]:
         """Return the fields of some steps that the options ask for, in their order; ``known`` need not be computed."""
-        known = self._of_page() | known
+        headline, page = self.decision.headline, self.page
+        about = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
+        about |= {"language": page.language, "fetched_at": self.fetched_at}
+        known = about | self.decision.metadata.fields | known
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
         return {name: known[name] if name in known else getattr(self, name) for name in names}
 
@@ -174,11 +174,6 @@ class PageRecord:
     def words_of_content(self) -> int:
         """Number of the words of the content."""
         return int(self.page.nodes.words[self.decision.content].sum())
-
-    def _of_page(self) -> dict[str, Any]:
-        headline, page = self.decision.headline, self.page
-        about = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
-        return about | {"language": page.language, "fetched_at": self.fetched_at} | self.decision.metadata.fields
 
     @cached_property
     def _document(self) -> Block:

@@ -75,10 +75,7 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 
 
 class SQLiteIndex(interface.Index):
-    """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
-
-    ``create``: False raises IndexUnusable if there is no file, as for one of another version, or that is not an index.
-    """
+    """An index in an SQLite file, which is made unless ``create`` is False. Safe for several threads and crawls."""
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self._path, self._lock = path, threading.RLock()

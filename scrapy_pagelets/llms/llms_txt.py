@@ -32,8 +32,6 @@ _HEADING: Final = lazily(r"#[ \t]+(.*)")
 
 @dataclass(frozen=True)
 class _Entry:
-    """A page in the list: its URL, its name, its title and what it is about."""
-
     url: str
     name: str
     title: str

@@ -214,7 +214,6 @@ class Summary(Totals):
 
 
 def _cut(text: str) -> str:
-    """The beginning of a text, which shows that there is more."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 

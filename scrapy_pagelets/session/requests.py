@@ -259,8 +259,6 @@ class _Resolver:
 
 @implementer(IResolutionReceiver)
 class _Receiver:
-    """Collect addresses for a function."""
-
     def __init__(self, complete: Any, receiver: Any = None) -> None:
         self._complete = complete
         self._receiver = receiver

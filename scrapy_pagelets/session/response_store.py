@@ -33,14 +33,10 @@ _UNFINISHED: Final = ".new"  # suffix of a file that is being written
 
 
 class ResponseStore:
-    """A folder of responses, by token.
-
-    ``lasting``: one that outlives the process; None for a temporary one. ``failed`` is told what cannot be written, and
-    stays in memory, or cannot be read.
-    """
+    """A folder of responses, by token; ``failed`` is told what cannot be written, and stays in memory, or be read."""
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
-        self._lasting = lasting
+        self._lasting = lasting  # a folder that outlives the process; None for a temporary one
         self._folder = lasting  # None until a temporary one is needed
         self._failed = failed
         self._unwritten: dict[str, bytes] = {}

@@ -68,10 +68,7 @@ async def _count_call() -> None:
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function that computes in the thread for that, and return its result, whatever reactor Scrapy uses.
-
-    All such functions take turns; one that waits for a server would keep the others waiting, see `in_waiting_thread`.
-    """
+    """Run a function that computes, and waits for nothing, in the thread where these take turns; return its result."""
     await _count_call()
     return await _in_turn(partial(_timed, _Pace(), 0, partial(function, *args, **kwargs)))
 

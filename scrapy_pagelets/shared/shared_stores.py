@@ -138,7 +138,6 @@ class SharedContents:
         return int(length)
 
     def _catch_up(self, end: int) -> None:
-        """Enter the entries of other processes."""
         key = self._server.key + "contents"
         for start in range(self._entered, end, _BATCH):
             last = min(start + _BATCH, end) - 1
