@@ -47,15 +47,11 @@ class PagePipeline(Component):
         raise NotImplementedError
 
     async def computed(
-        self,
-        function: Callable[Concatenate[PageContext, P], T],
-        context: PageContext,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, method: Callable[Concatenate[PageContext, P], T], context: PageContext, *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """Call a function of a page, in a thread if it is long; if it raises an exception, log that and return None."""
+        """Call a method with a page, in a thread if it is long; if it raises an exception, log that and return None."""
         try:
-            return await self.session.compute(context.size, function, context, *args, **kwargs)
+            return await self.session.compute(context.size, method, context, *args, **kwargs)
         except Exception:
             context.fail()
             return None

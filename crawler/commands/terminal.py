@@ -130,11 +130,9 @@ _line: Final = _WorkingLine()
 @contextmanager
 def working(about: str) -> Iterator[None]:
     """While it is entered, a terminal shows what is being done, if that takes long."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    _line.about = about
-    _line.begin()
+    if sys.stderr is not None and sys.stderr.isatty():
+        _line.about = about
+        _line.begin()
     try:
         yield
     finally:

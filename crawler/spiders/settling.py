@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
 from scrapy_pagelets.page.page import Page
@@ -30,11 +30,7 @@ class SettlingPages:
     """
 
     def __init__(
-        self,
-        crawler: Crawler,
-        make: Callable[[HtmlResponse], Any],
-        ask: Callable[[str], Request],
-        journal: RequestJournal,
+        self, crawler: Crawler, make: Callable[[Response], Any], ask: Callable[[str], Request], journal: RequestJournal
     ) -> None:
         self.crawler = crawler
         self.session = session_of(crawler)

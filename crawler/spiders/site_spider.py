@@ -159,7 +159,7 @@ class SiteSpider(Spider):
             what = "requests of the job could not be read"
             self.session.record_loss(what, "crawl again with a new job directory", self.journal.unreadable)
 
-    def item(self, response: HtmlResponse) -> Any:
+    def item(self, response: Response) -> Any:
         return self.session.config.blank_item(response.url)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:

@@ -66,10 +66,7 @@ def quoted(url: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Prepare a text for one line of a terminal or a log: white space becomes a space, invisible characters escapes.
-
-    Marks that change the direction of writing (U+202E) are escaped as well, because they would reorder what follows.
-    """
+    """A text for a line of a terminal or log: white space becomes a space, what is invisible, as U+202E, escapes."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 

@@ -7,9 +7,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.errors import PageletsError
@@ -209,13 +208,9 @@ def file_system(path: str) -> tuple[Any, str]:
     return system, inside
 
 
-@contextmanager
-def reading(path: str) -> Iterator[IO[bytes]]:
+def reading(path: str) -> IO[bytes]:
     """Open a file, local or remote, for reading."""
-    if is_remote(path):
-        system, inside = file_system(path)
-        with system.open(inside, "rb") as file:
-            yield file
-    else:
-        with open(path, "rb") as file:
-            yield file
+    if not is_remote(path):
+        return open(path, "rb")
+    system, inside = file_system(path)
+    return cast(IO[bytes], system.open(inside, "rb"))

@@ -17,6 +17,7 @@ from scrapy_pagelets.base.errors import DOCS, PageletsError
 from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
 
 Line = dict[str, Any]
+Names = Sequence[str]
 _Check = tuple[Callable[[Any], bool], str]
 CONTENT: Final = "content"  # role of pagelets that are not template
 _LIMIT: Final = 2**31  # numbers from here on do not fit into an index
@@ -57,12 +58,7 @@ class Feed:
     """
 
     def __init__(
-        self,
-        path: str,
-        columns: Sequence[str],
-        pagelet: Sequence[str] = (),
-        one_of: Sequence[str] = ("pagelets",),
-        advice: str | None = None,
+        self, path: str, columns: Names, pagelet: Names = (), one_of: Names = ("pagelets",), advice: str = ""
     ) -> None:
         self.path = path
         self.left_out = 0  # number of lines that were left out

@@ -253,10 +253,7 @@ def _keep(heap: list[Any], one: Any) -> None:
 
 
 class Frequent:
-    """Counts of texts, of which the rarest are dropped when there are too many; one that comes back is counted anew.
-
-    Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
-    """
+    """Counts of texts, of which the rarest are dropped when there are too many: Manku, Motwani 2002, lossy counting."""
 
     def __init__(self, most: int) -> None:
         self._most = most

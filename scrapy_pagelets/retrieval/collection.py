@@ -146,10 +146,7 @@ def cut_blocks(texts: Sequence[str]) -> Sequence[str]:
 
 
 def cut_windows(texts: Sequence[str]) -> Sequence[str]:
-    """Fixed blocks: each 200 words of the page, one after the other, are a segment; the last one may be shorter.
-
-    Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS), the next paper after that of 2003.
-    """
+    """Fixed blocks of 200 words of a page (FixedPS; Cai, Yu, Wen & Ma 2004, "Block-based Web Search")."""
     [text] = cut_whole(texts)
     starts = [word.start() for word in islice(WORD.finditer(text), _WINDOW, None, _WINDOW)]
     return [text[start:end] for start, end in pairwise([0, *starts, len(text)])]

@@ -73,10 +73,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 def to_json(request: Request, spider: Spider | None) -> bytes:
-    """Serialise a request of strings, bytes, numbers, None, and lists, tuples and dicts of them, else TypeError.
-
-    Raise ValueError if a callback is no method of the spider.
-    """
+    """Serialise a request of plain values and lists, tuples and dicts of them, called back by the spider, or raise."""
     return json.dumps(_to_plain(request.to_dict(spider=spider))).encode()
 
 

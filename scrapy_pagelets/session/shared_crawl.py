@@ -72,14 +72,12 @@ class SharedCrawl:
                 await asyncio.sleep(_PAUSE)
         except RedisAway:  # the crawl is closing
             is_ours = False
-        if not is_ours:
-            yield
-            return
         try:
             yield
         finally:
             with suppress(RedisAway):  # then the search ends when this process has ended
-                await in_waiting_thread(self.frontier.end_search, site)
+                if is_ours:
+                    await in_waiting_thread(self.frontier.end_search, site)
 
 
 LEASE: Final = "_pagelets_lease"  # request meta: the lease of the request in a shared crawl
