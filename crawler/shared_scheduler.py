@@ -26,9 +26,8 @@ from scrapy_pagelets.shared.server import RedisAway, RedisFull
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two exchanges with Redis: at least, and while this process waits for requests.
-_LEAST: Final = 0.02
-_HUNGRY: Final = 0.1
+_LEAST: Final = 0.02  # seconds between two exchanges with Redis
+_HUNGRY: Final = 0.1  # the same while this process waits for requests
 _BEATS: Final = 6  # exchanges in the time after which a process that makes none is taken for dead
 _MOST_SEEN: Final = 100_000  # fingerprints that need not be sent to Redis again
 _FULL: Final = (

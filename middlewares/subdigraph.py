@@ -34,9 +34,8 @@ logger = logging.getLogger(__name__)
 _FLUSH: Final = 50  # answered requests that are saved in one batch
 #: Pages that may be loaded for the templates of a site, in addition to one for each page that the spider received.
 _FREE_LOADS: Final = 5 * MAX_LOADS
-#: Number of sites whose pages and URL shapes are remembered, and of shapes per site.
-_MAX_SITES: Final = 1000
-_MAX_SHAPES: Final = 100
+_MAX_SITES: Final = 1000  # sites whose pages and URL shapes are remembered
+_MAX_SHAPES: Final = 100  # shapes of a site
 
 
 @dataclass

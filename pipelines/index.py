@@ -27,8 +27,7 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 logger = logging.getLogger(__name__)
 
 _PATIENCE: Final = 20.0  # seconds that the crawl waits at its end for an index that is unavailable
-#: In the job directory: when the crawl began and which sites it has seen.
-_FILE: Final = "pagelets-index.json"
+_FILE: Final = "pagelets-index.json"  # in the job directory: when the crawl began and which sites it has seen
 _ABOUT: Final = ("title", "language", "fetched_at")
 _LEFT: Final = (
     "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or, file by file, for "

@@ -204,10 +204,9 @@ def _summary(stats: dict[str, Any], options: argparse.Namespace, sample: _Sample
 
 
 _FIRST, _LAST = 5, 3  # pagelets that are shown at the beginning and at the end of a page
-#: Characters of a region, of a line, and of a role.
-_LONGEST: Final = 400
-_WIDEST: Final = 110
-_ROLE: Final = 11
+_LONGEST: Final = 400  # characters of a region
+_WIDEST: Final = 110  # of a line
+_ROLE: Final = 11  # and of a role
 _STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"  # ANSI: dimmed and struck out, and back
 
 

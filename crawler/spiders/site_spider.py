@@ -36,10 +36,9 @@ logger = logging.getLogger(__name__)
 
 _FIRST_PAGES: Final = 100  # default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk
 _SPARE: Final = 10_000  # with a limited number of pages: URLs in reserve, to replace pages that fail
-#: In the job directory: our journal of requests, and Scrapy's request queue.
-_JOURNAL: Final = "pagelets-journal.sqlite"
-_QUEUE: Final = "requests.queue"
-_SEEN: Final = "requests.seen"  # the requests that Scrapy has seen, in the job directory
+_JOURNAL: Final = "pagelets-journal.sqlite"  # in the job directory: our journal of requests
+_QUEUE: Final = "requests.queue"  # and Scrapy's request queue
+_SEEN: Final = "requests.seen"  # and the requests that Scrapy has seen
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
 _MAX_LISTED: Final = 100_000  # pages of sitemaps whose keys are kept: probes prefer them
 _MAX_LINKS: Final = 1 << 31  # links of a crawl that are remembered: as many as a table can hold

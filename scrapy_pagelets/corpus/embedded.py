@@ -56,9 +56,8 @@ class EmbeddedEngine:
     """
 
     binary = "BLOB"  # name of the SQL type of bytes
-    #: Number of sources, and of pages, after which the result is written for good.
-    round_sources = 64
-    round_pages = 2000
+    round_sources = 64  # number of sources after which the result is written for good
+    round_pages = 2000  # and of pages
 
     def __init__(self, spill: Path, workers: int = 0, memory: str = "") -> None:
         self._workers = workers or os.cpu_count() or 1

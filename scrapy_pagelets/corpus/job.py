@@ -37,8 +37,7 @@ _VIEWS: Final = {  # views on the rows of `cleaned_schema`, with their kinds
     "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
 }  # fmt: skip
 _FORMS: Final = {"local": "of_site", "global": "shingle"}
-#: Most rounds of small sites, and of large sites: each round searches all files for its pages.
-_ROUNDS: Final = 64
+_ROUNDS: Final = 64  # most rounds of small sites, and of large ones: each round searches all files for its pages
 Progress = Callable[[str], None]
 
 

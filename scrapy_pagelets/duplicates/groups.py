@@ -18,9 +18,8 @@ from scrapy_pagelets.page.urls import host_of
 T = TypeVar("T", bound=Hashable)
 _BLOCK: Final = 256  # texts that are sketched before each query of the index
 _VERIFIED: Final = 8  # number of candidates of a text that are verified by their shingles
-#: A host is a mirror of another one that has at least this number and this share of its pages.
-_PAGES: Final = 3
-_SHARE: Final = 0.5
+_PAGES: Final = 3  # a host is a mirror of another one that has at least this number of its pages
+_SHARE: Final = 0.5  # and this share
 
 
 class Mirror(NamedTuple):

@@ -27,9 +27,8 @@ _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
 _WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
 _CHECKS: Final = {"string": _TEXT, "integer": _WHOLE, "number": _NUMBER, "object": _OBJECT}
-#: Most fields that an error lists, and most characters of each name and value in messages.
-_MAX_FIELDS: Final = 8
-_MAX_CHARACTERS: Final = 60
+_MAX_FIELDS: Final = 8  # that an error lists
+_MAX_CHARACTERS: Final = 60  # of each name and value in messages
 
 
 def _checks(fields: Iterable[FeedField]) -> dict[str, _Check]:

@@ -80,9 +80,8 @@ def _expression() -> re.Pattern[str]:
 #: Version of the schema. An index of another version is refused.
 VERSION: Final = 1
 QUERY_TERMS: Final = 1024  # maximal number of terms in a query; further ones are ignored
-#: Role and number of the pagelet that holds the title of a page.
-TITLE: Final = "title"
-TITLE_NUMBER: Final = -1
+TITLE: Final = "title"  # role of the pagelet that holds the title of a page
+TITLE_NUMBER: Final = -1  # its number
 UNSEARCHED: Final = ROLES[1:]  # roles of pagelets that are stored but not searched
 _UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")  # NUL and lone surrogates, which databases do not accept
 

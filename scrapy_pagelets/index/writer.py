@@ -17,9 +17,8 @@ from xxhash import xxh3_64_hexdigest
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, PageRefused, line_of, page_of
 
-#: Limits of a batch, which is held in memory; a single page may exceed them.
-_CHARACTERS: Final = 4_000_000
-BATCH_PAGES: Final = 64
+_CHARACTERS: Final = 4_000_000  # of a batch, which is held in memory; a single page may exceed them
+BATCH_PAGES: Final = 64  # pages of a batch
 
 
 class PendingPages:
@@ -86,10 +85,9 @@ def _page_of(line: bytes) -> IndexedPage | None:
 logger = logging.getLogger(__name__)
 _PAGES: Final = 2 * BATCH_PAGES  # maximal number of pages that wait in memory
 _PATIENCE: Final = 5.0  # seconds that a page waits for room in memory before it is written to disk
-#: Seconds between two attempts to reach an index: the first pause, the longest, and the longest while closing.
-_PAUSE: Final = 0.5
-_LONGEST: Final = 60.0
-_LONGEST_AT_THE_END: Final = 2.0
+_PAUSE: Final = 0.5  # seconds between the first two attempts to reach an index
+_LONGEST: Final = 60.0  # the longest pause
+_LONGEST_AT_THE_END: Final = 2.0  # the longest while closing
 
 
 class Writer:

@@ -13,9 +13,8 @@ from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import Votes, host_weights, matrix, voters, votes
 
-#: Kleinberg 1999, Section 2: pages of the root set, and of those that link to one of them.
-ROOTS: Final = 200
-_PARENTS: Final = 50
+ROOTS: Final = 200  # pages of the root set (Kleinberg 1999, Section 2)
+_PARENTS: Final = 50  # pages that link to one of them
 #: Hubs are pages, or pagelets. FT, filter templates; FNM, filter non-matching hubs, those without a term of the query:
 #: if hubs are pages, such pages are no authorities either.
 VERSIONS: Final[tuple[str, ...]] = ("page", "page-fnm", "pagelet", "pagelet-fnm", "pagelet-ft", "pagelet-ft-fnm")

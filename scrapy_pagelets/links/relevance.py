@@ -35,10 +35,9 @@ _DECAY: Final = 0.8
 _HASHES: Final = 2**18  # number of word hashes, the dimension of the vectors
 _MAX_EXAMPLES: Final = 1000  # examples read from one file
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")
-#: Best hubs whose links are followed, and pagelets and pages that are remembered.
-_HUBS: Final = 10
-_MOST: Final = 2000
-_VISITED: Final = 20_000
+_HUBS: Final = 10  # best hubs, whose links are followed
+_MOST: Final = 2000  # pagelets that are remembered
+_VISITED: Final = 20_000  # pages that are remembered
 
 
 class Link(NamedTuple):

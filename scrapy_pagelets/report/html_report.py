@@ -23,14 +23,12 @@ from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Sites, classes of a site, and texts of each that are shown.
-_SITES: Final = 200
-_CLASSES: Final = 20
+_SITES: Final = 200  # sites that are shown
+_OPENED: Final = 50  # sites whose classes and texts are shown
+_CLASSES: Final = 20  # classes of a site that are shown
+_LARGEST: Final = 10  # sites, whose classes show so many texts
 _TEXTS: Final = 20
-#: Number of sites whose classes and texts are shown, and number of the largest sites, whose classes show more texts.
-_OPENED: Final = 50
-_LARGEST: Final = 10
-_FEWER_TEXTS: Final = 5
+_FEWER_TEXTS: Final = 5  # texts of a class of another site
 _RANKED: Final = 20  # sites whose pages were loaded for templates that are named
 _SUBDIGRAPHS: Final = 12  # subdigraphs whose pages are named
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
