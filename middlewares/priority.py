@@ -31,8 +31,7 @@ logger = logging.getLogger(__name__)
 _MOST: Final = 100
 _STEP: Final = 4
 _TEMPLATE: Final = 10  # what a link that appears only in the template loses in a crawl without a topic
-#: Request meta: relevance that a page passes on to the pages it links to, from 0 to 1.
-_INHERITED: Final = "_pagelets_inherited"
+_INHERITED: Final = "_pagelets_inherited"  # request meta: relevance that a page passes on by its links, 0 to 1
 _FILE: Final = "pagelets-topic.npz"
 _SCORED: Final = (
     "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone"

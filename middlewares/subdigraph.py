@@ -32,8 +32,7 @@ from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 logger = logging.getLogger(__name__)
 
 _FLUSH: Final = 50  # answered requests that are saved in one batch
-#: Pages that may be loaded for the templates of a site, in addition to one for each page that the spider received.
-_FREE_LOADS: Final = 5 * MAX_LOADS
+_FREE_LOADS: Final = 5 * MAX_LOADS  # pages loaded for a site's templates, beside one for each page received
 _MAX_SITES: Final = 1000  # sites whose pages and URL shapes are remembered
 _MAX_SHAPES: Final = 100  # shapes of a site
 

@@ -34,8 +34,7 @@ _ABOUT: Final = {
 _NAMES: Final = {"index": "fill_index", "duplicates": "find_duplicates"}  # modules that are not called as their command
 #: Command -> its description and its module.
 COMMANDS: Final = {name: (about, f"{__package__}.{_NAMES.get(name, name)}") for name, about in _ABOUT.items()}
-#: Library that a command may need -> its name, and the extra that installs it.
-_EXTRAS: Final = {"sklearn": ("scikit-learn", "topic")}
+_EXTRAS: Final = {"sklearn": ("scikit-learn", "topic")}  # library of a command -> its name, and its extra
 
 
 class Parser(argparse.ArgumentParser):

@@ -38,8 +38,7 @@ class SettlingPages:
         self._ask = ask
         self._journal = journal
         self._waiting: dict[str, list[Held]] = {}
-        #: Token of a settling page -> the lease of its request in a shared crawl.
-        self._leases: dict[str, str | None] = {}
+        self._leases: dict[str, str | None] = {}  # token of a settling page -> the lease of its request, if shared
         self._settled = journal.names("settled")
         waiting = self._waiting
         self.session.progress.waiting["until more of their site is known"] = lambda: sum(map(len, waiting.values()))

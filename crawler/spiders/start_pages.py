@@ -95,8 +95,7 @@ def unknown(names: dict[str, object], known: str) -> str:
     return f"unknown argument {', '.join(unknown_names)}: the spider takes {known}" if unknown_names else ""
 
 
-#: Bytes of an unpacked sitemap: the protocol allows 50 MB, and a compressed one may be a bomb.
-_MAX_SIZE: Final = 50 << 20
+_MAX_SIZE: Final = 50 << 20  # bytes of an unpacked sitemap: the protocol allows 50 MB; a compressed one may be a bomb
 _SITEMAP_LINE: Final = lazily(r"^[ \t]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 _MAX_ROBOTS: Final = 500 << 10  # bytes of robots.txt that are read (RFC 9309)
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from fastwarc.stream_io import WarcReader
 
 
-#: The first bytes of a member: the magic number, and deflate, the only compression method.
-MAGIC: Final = b"\x1f\x8b\x08"
+MAGIC: Final = b"\x1f\x8b\x08"  # first bytes of a member, with deflate, the only method
 WARC: Final = b"WARC/"  # the first bytes of a record
 _WINDOW: Final = 31
 _CHUNK: Final = 1 << 16
@@ -24,8 +23,7 @@ _SCANNED: Final = 1 << 20
 #: A member is a bomb if it unpacks to more bytes than this, and to more than this multiple of its size.
 _UNPACKED: Final = 256 << 20
 _RATIO: Final = 200
-#: A member is also a bomb if it has more consecutive white space: FastWARC takes 0.1 s to skip a megabyte of it.
-BLANK: Final = 4 << 20
+BLANK: Final = 4 << 20  # white space that makes a bomb as well: FastWARC takes 0.1 s to skip a megabyte
 
 
 class Bomb(Exception):

@@ -20,8 +20,7 @@ _BREAKS: Final = frozenset("\v\f\r\x85\u2028\u2029")
 #: Marks on one letter from which on they stay in their order, and the distance of the characters that are looked at.
 _MARKS: Final = re.compile("([^\\w\\0-\\x7f]{100,})")
 _STRIDE: Final = 50
-#: Not printable according to Python, but harmless: the soft hyphen and the joiners within words.
-_JOINERS: Final = frozenset("\xad\u200c\u200d")
+_JOINERS: Final = frozenset("\xad\u200c\u200d")  # harmless: the soft hyphen, joiners within words
 
 
 def readable(text: str) -> str:
@@ -87,8 +86,7 @@ IDEOGRAPHS: Final = "\u3400-\u9fff"  # the first two, and the symbols of the Boo
 #: Scripts that write no space between words.
 UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
 BY_CHARACTER: Final = THAI + KANA + IDEOGRAPHS + HANGUL  # scripts in which each character counts as a word
-#: One character of these scripts, or a run of other letters and digits.
-WORD: Final = re.compile(rf"[{BY_CHARACTER}]|[^\W{BY_CHARACTER}]+")
+WORD: Final = re.compile(rf"[{BY_CHARACTER}]|[^\W{BY_CHARACTER}]+")  # a character of these, or a run of others
 
 
 def words(text: str) -> list[str]:

@@ -22,8 +22,7 @@ RESULTS: Final = ("pages", "pagelets", "links", "templates", "duplicates")
 WORK: Final = "_work"
 _UNFINISHED: Final = ".part"  # the end of the name of a folder that is being written
 Row = Mapping[str, Any]
-#: What maps a table to tables, in a worker process or an executor.
-TableFunction = Callable[[pa.Table], Iterator[pa.Table]]
+TableFunction = Callable[[pa.Table], Iterator[pa.Table]]  # for a worker process, or an executor
 _TEXT: Final = pa.string()
 _WHOLE: Final = pa.int64()
 _NUMBER: Final = pa.float64()
@@ -59,11 +58,9 @@ class Work:
     select: str  # the statement
     function: TableFunction  # gets tables of whole groups
     schema: pa.Schema  # of the tables that it yields
-    #: columns that are equal within a group; groups come one after the other, in no particular order
-    keys: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()  # columns that are equal within a group; groups come in no particular order
     order: tuple[str, ...] = ()  # columns by which the rows of a group are sorted
-    #: without keys, each row is a task, unless it is said that a task may have many rows, in any order
-    many: bool = False
+    many: bool = False  # without keys, a task may have many rows, in any order, if this is true, else one
 
 
 class TableFolders:

@@ -25,8 +25,7 @@ _LIST: Final = lazily(r"\.paths(\.gz)?$", re.IGNORECASE)
 _INDEX: Final = lazily(r"\.cdxj?(\.gz)?$", re.IGNORECASE)
 _REMOTE: Final = lazily(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
-#: Columns of Common Crawl's index as Parquet.
-COLUMNS: Final = ("warc_filename", "warc_record_offset", "warc_record_length")
+COLUMNS: Final = ("warc_filename", "warc_record_offset", "warc_record_length")  # of Common Crawl's index
 _ADVICE: Final = (
     "give WARC (.warc, .warc.gz, .warc.zst), .wacz or .parquet files, a folder or a glob of them, a list of files "
     "(.paths) or an index (.cdx, .cdxj, Common Crawl's as .parquet)"

@@ -20,8 +20,7 @@ from scrapy_pagelets.duplicates.sketch import band_keys, banding
 
 logger = logging.getLogger(__name__)
 _CAPACITY: Final = 1024  # initial capacity, in sketches
-#: Most entries read from a chain, the last ones first: where thousands of pages are alike, a few of them suffice.
-_LONGEST: Final = 64
+_LONGEST: Final = 64  # entries read from a chain, the last first: of thousands of like pages, a few suffice
 #: Sketches that are linked at once after the index has grown: with more, the arrays in between take tens of megabytes,
 #: which the process keeps, and no less time.
 _BLOCK: Final = 1 << 10

@@ -121,10 +121,8 @@ class Threshold(NamedTuple):
         return self.within if one == other else self.across
 
 
-#: False candidates cost little, because they are verified, and missed ones cannot be made up for.
-_WEIGHTS: Final = (0.01, 0.99)
-#: The ensemble is made for this part of the least share: at the share itself, and above all at 1, it misses pairs.
-_SLACK: Final = 0.9
+_WEIGHTS: Final = (0.01, 0.99)  # false candidates are verified, missed ones are lost
+_SLACK: Final = 0.9  # the ensemble is made for this part of the share: at the share itself, it misses pairs
 _ROWS: Final = 4  # longest bands of the ensemble: with longer ones it needs more memory, and found no more pairs
 _VERIFIED: Final = 8  # number of candidates that are verified by their shingles: those with the highest estimates
 #: Prefix trees of the forest. Texts of resemblance 0.1 meet in one of 32 with probability 0.97.

@@ -13,8 +13,7 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, NodeTable
 from scrapy_pagelets.page.text import text_of
 
-#: A text or link is exported if it is stripped from this share of the pages of its class, and from two of them.
-SHARE: Final = 0.05
+SHARE: Final = 0.05  # share of a class's pages, two at least, from which an exported text or link is stripped
 #: Most texts, or links, of a class, and most characters of all its texts or links; the rarest are dropped.
 MOST: Final = 5_000
 MOST_CHARACTERS: Final = 1_000_000

@@ -26,9 +26,8 @@ _INVISIBLE: Final = lazily(
 _PUNCTUATION: Final = "|/\\·•:;,.-–—¶#§»«>…"
 give("text", INVISIBLE=_INVISIBLE, MARKS=_PUNCTUATION, normalised=normalised)
 MOST_WORDS: Final = 4096  # most different words of a content that are counted; of longer contents, a sample is counted
-#: What has at most this templateness is in doubt; and the most contents with it that are compared.
-_DOUBTFUL: Final = 0.9
-_MOST_CUTS: Final = 32
+_DOUBTFUL: Final = 0.9  # what has at most this templateness is in doubt
+_MOST_CUTS: Final = 32  # contents with it that are compared
 Counts = NDArray[np.uint32]
 
 

@@ -29,8 +29,7 @@ class FeedField:
     nullable: bool = False  # True if it can be null
     parts: tuple[FeedField, ...] = ()  # the fields of an object, or of each object in a list
     setting: str = ""  # the setting that switches it on or off; "" if there is none
-    #: True if the field is missing when its setting is off; others are in all our items and have a Parquet column
-    optional: bool = False
+    optional: bool = False  # True if it is missing when its setting is off; others are in all items
     step: str = ""  # of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
 
     @property

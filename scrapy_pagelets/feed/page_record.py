@@ -22,8 +22,7 @@ from scrapy_pagelets.page.roles import COMMENTS, CONTENT, ROLES, role_of
 from scrapy_pagelets.page.text import cleaned, plain
 from scrapy_pagelets.papers.methods import METHODS, labels_of
 
-#: Digits of the share of template: the words that were stripped follow from it and the words that were kept.
-_DIGITS: Final = 5
+_DIGITS: Final = 5  # of the share of template, with which the words that were stripped follow from those kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +53,7 @@ class PageRecord:
 
     page: Page
     decision: Decision  # what of it is template
-    #: the class of the page when the page was decided; None for a page without a class
-    page_class: PageClass | None = None
+    page_class: PageClass | None = None  # the class of the page when it was decided; None without one
     fetched_at: str = ""  # when it was fetched
     options: RecordOptions = field(default_factory=RecordOptions)  # what is wanted
     _cut: dict[bool, list[Pagelet]] = field(default_factory=dict, init=False, repr=False)

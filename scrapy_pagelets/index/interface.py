@@ -28,8 +28,7 @@ from scrapy_pagelets.page.urls import site_of
 #: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
 _ACCENTS: Final = lazily("[\u0300-\u036f]+")
 _LONGEST: Final = 64  # longer terms are truncated: hardly any word is that long, and databases refuse them
-#: Letters and separators that every Unicode tokenizer classifies as we do.
-_LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"
+_LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"  # letters that every Unicode tokenizer classifies as we do
 _BETWEEN: Final = "\\0-/:-@\\[-`{-\x7f\xa0-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf×÷\u2010-\u2027\u2030-\u205e€"
 _PLAIN: Final = lazily(f"(?:[{_LETTERS}]{{1,{_LONGEST}}}+(?![{_LETTERS}])|[{_BETWEEN}]++)*+")
 

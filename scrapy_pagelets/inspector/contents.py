@@ -60,8 +60,7 @@ class Inspected:
     decided_by: str  # a sentence about who decided
     reasons: Callable[[Ints], list[str]]  # sentences about some leaves
     notes: Sequence[str] = ()  # sentences about what cannot be shown
-    #: for a page made from a feed, the paths of each pagelet in the page that is gone
-    xpaths: Mapping[int, Sequence[str]] | None = None
+    xpaths: Mapping[int, Sequence[str]] | None = None  # paths of pagelets of a page that is gone
     picture: Picture | None = None  # the page as a browser shows it; None if it was not rendered
     twin: dict[str, Any] | None = None  # the near-duplicate of the page, see `inspection.compare_texts`
 

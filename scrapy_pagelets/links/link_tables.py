@@ -16,8 +16,7 @@ from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.urls import host_of, normalised, resolve, site_of
 
 _WINDOW: Final = 50  # characters on either side of a link that describe its target (Clever: 50 bytes)
-#: Up to this number of terms, a text is first searched for any of them before it is split into words: most have none.
-_FEW: Final = 20
+_FEW: Final = 20  # up to so many terms, a text is first searched for any of them: most have none
 _LABEL: Final = 60  # characters of the text that label a pagelet with links
 
 

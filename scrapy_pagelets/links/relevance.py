@@ -51,13 +51,10 @@ class PageScores(NamedTuple):
     """The scores of a page in a focused crawl."""
 
     relevance: float  # relevance of its content, 0 to 1
-    #: relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
-    inherited: float
-    #: the links by the key of their target: of several, the most relevant one, template only if all of them are
-    links: dict[int, Link]
+    inherited: float  # relevance that its links inherit from it and from the pages before it, 0 to 1
+    links: dict[int, Link]  # by the key of their target: the most relevant link, template if all are
     lists: list[list[int]]  # for each pagelet of the content, the keys of the distinct pages that it links to
-    #: keys of the targets to which no other links lead than those that rules ignore
-    ignored: frozenset[int] = frozenset()
+    ignored: frozenset[int] = frozenset()  # keys of targets of ignored links only
 
 
 class Topic:

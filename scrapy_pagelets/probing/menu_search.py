@@ -42,11 +42,9 @@ class MenuSearch:
         self._traffic = traffic
         self._site = site
         self._shapes = shapes
-        #: keys of the largest set of pages found so far that all link each other, the key page among them
-        self.best: set[int] = set()
+        self.best: set[int] = set()  # keys of the largest set so far of pages that link each other
         self.loads = 0  # number of requests sent to the site
-        #: why no page can be loaded for this key page, None if nothing is known to prevent it
-        self.obstacle: Obstacle | None = None
+        self.obstacle: Obstacle | None = None  # why no page can be loaded for this key page
         #: The pages behind the links, by key: those that were loaded, and those that were there.
         self._loaded: dict[int, Page] = {}
         self._known: dict[int, Page | KeptPage] = {}

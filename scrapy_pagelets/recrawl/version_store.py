@@ -38,8 +38,7 @@ _VALIDATORS: Final = "SELECT etag, modified, links FROM validators JOIN pages US
 _MOST_LINKS: Final = 10_000  # links of a page that are kept at most; a page with more is loaded again each time
 _Row = tuple[str | None, bytes | None]
 NEW, SAME, CHANGED = "new", "same", "changed"
-#: Fields of a feed that say what the content of a page was; one of the first two is needed.
-COLUMNS: Final = ("content_hash", "text", "pagelets")
+COLUMNS: Final = ("content_hash", "text", "pagelets")  # fields of a feed; one of the first two is needed
 NEEDED: Final = COLUMNS[:2]
 
 
@@ -188,8 +187,7 @@ def change(earlier: PageVersion | None, now: PageVersion) -> Change:
 
 #: Lines of each version that are compared. With more, the first of those that differ are.
 _MOST_LINES: Final = 2_000
-#: Words, marks and spaces of two passages that are compared one by one; the time grows with the cube at worst.
-_MOST_PIECES: Final = 600
+_MOST_PIECES: Final = 600  # pieces of two passages that are compared; at worst, time grows with the cube
 _ALIKE: Final = 0.4  # passages that have less in common than this are shown one after the other
 #: Lines are cut to this length, and what two passages have in common to this length on either side of a change.
 _SHOWN: Final = 160

@@ -33,8 +33,7 @@ _RANKED: Final = 20  # sites whose pages were loaded for templates that are name
 _SUBDIGRAPHS: Final = 12  # subdigraphs whose pages are named
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
 _SIZE: Final = (5.0, 2.4)
-#: Elements of matplotlib's SVG that a document of its own needs.
-_HEAD: Final = lazily(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
+_HEAD: Final = lazily(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)  # what only an SVG file needs
 _RULE: Final = lazily(r"pagelets/rules/(.+)/(keep|strip|headline|ignore_links)/(pages|words|links)")
 
 
@@ -44,8 +43,7 @@ class CrawlFacts:
 
     stats: Mapping[str, Any]  # of the crawl, which has ended
     loaded: Mapping[str, int]  # number of pages that were loaded for a template, by site
-    #: the site, and the URLs of pages that all link to each other and have taught a template
-    subdigraphs: list[tuple[str, list[str]]]
+    subdigraphs: list[tuple[str, list[str]]]  # site and URLs of pages that link each other
     idle_rules: list[str]  # hosts and selectors of rules that had no effect at all
 
     @property

@@ -13,12 +13,10 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, terms
 
-#: A function from the texts of a page's pagelets to the texts of its segments.
-Cut = Callable[[Sequence[str]], Sequence[str]]
+Cut = Callable[[Sequence[str]], Sequence[str]]  # from the texts of pagelets to those of segments
 _WINDOW: Final = 200  # number of words of a window
 _BLANK: Final = lazily(r"\n\s*\n")  # blank lines separate the blocks of a text in the feed
-#: The record in which FTS5 keeps the number of texts and of their tokens.
-_AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
+_AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"  # FTS5's numbers of texts and tokens
 _POSTINGS: Final = f"""
 SELECT page, id, count(*), length, role = '{TITLE}' FROM postings CROSS JOIN pagelets ON id = doc WHERE term = ?
 GROUP BY doc ORDER BY doc

@@ -198,8 +198,7 @@ def context_of(response: Any, session: CrawlSession) -> PageContext | None:
 
 
 LIMIT: Final = 15.0  # seconds that an item waits at most
-#: Items that wait at the same time; their responses have no more bytes than the scraper may process at once.
-_MOST: Final = 32
+_MOST: Final = 32  # items that wait at the same time; SCRAPER_SLOT_MAX_ACTIVE_SIZE limits their bytes
 
 
 @dataclass(eq=False)

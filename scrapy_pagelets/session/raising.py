@@ -13,8 +13,7 @@ from scrapy_pagelets.page import urls
 from scrapy_pagelets.session.requests import fingerprint_of, key_of
 
 _COPY: Final = "_pagelets_raised"  # request meta of a copy that overtakes its original
-#: Requests that can be raised, and requests that have left the queue; the oldest are forgotten first.
-_MOST: Final = 50_000
+_MOST: Final = 50_000  # requests that can be raised, and that have left the queue; the oldest are forgotten
 
 
 class WaitingRequests:

@@ -144,10 +144,8 @@ class PageFingerprinter:
 
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
 FOLLOWED: Final = "_pagelets_followed"
-#: Request meta: the page may be left out if it is not modified since an earlier crawl.
-CONDITIONAL: Final = "pagelets_conditional"
-#: Request meta of a page that is not modified: the links that it had in the earlier crawl.
-UNMODIFIED: Final = "_pagelets_unmodified"
+CONDITIONAL: Final = "pagelets_conditional"  # request meta: the page may be left out if it is not modified
+UNMODIFIED: Final = "_pagelets_unmodified"  # request meta: the former links of a page that is not modified
 
 
 class Obstacle(NamedTuple):
@@ -201,8 +199,7 @@ async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
     return bool(private)
 
 
-#: Names that lead to public addresses only from now on, as many as Scrapy caches.
-_PUBLIC: Final[LocalCache[str, bool]] = LocalCache(10000)
+_PUBLIC: Final[LocalCache[str, bool]] = LocalCache(10000)  # names that lead to public addresses only from now on
 
 
 async def addresses(name: str) -> list[str]:

@@ -27,8 +27,7 @@ logger = logging.getLogger(__name__)
 
 _META: Final = ("download_latency", "download_slot")  # keys of request meta that are stored with a response
 _REST: Final = 32  # number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request
-#: Bytes at the end of a gzip body, with the length of what is packed, modulo the number of such lengths (RFC 1952).
-_LENGTH: Final = 4
+_LENGTH: Final = 4  # bytes at the end of a gzip body with the length of what is packed, modulo (RFC 1952)
 _UNFINISHED: Final = ".new"  # suffix of a file that is being written
 
 
@@ -164,8 +163,7 @@ def unpacked(content: bytes) -> Response:
     return responsetypes.from_args(headers=about["headers"], url=about["url"], body=body)(body=body, **about)
 
 
-#: Request meta: the frames of a handed-over page that was rendered when it was loaded for a template.
-FRAMES: Final = "_pagelets_frames"
+FRAMES: Final = "_pagelets_frames"  # request meta: the frames of a page rendered for a template
 
 
 class RenderedResponse(HtmlResponse):

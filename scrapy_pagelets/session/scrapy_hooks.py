@@ -25,8 +25,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.crawler import Crawler
 from scrapy.utils.spider import DefaultSpider
 
-#: Passes an item on to the pipelines: ``await process(item, response=response)``.
-ProcessItem = Callable[..., Awaitable[None]]
+ProcessItem = Callable[..., Awaitable[None]]  # ``await process(item, response=response)`` passes an item on
 _COMMANDS: Final = "scrapy.commands."
 
 

@@ -19,14 +19,12 @@ T = TypeVar("T")
 #: Several threads that compute would only contend for the interpreter's lock, with each other and with the reactor.
 _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
 _unused: Final[deque[object]] = deque()  # what the next function that computes lets go of
-#: Functions that compute, some for each page, after which freed memory is given back: that takes 40 ms or more.
-GIVE_BACK: Final = 5_000
+GIVE_BACK: Final = 5_000  # functions that compute, after which freed memory is given back: that takes 40 ms or more
 _calls: Final = count(1)
 #: ``malloc_trim`` of the GNU C library, None for another one.
 _malloc_trim: Final = getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 _SHORT: Final = 0.01  # seconds of CPU time that a function may take in the reactor's thread
-#: Times that a short function waits for those that are in the thread, before it goes there as well.
-_PATIENCE: Final = 10
+_PATIENCE: Final = 10  # times that a short function waits for those in the thread, before it goes there as well
 
 
 class _Pace:

@@ -13,8 +13,7 @@ NAMES: Final = (  # the keys of a crawl, behind its prefix; all are deleted when
     "probing", "probed", "searching", "responses", "meaning", "sites", "versions",
     "contents",
 )  # fmt: skip
-#: Seconds for which it is known that a crawl has finished, so that a process that starts late does not begin it again.
-REMEMBERED: Final = 600
+REMEMBERED: Final = 600  # seconds for which a finished crawl is known, so that no late process begins it again
 _BATCH: Final = 500  # requests that are written at once
 
 

@@ -15,15 +15,13 @@ from scrapy_pagelets.shared.frontier import CrawlLost
 from scrapy_pagelets.shared.server import LastSeconds, RedisProblem, Server
 from scrapy_pagelets.sites.site_store import UNREADABLE, pack, unpack
 
-#: How often a site is written while others write it too: a version is random, so that none comes back.
-_ATTEMPTS: Final = 100
+_ATTEMPTS: Final = 100  # to write a site that others write too: a version is random, so that none comes back
 
 
 class SharedSites:
     """Sites in Redis, the counterpart of `SiteStore`; ``unreadable`` is told if one is damaged, and replaced."""
 
-    #: The observations of each site are recorded, to be added to what other processes have written.
-    lasting: Final = True
+    lasting: Final = True  # observations are recorded, to be added to what others have written
 
     def __init__(self, server: Server, failed: Callable[[str], None], unreadable: Callable[[str], None]) -> None:
         self._server = server

@@ -26,8 +26,7 @@ from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
 
 logger = logging.getLogger(__name__)
-#: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
-_LOCK_TIMEOUT: Final = 60.0
+_LOCK_TIMEOUT: Final = 60.0  # seconds to wait for another crawl's lock, which is held for a fraction of one
 FILES: Final = "pagelets-sites-*.sqlite"  # pattern for the names of the files in a folder of stores
 UNREADABLE: Final = (TypeError, LookupError, ValueError)  # raised by data that are damaged, or of another version
 MAX_ANSWERED: Final = 100_000  # answered requests of a job that are remembered
