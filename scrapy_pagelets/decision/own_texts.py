@@ -36,12 +36,9 @@ _NEAR, _MOST_OF_VALUE = 12, 0.9
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
 _NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
-_MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
-_LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Share of the words of a stretch amid content that only this page has, from which on all of these are content, if they
 #: are as many as a sentence has.
 _MOSTLY: Final = 0.8
-_CONTACTS: Final = ("mailto:", "tel:")  # links that say how to reach people
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = lazily(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 _IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))  # elements that may be a value
@@ -78,8 +75,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     is_said = (nodes.words >= _SENTENCE) | captions
     mask |= around & alone & is_said & ~linked
     unsure = templateness < _MOST_AMID
-    if (lost := unsure & alone & ~keep & ~mask).any():
-        own = alone & (~linked | _contacts(nodes, lost))
+    if (unsure & alone & ~keep & ~mask).any():
+        own = alone & ~linked
         stretch = unsure & (np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID)
         mask |= stretch & own & is_said
         for leaves in _runs(stretch & ~keep):
@@ -102,9 +99,6 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     for mark, leaves in _notes(nodes, keep):
         mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
-    for leaves in _lists_behind(nodes, keep, linked):
-        says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
-        mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
     for leaves in _between(nodes, keep | mask, unsure & ~linked & (alike < _NEARLY_ALL * others)):
         mask[leaves] = True
     found: Bools = mask & ~keep
@@ -127,29 +121,10 @@ def _distances(keep: Bools, place: Ints) -> tuple[Ints, Ints]:
     return before, behind
 
 
-def _contacts(nodes: NodeTable, among: Bools) -> Bools:
-    """(m,) the leaves of links to mail addresses and telephone numbers, of those links that have some leaves."""
-    rows, links = nodes.links.row, below(nodes, up_to(among), nodes.links.row).nonzero()[0].tolist()
-    return nodes.leaves_below(
-        [rows.item(link) for link in links if nodes.links.href[link][:7].lower().startswith(_CONTACTS)]
-    )
-
-
 def _runs(mask: Bools) -> Iterator[slice]:
     """The leaves of a mask that follow each other."""
     edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0))
     yield from map(slice, edges[::2].tolist(), edges[1::2].tolist())
-
-
-def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slice]:
-    """The leaves of the lists without links that go on with the content right before them, in one element with it."""
-    parent, begin = nodes.parent.item, nodes.first_leaf.item
-    for leaf in ((keep[:-1] & ~keep[1:]).nonzero()[0] + 1).tolist():
-        row = parent(nodes.leaves.item(leaf))
-        while begin(above := parent(row)) == leaf:
-            row = above
-        if nodes.tag.item(row) in _LISTS and begin(row) == leaf and not linked[leaves := nodes.leaves_of(row)].any():
-            yield leaves
 
 
 def _notes(nodes: NodeTable, keep: Bools) -> Iterator[tuple[int, slice]]:

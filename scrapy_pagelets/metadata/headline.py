@@ -247,25 +247,10 @@ class _Candidate(NamedTuple):
             likeness = max(likeness, _greatest_likeness(own, titles))
         if not likeness and (number := _NUMBER.match(text)):
             likeness = _greatest_likeness(_words(text[number.end() :]), titles)
-        if not likeness and weight == _NO_ELEMENT and (inner := _linked_title(page.nodes, row, titles)) is not None:
-            row, text = inner
-            words = _words(text)
-            likeness = _greatest_likeness(words, titles)
         is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
         if not likeness and not is_first_level:
             return None
         return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
-
-
-def _linked_title(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> tuple[int, str] | None:
-    """The link that an element begins with, and its text, if it is all of a part of a title; None without one."""
-    leaf = nodes.first_leaf.item(row)
-    above, text = nodes.parent.item(nodes.leaves.item(leaf)), " ".join(nodes.strings[leaf].split())
-    words = _words(text)
-    if nodes.tag[above] != TAG["a"] or nodes.leaves_of(above) != slice(leaf, leaf + 1) or len(words) < _SHORT:
-        return None
-    is_title = any(title[: len(words)] == words or title[-len(words) :] == words for title, _ in titles)
-    return (above, text) if is_title else None
 
 
 def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
