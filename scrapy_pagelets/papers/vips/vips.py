@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
-from scrapy_pagelets.page.nodes import TAG, NodeTable, tags_of
+from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, BlockTree
 from scrapy_pagelets.papers.vips.vips_strict import Strict
@@ -60,21 +60,16 @@ def cut_by_sight(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) ->
     return labels
 
 
-def _by_tag(names: str) -> Bools:
-    """(tags,) Whether each tag is among the names."""
-    return np.isin(np.arange(len(TAG)), tags_of(names))
-
-
-_BLOCK: Final = _by_tag(
+_BLOCK: Final = among_tags(
     "html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul ol "
     "menu dl dt dd caption pre blockquote figure figcaption address hr details summary center dir optgroup option "
     "frameset frame legend search"
 )
-_SPACED: Final = _by_tag("p h1 h2 h3 h4 h5 h6 ul ol menu dl blockquote pre figure hr fieldset")
-_BOLD: Final = _by_tag("h1 h2 h3 h4 h5 h6 b strong th")
-_PICTURES: Final = _by_tag("img picture video svg iframe object embed")
-_CONTROLS: Final = _by_tag("input button select textarea progress meter")
-_PAINTED: Final = _PICTURES | _CONTROLS | _by_tag("#text hr")
+_SPACED: Final = among_tags("p h1 h2 h3 h4 h5 h6 ul ol menu dl blockquote pre figure hr fieldset")
+_BOLD: Final = among_tags("h1 h2 h3 h4 h5 h6 b strong th")
+_PICTURES: Final = among_tags("img picture video svg iframe object embed")
+_CONTROLS: Final = among_tags("input button select textarea progress meter")
+_PAINTED: Final = _PICTURES | _CONTROLS | among_tags("#text hr")
 #: (tags,) the value of ``display`` of each tag.
 _DISPLAYS: Final = np.where(_BLOCK, np.int8(DISPLAY["block"]), np.int8(DISPLAY["inline"]))
 np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display in _TABLES.values()])
