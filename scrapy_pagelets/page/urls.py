@@ -31,10 +31,6 @@ _SESSION: Final = lazily(r";jsessionid=[^/;]*", re.IGNORECASE)
 _INDEX: Final = lazily(r"/(?:index|default)\.(?:x?html?|php|aspx?)$", re.IGNORECASE)
 _PLAIN_PATH: Final = lazily(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 _PLAIN_QUERY: Final = lazily(r"[A-Za-z0-9_=&.-]*")
-#: A path relative to the folder or the root that normalisation leaves as it is, and a fragment.
-_PLAIN_LINK: Final = lazily(
-    r"(/?(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)?)(?:#.*)?", re.S
-)
 _ABSOLUTE: Final = lazily(r"https?://[^/?#]", re.IGNORECASE)
 _CONTROL: Final = "".join(map(chr, range(33)))
 LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
@@ -228,36 +224,12 @@ def _folder(base: str) -> str:
 @cached
 def _resolve(base: str, href: str) -> tuple[int, str]:
     try:
-        target = _joined(base, href)
+        url = urljoin(base, href) if base else href
+        may_lead = len(url) <= LONGEST and url[:8].lower().startswith(schemes_from(base))
+        target = "" if not may_lead or is_ambiguous(url) or is_ambiguous(href) else _normalise(url)
     except ValueError:  # "http://[broken"
         target = ""
-    return (_hash(target), target) if target else (0, "")
-
-
-def _joined(base: str, href: str) -> str:
-    plain = _PLAIN_LINK.fullmatch(href)
-    if plain and base.endswith("/"):
-        root, folder = _roots(base)
-        if root:
-            return _INDEX.sub("/", (root if href.startswith("/") else folder) + plain[1])
-    url = urljoin(base, href) if base else href
-    if len(url) > LONGEST or not url[:8].lower().startswith(schemes_from(base)):
-        return ""
-    if is_ambiguous(url) or is_ambiguous(href):
-        return ""
-    target = _normalise(url)
-    return "" if target.startswith("http:///") else target
-
-
-@cached
-def _roots(folder: str) -> tuple[str, str]:
-    """Normalised root, without a slash, and normalised folder; ("", "") if the URL is not a folder."""
-    parts = urlsplit(folder)
-    if parts.scheme not in ("http", "https", "file") or parts.query or parts.fragment or "//" in parts.path:
-        return "", ""
-    target = normalise(folder)
-    root = target[: target.index("/", target.index("//") + 2)]
-    return ("", "") if root == "http://" or not target.endswith("/") else (root, target)
+    return (_hash(target), target) if target and not target.startswith("http:///") else (0, "")
 
 
 def _hash(target: str) -> int:
