@@ -135,9 +135,9 @@ class NodeTable:
         return column
 
     def total(self, column: NDArray[T]) -> NDArray[T]:
-        """Sum a column, (n,), over the subtree of each row. Integers wrap around."""
-        sums = np.zeros(len(self) + 1, column.dtype)
-        np.cumsum(column, out=sums[1:])
+        """Sum a column, (n, ...), over the subtree of each row. Integers wrap around."""
+        sums = np.zeros((len(self) + 1, *column.shape[1:]), column.dtype)
+        np.cumsum(column, axis=0, out=sums[1:])
         return sums[self.end] - sums[:-1]
 
     def sum_below(self, of_leaves: NDArray[T]) -> NDArray[T]:

@@ -96,9 +96,7 @@ def _counts(nodes: NodeTable, templateness: Floats) -> Floats:
         nodes.tag == TAG["img"], *(np.isin(nodes.tag, tags) for tags in (_HEADINGS, _INPUTS, _BLOCKS)),
         *(nodes.spread(column) for column in (words >= _SENTENCE, digits, templateness, templateness**2)),
     )  # fmt: skip
-    sums = np.zeros((len(nodes) + 1, len(of_rows)))
-    np.cumsum(np.column_stack(of_rows), axis=0, out=sums[1:])
-    return sums[nodes.end] - sums[:-1]
+    return nodes.total(np.column_stack(of_rows))
 
 
 def _lexicon(nodes: NodeTable) -> Floats:
