@@ -423,11 +423,7 @@ def _text_of(element: etree._Element) -> str:
 
 
 def name_of(url: str) -> str:
-    """The name of the file of a picture, without its size.
-
-    >>> name_of("/2018/05/Uji-300x200.jpg?v=1"), name_of("Uji_600x@2x.jpg"), name_of("/i/71a._AC_SL1500_.jpg")
-    ('uji.jpg', 'uji.jpg', '71a.jpg')
-    """
+    """The name of the file of a picture, without its size."""
     name = url[:_LONGEST].partition("?")[0].partition("#")[0].rpartition("/")[2].lower()
     return _SIZE.sub("", name)
 

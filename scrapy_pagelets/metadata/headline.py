@@ -253,13 +253,7 @@ class _Candidate(NamedTuple):
 
 
 def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the buttons in headings that have other words: to copy a name, to change units.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<h1>Tea<button>Copy</button></h1><h2><button>How hot?</button></h2>"
-    >>> [*buttons_in_headings(Page.parse(html, "http://a/").nodes)]
-    [4]
-    """
+    """Rows of the buttons in headings that have other words: to copy a name, to change units."""
     buttons = rows_tagged(nodes, TAG["button"])
     for row in rows_with(nodes, HEADING) if buttons else ():
         yield from _buttons_in(nodes, row, buttons)

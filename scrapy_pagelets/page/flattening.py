@@ -65,11 +65,7 @@ def _decoded(element: etree._Element) -> str:
 
 
 def _xored(hidden: str) -> str:
-    """What Cloudflare has encoded: bytes, each with all bits changed that are set in the first one.
-
-    >>> _xored("422302206c21")
-    'a@b.c'
-    """
+    """What Cloudflare has encoded: bytes, each with all bits changed that are set in the first one."""
     try:
         key, *rest = bytes.fromhex(hidden)
         return bytes(byte ^ key for byte in rest).decode()

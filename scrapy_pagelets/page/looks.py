@@ -59,11 +59,7 @@ _LONGEST: Final = 100
 
 
 def placing(classes: str, role: str) -> int:
-    """The signs of role and classes.
-
-    >>> placing("navbar d-block", "cell") == AS_CELL | AS_LINE | LINKS
-    True
-    """
+    """The signs of role and classes."""
     found = _ROLES.get(role, 0)
     if _ANY.search(classes):
         for token in classes.split():
@@ -229,11 +225,7 @@ def class_signature(look: Look) -> int:
 
 @cached
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``POST``, and those of its place.
-
-    >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
-    True
-    """
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``POST``, and those of its place."""
     tag, name, classes, role = look
     names = f"{name} {classes}"
     set_formula = tag in ("span", "div") and bool(classes and FORMULA_NAMED.search(classes))
