@@ -71,9 +71,8 @@ _LONGEST: Final = 100  # longer texts are no dates
 _LONGEST_TEXT: Final = 10_000  # characters in which dates are looked for
 _MOST: Final = 20  # dates of each form in them
 _MOST_PROOFS: Final = 200  # dates that may prove an order
-#: Earlier years, and the epoch of Unix, are what software writes that knows no date.
-_FIRST_YEAR: Final = 1800
-_EPOCH: Final = date(1970, 1, 1)
+_FIRST_YEAR: Final = 1800  # earlier years are what software writes that knows no date
+_EPOCH: Final = date(1970, 1, 1)  # and so is the epoch of Unix
 
 
 def iso(text: str) -> str | None:

@@ -50,8 +50,7 @@ _KIND: Final = lazily(
     r"oggetto|тема|主题|標題|标题)\s*[:：]\s*",
     re.IGNORECASE,
 )
-#: What begins a byline in a heading: "by Ana Bo".
-_BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
+_BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)  # what begins a byline in a heading: "by Ana Bo"
 _NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3

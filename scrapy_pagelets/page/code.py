@@ -28,8 +28,7 @@ from scrapy_pagelets.page.nodes import (
     tags_of,
 )
 
-#: Elements above a block of code whose classes may tell its language.
-_ABOVE: Final = 4
+_ABOVE: Final = 4  # elements above a block of code whose classes may tell its language
 _OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
 _INSIDE: Final = 4  # the first elements of code in it that may
 _CELL, _LIST = TAG["td"], TAG["ul"]
@@ -129,9 +128,8 @@ def _told(classes: str) -> Iterator[str]:
 
 TOOLTIP: Final = "ttc"  # class of what Doxygen shows beside the pointer
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
-#: Elements that are a line, and those between which white space is no text.
-_ROWS: Final = ("li", "tr")
-_GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
+_ROWS: Final = ("li", "tr")  # elements that are a line
+_GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())  # those between which white space is no text
 #: White space with a line break, which outside of ``pre`` says no more than a space.
 _FORMATTING: Final = lazily(r"[ \t]*\n[ \t\n]*")
 _NUMBER: Final = "\0"  # stands for the number of a line; no parsed text has it
@@ -285,9 +283,8 @@ _FRAGMENT: Final = lazily(r"(?:^|\s)fragment(?:$|\s)")
 _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
-#: What never stands in code, and what stands there only if a class names a highlighter.
-_PROSE: Final = "pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea"
-_PARAGRAPHS: Final = "p ul ol table"
+_PROSE: Final = "pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea"  # never in code
+_PARAGRAPHS: Final = "p ul ol table"  # what stands in code only if a class names a highlighter
 
 
 class CodeBlocks:

@@ -69,8 +69,7 @@ def placing(classes: str, role: str) -> int:
     return found
 
 
-#: The look of a node: tag, id, class, role.
-Look = tuple[str, str, str, str]
+Look = tuple[str, str, str, str]  # the look of a node: tag, id, class, role
 _VOLATILE: Final = lazily(
     r"\d{3,}|^(?:post|product|node|comment|(?:menu|page|cat)-item)[-_]?\d|(?:^|-)(?:odd|even|alt)$|"
     r"^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
@@ -275,8 +274,7 @@ DISPLAYS: Final = (
     "table-column other"
 ).split()
 DISPLAY: Final = {name: code for code, name in enumerate(DISPLAYS)}
-#: Values of ``position`` by code.
-POSITIONS: Final = "static relative absolute fixed sticky".split()
+POSITIONS: Final = "static relative absolute fixed sticky".split()  # values of ``position`` by code
 POSITION: Final = {name: code for code, name in enumerate(POSITIONS)}
 
 

@@ -65,9 +65,8 @@ _WITHOUT_END: Final = 300
 _TAG: Final = lazily(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
-#: A section of XHTML in which markup is text, and what tells such a page: HTML has none.
-_SECTION: Final = "<![CDATA["
-_XHTML: Final = "http://www.w3.org/1999/xhtml"
+_SECTION: Final = "<![CDATA["  # begins a section of XHTML in which markup is text: HTML has none
+_XHTML: Final = "http://www.w3.org/1999/xhtml"  # tells such a page
 _HEAD: Final = 2000
 _RAW_TAG: Final = lazily(r"<(/?)(?:script|style)\b", re.IGNORECASE)
 _LANGUAGE: Final = lazily(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)

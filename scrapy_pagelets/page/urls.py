@@ -38,8 +38,7 @@ LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
 ROOM: Final = 5_000_000
 COST: Final = 20  # what a parameter costs of it, and each character of a host name that is not ASCII
 _HOST: Final = lazily(r"[\s\0-\x20]*(?:https?:)?//([^/?#]*)", re.IGNORECASE)
-#: Characters of a name that the DNS can have (RFC 1035, 2.3.4).
-_LONGEST_HOST: Final = 253
+_LONGEST_HOST: Final = 253  # characters of a name that the DNS can have (RFC 1035, 2.3.4)
 _NOT_A_PAGE: Final = lazily(
     r"\.(?:css|js|mjs|json|xml|rss|atom|rdf|pdf|zip|t?gz|t?bz2|tbz|t?xz|zst|7z|rar|tar|jar|war|whl|gem|exe|msi|apk|dmg|deb|rpm|"
     r"iso|bin|png|jpe?g|gif|svgz?|webp|avif|heic|ico|bmp|tiff?|psd|mp[234]|mpe?g|m4[av]|ogg|og[av]|opus|flac|wav|wm[av]|avi|"
@@ -51,9 +50,8 @@ _NOT_A_PAGE: Final = lazily(
 _AMBIGUOUS: Final = lazily(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
 _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
-#: A link of an HTTP header with its parameters, and one of these.
-_LINK: Final = lazily(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")
-_PARAMETER: Final = lazily(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")
+_LINK: Final = lazily(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")  # a link of an HTTP header with its parameters
+_PARAMETER: Final = lazily(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")  # one of these
 _LONGEST_HEADER: Final = 8192
 
 

@@ -32,8 +32,7 @@ VERSION: Final = 2
 _SPACE, _LOGISTIC = ("center", "scale", "metric"), ("edge", "neighbours", "pairs")
 _PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
 _RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANCE]
-#: Nodes of the same segment that each node should be close to.
-NEIGHBOURS: Final = 3
+NEIGHBOURS: Final = 3  # nodes of the same segment that each node should be close to
 _PUSH: Final = 0.5  # weight of the impostors; that of far neighbours is 1 - _PUSH
 
 

@@ -37,8 +37,7 @@ _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u09
 _WORD: Final = lazily(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
 _UNSPACED_WORD: Final = lazily(f"[{UNSPACED}]")
 _NUMBER: Final = lazily(r"\d+")
-#: A longer word is a text without spaces in another script, or not a word.
-_LONGEST_WORD: Final = 15
+_LONGEST_WORD: Final = 15  # a longer word is a text without spaces in another script, or not a word
 _GRAM: Final = 3
 _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for tag in TAGS], np.int64)
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1

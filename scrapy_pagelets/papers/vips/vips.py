@@ -23,11 +23,10 @@ from scrapy_pagelets.papers.vips.vips_visual import Visual
 TOP_PDOC: Final = 4
 INNER_PDOC: Final = 8
 _WIDTH: Final = 1366
-#: CSS pixels: height of a line, width of a letter, default margins, height of a picture.
-_LINE: Final = 18.0
-_LETTER: Final = 8.0
-_MARGIN: Final = 16.0
-_PICTURE: Final = 60.0
+_LINE: Final = 18.0  # CSS pixels, here and below: height of a line
+_LETTER: Final = 8.0  # width of a letter
+_MARGIN: Final = 16.0  # default margins
+_PICTURE: Final = 60.0  # height of a picture
 _SIZES: Final = {"h1": 32.0, "h2": 24.0, "h3": 18.7, "h5": 13.3, "h6": 10.7, "small": 13.3, "big": 19.2}
 _BLACK, _BLUE, _WHITE = 0x000000FF, 0x0000EEFF, 0xFFFFFFFF
 _TABLES: Final = {

@@ -18,18 +18,15 @@ from scrapy_pagelets.papers.vips import vips_blocks
 from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST, Blocks, BlockTree, Growing, Pool, Strips
 
 _TOLERANCE: Final = 1.0  # pixels by which separate blocks may overlap, because of borders and rounding
-#: Separators that are weaker than the strongest one by less than this count as equally strong.
-_AS_STRONG: Final = 0.33
+_AS_STRONG: Final = 0.33  # separators that are weaker than the strongest one by less than this count as equally strong
 #: This share of the strongest separator is subtracted from all, so that pages with weak separators are divided too.
 _RELATIVE: Final = 0.5
 #: Least strength of a separator that makes a block of coherence 7, and the increase for each degree below.
 _SEVEN: Final = -2.3
 _DEGREE: Final = 0.65
 _THIN: Final = 30.0  # a block without text counts as spacing if it is thinner than this, in pixels
-#: Strength of the division of overlapping blocks, which have no separator between them.
-_OVERLAPPING: Final = 0.0
-#: At most this many blocks of a pool may float above the others.
-_FLOATING: Final = 32
+_OVERLAPPING: Final = 0.0  # strength of the division of overlapping blocks, which have no separator between them
+_FLOATING: Final = 32  # at most this many blocks of a pool may float above the others
 _ABOVE: Final = np.array([POSITION["absolute"], POSITION["fixed"]])
 _LINE: Final = 1.3  # height of a line of text, relative to its font size
 _PLAIN: Final = 0.05  # a plainly visible difference of backgrounds; the difference of black and white is 1
