@@ -7,7 +7,7 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.decision import asides
 from scrapy_pagelets.document import pictures, units
 from scrapy_pagelets.evidence import menu_links
-from scrapy_pagelets.metadata import dates, headline, product_page, product_values
+from scrapy_pagelets.metadata import byline, dates, headline, posts, product_page, product_values
 from scrapy_pagelets.page import code, flattening, formulas, gaps, looks, recovery, roles, structured_data, urls
 from scrapy_pagelets.page import page as pages
 from scrapy_pagelets.page.nodes import TAG
@@ -341,3 +341,22 @@ def test_robots_of_header():
     assert list(
         robots.of_header("noindex, unavailable_after: 25 Jun 2030, otherbot: none, mybot: nofollow, noarchive", "mybot")
     ) == ["noindex", "nofollow", "noarchive"]
+
+
+def test_byline_name_in():
+    assert byline.name_in("Posted by Ana Bo") == "Ana Bo"
+    assert byline.name_in("Ana Bo") == "Ana Bo"
+    assert byline.name_in("4 March 2025") is None
+
+
+def test_byline_is_name():
+    assert byline.is_name("Ana Bo")
+    assert not byline.is_name("Unknown")
+    assert not byline.is_name("--")
+
+
+def test_posts_is_forum():
+    assert posts.is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
+    odd = b"<body><p class=thread-odd>Hello"
+    assert posts.is_forum(Page.parse(odd, "http://a/topics"))
+    assert not posts.is_forum(Page.parse(odd, "http://a/1"))
