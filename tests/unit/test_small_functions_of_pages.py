@@ -6,11 +6,11 @@ from lxml import etree
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision import asides
 from scrapy_pagelets.document import pictures, units
-from scrapy_pagelets.evidence import menu_links
+from scrapy_pagelets.evidence import etdm, menu_links
 from scrapy_pagelets.metadata import byline, dates, headline, posts, product_page, product_values
 from scrapy_pagelets.page import code, flattening, formulas, gaps, looks, recovery, roles, structured_data, urls
 from scrapy_pagelets.page import page as pages
-from scrapy_pagelets.page.nodes import TAG
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG
 from scrapy_pagelets.papers.shared_pagelets import pagelet_shingles
 from scrapy_pagelets.rules import robots
 
@@ -37,7 +37,9 @@ def test_code_code_of():
 
 def test_code_has():
     nodes = Page.parse(b"<p><code>a<br>b</code> or <code>c</code>", "http://a/").nodes
-    assert [code.CodeBlocks(nodes).has(row) for row in np.flatnonzero(nodes.tag == TAG["code"])] == [True, False]
+    one, other = np.flatnonzero(nodes.tag == TAG["code"]).tolist()
+    assert code.CodeBlocks(nodes).has(one)
+    assert not code.CodeBlocks(nodes).has(other)
 
 
 def test_flattening_xored():
@@ -56,8 +58,8 @@ def test_formulas_tex_of_mathml():
 
 
 def test_gaps_gap_of():
-    assert gaps.gap_of(gaps.AS_CELL, "") == gaps.CELL
-    assert gaps.gap_of(0, "display: block") == gaps.LINE
+    assert gaps.gap_of(looks.AS_CELL, "") == CELL
+    assert gaps.gap_of(0, "display: block") == LINE
 
 
 def test_gaps_is_table():
@@ -360,3 +362,17 @@ def test_posts_is_forum():
     odd = b"<body><p class=thread-odd>Hello"
     assert posts.is_forum(Page.parse(odd, "http://a/topics"))
     assert not posts.is_forum(Page.parse(odd, "http://a/1"))
+
+
+def test_etdm_in_order():
+    one, other = etdm.in_order(np.array([7, 5, 5, 5]), np.array([5, 8, 5]))
+    assert (one.tolist(), other.tolist()) == ([1, 2], [0, 2])
+
+
+def test_etdm_product():
+    one, other = etdm.product(np.array([5, 7, 5]), np.array([5, 8, 5]))
+    assert (one.tolist(), other.tolist()) == ([0, 0, 2, 2], [0, 2, 0, 2])
+
+
+def test_etdm_runs():
+    assert etdm.runs(np.array([7, 3, 0]), np.array([2, 0, 3])).tolist() == [7, 8, 0, 1, 2]
