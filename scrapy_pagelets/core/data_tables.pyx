@@ -69,13 +69,13 @@ def holds_data(table, int64_t row, cells):
     Parameters
     ----------
     table : row of the element
-    cells : rows of its cells, ascending
+    cells : rows of its cells, ascending; it may be a cell itself
     """
     set_up()
     cdef Nodes nodes = columns_of(table).nodes
     cdef vector[int64_t] rows = cells
     cdef int64_t inner
-    if not 0 <= row < <int64_t>nodes.n or (rows.size() and not row < rows.front() <= rows.back() < nodes.end[row]):
+    if not 0 <= row < <int64_t>nodes.n or (rows.size() and not row <= rows.front() <= rows.back() < nodes.end[row]):
         raise IndexError(f"the page has no row {row} with these cells")
     for inner in range(row + 1, nodes.end[row]):
         if kinds[nodes.tag[inner]] & IN_LAYOUT:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -22,8 +23,8 @@ def verdicts(html):
     found = [is_data(nodes, row) for row in range(len(nodes))]
     assert found == [node_rows.is_data(nodes, row) for row in range(len(nodes))]
     for row in range(len(nodes)):
-        cells = cells_of(nodes, row)
-        assert holds_data(nodes, row, cells) == node_rows.holds_data(nodes, row, cells)
+        for cells in (cells_of(nodes, row), np.append(row, cells_of(nodes, row))):
+            assert holds_data(nodes, row, cells) == node_rows.holds_data(nodes, row, cells)
     return found
 
 
