@@ -26,19 +26,21 @@ _KNOWN: Final = 4  # other pages of a site from which on a text that none of the
 _SENTENCE: Final = 8  # words without links that are a sentence
 _NOTE: Final = 100  # words of a note
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
-#: Leaves up to the content before and behind a text, and its most templateness; the same if it is right behind content.
-#: In a stretch of sentences that only this page has, only other leaves count.
-_AMID, _MOST_AMID = 6, 0.95
-_BEHIND, _MOST_BEHIND = 3, 0.75
-#: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
-_LABEL, _VALUE = 3, 12
-_NEAR, _MOST_OF_VALUE = 12, 0.9
+#: Leaves from a text back to content and on to content; the same if it is right behind content. In a stretch of
+#: sentences that only this page has, only other leaves count.
+_AMID, _BEHIND = 6, 3
+#: Words of a label and of a value, and leaves from content to a value.
+_LABEL, _VALUE, _NEAR = 3, 12, 12
+_MOST_BEHIND: Final = 0.9  # the most templateness of a value, and of a text right behind content
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
 _NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
+_MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
+_LISTS: Final = (TAG["ul"], TAG["ol"])
 #: Share of the words of a stretch amid content that only this page has, from which on all of these are content, if they
 #: are as many as a sentence has.
 _MOSTLY: Final = 0.8
+_CONTACTS: Final = ("mailto:", "tel:")  # links that say how to reach people
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = lazily(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
 _IS_VALUE: Final = among_tags("dd td div span")  # elements that may be a value
@@ -68,29 +70,27 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         own_end = nodes.last_leaf.item(headline.row)
         keep[:own_end] = place[:own_end] == own_end - 1
     before, behind = _distances(keep, place)
-    amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
-    after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
+    amid, right_behind = (before <= _AMID) & (behind <= _AMID), before <= _BEHIND
+    after = right_behind & (templateness <= _MOST_BEHIND)
     linked, around, alone = nodes.anchor[nodes.leaves], amid | after, alike == 0
     captions = nodes.leaves_below(captions_of(nodes))
     is_said = (nodes.words >= _SENTENCE) | captions
     mask |= around & alone & is_said & ~linked
-    unsure = templateness < _MOST_AMID
-    if (unsure & alone & ~keep & ~mask).any():
-        own = alone & ~linked
-        stretch = unsure & (np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID)
+    if (lost := alone & ~keep & ~mask).any():
+        own = alone & (~linked | _contacts(nodes, lost))
+        stretch = np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID
         mask |= stretch & own & is_said
         for leaves in _runs(stretch & ~keep):
             if nodes.words[leaves][own[leaves]].sum() >= max(_SENTENCE, _MOSTLY * nodes.words[leaves].sum()):
                 mask[leaves] |= own[leaves]
-    behind_all = (before <= _BEHIND) & (templateness < _MOST_AMID)
-    for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, behind_all))):
+    for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, right_behind))):
         mask[leaves] = True
     blocks = [(row, nodes.leaves_of(row)) for row in nodes.outermost(rows_tagged(nodes, TAG["pre"]))]
     kept = {nodes.look.item(row) for row, leaves in blocks if keep[leaves].any()}
     is_own = keep | (around & alone) if blocks else keep
     for row, leaves in blocks:  # half of a block of code is none, and others that look the same are as much content
         mask[leaves] |= bool((alone if nodes.look.item(row) in kept else is_own)[leaves].any() or is_own[leaves].any())
-    near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
+    near = (before <= _NEAR) & (templateness <= _MOST_BEHIND)
     rare = alike < _OFTEN * others
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
         mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
@@ -99,7 +99,10 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     for mark, leaves in _notes(nodes, keep):
         mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
-    for leaves in _between(nodes, keep | mask, unsure & ~linked & (alike < _NEARLY_ALL * others)):
+    for leaves in _lists_behind(nodes, keep, linked):
+        says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
+        mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
+    for leaves in _between(nodes, keep | mask, ~linked & (alike < _NEARLY_ALL * others)):
         mask[leaves] = True
     found: Bools = mask & ~keep
     return found
@@ -121,10 +124,29 @@ def _distances(keep: Bools, place: Ints) -> tuple[Ints, Ints]:
     return before, behind
 
 
+def _contacts(nodes: NodeTable, among: Bools) -> Bools:
+    """(m,) the leaves of links to mail addresses and telephone numbers, of those links that have some leaves."""
+    rows, links = nodes.links.row, below(nodes, up_to(among), nodes.links.row).nonzero()[0].tolist()
+    return nodes.leaves_below(
+        [rows.item(link) for link in links if nodes.links.href[link][:7].lower().startswith(_CONTACTS)]
+    )
+
+
 def _runs(mask: Bools) -> Iterator[slice]:
     """The leaves of a mask that follow each other."""
     edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0))
     yield from map(slice, edges[::2].tolist(), edges[1::2].tolist())
+
+
+def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slice]:
+    """The leaves of the lists without links that go on with the content right before them, in one element with it."""
+    parent, begin = nodes.parent.item, nodes.first_leaf.item
+    for leaf in ((keep[:-1] & ~keep[1:]).nonzero()[0] + 1).tolist():
+        row = parent(nodes.leaves.item(leaf))
+        while begin(above := parent(row)) == leaf:
+            row = above
+        if nodes.tag.item(row) in _LISTS and begin(row) == leaf and not linked[leaves := nodes.leaves_of(row)].any():
+            yield leaves
 
 
 def _notes(nodes: NodeTable, keep: Bools) -> Iterator[tuple[int, slice]]:

@@ -470,6 +470,10 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
         ("<pre>a</pre><p>Buy</p><i>It</i><i>now</i><i>or</i><pre>b</pre>", [0, *[0.9] * 5], [0, *[8] * 5], []),
         # all definitions of a term
         ("<dl><dt>Venue<dd>Barn<dd>6 Mill Lane</dl>", [0.9, 0.8, 0.8], [8, 0, 0], ["Barn", "6 Mill Lane"]),
+        # a list that goes on with a paragraph
+        ("<ul><li>2 cm<li>Of oak</ul>", [0.8, 0.8], [8, 0], ["2 cm", "Of oak"]),
+        ("<ul><li>2 cm<li>Of oak</ul>", [0.9, 0.9], [8, 0], []),
+        ("<ul><li>Buy it<li>Oak</ul>", [0.8, 0.8], [8, 0], []),
         # the note that content refers to, and what that cites, but for links that all pages have there
         (
             "<sup><a href=#n>1</a></sup><h2>Buy</h2><ol><li id=n><a href=#r>1</a> <cite>Bo</cite> <a href=/d>Find</a>",
@@ -481,6 +485,8 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
         ("<a href=#n>Buy</a><nav id=n>Of tea</nav>", [0.9, 0.9], [8, 0], []),
         ("<a href=#n>Buy</a><div id=n><h2>Shop</h2>Of tea</div>", [0.9, 0.9, 0.9], [8, 8, 0], []),
         ("<p>Buy</p><a href=#n>it now</a><p id=n>Of tea", [0.9, 0.9, 0.9], [8, 8, 0], []),
+        ("<ul><li><a href=/a>2 cm</a><li>Of oak</ul>", [0.8, 0.8], [0, 0], []),
+        ("<div><ul><li>2 cm<li>Of oak</ul></div>", [0.8, 0.8], [0, 0], []),
         # a link to a file, but not one to another page or, as advertisements are, to another site
         ("<a href=/a.pdf><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], ["Form", "15 KB"]),
         ("<a href=http://b.test/a><b>Book</b> <i>On all the teas of the hills</i></a>", [0.7, 0.9], [0, 8], []),
