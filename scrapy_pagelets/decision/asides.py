@@ -33,6 +33,8 @@ from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
+STRUCK: Final = frozenset("del s strike".split())  # elements of what no longer holds, such as a former price
+_PRICES: Final = 8  # runs of text of two prices with their labels
 _BYLINE: Final = 20  # words of a line with author, date and section of a post; what is longer has the post in it
 #: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
@@ -81,7 +83,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     bylines, related posts, links that the page itself says lead to other posts or further pages, menus, buttons at
     code, buttons of which there are several, links to log in and come back, and forms to log in. There are none if next
     to nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
-    heading.
+    heading. Labels of prices beside a struck price are no hints.
 
     ``keep``: (m,) the leaves that are content so far.
     """
@@ -100,6 +102,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
 def _beside_text(nodes: NodeTable) -> Bools:
     """(m,) leaves of hints, options and bylines, without those that are a whole heading."""
     found = hints_of(nodes)
+    if found.any():
+        found &= ~_labels_of_prices(nodes)
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
     found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
     found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
@@ -311,6 +315,22 @@ def _log_in(nodes: NodeTable) -> Iterator[int]:
     for row, form in zip(forms, elements_at(nodes, forms), strict=True):
         if any((field.get("type") or "").lower() == "password" for field in form.iter("input")):
             yield row
+
+
+def _labels_of_prices(nodes: NodeTable) -> Bools:
+    """(m,) leaves of hints such as "Regular price" beside struck text: nothing else tells two prices apart."""
+    mask = np.zeros(len(nodes.leaves), np.bool_)
+    names = [look for look, (tag, *_) in enumerate(nodes.looks) if tag in STRUCK]
+    if not names:
+        return mask
+    struck = np.isin(nodes.look, names)
+    places = np.unique(nodes.first_leaf[struck & (nodes.first_leaf < nodes.last_leaf)])
+    for row in rows_with(nodes, looks.HEARD) if len(places) else ():
+        leaves, around = nodes.leaves_of(row), nodes.leaves_of(int(nodes.parent[row]))
+        text = "".join(nodes.strings[leaves])
+        beside = np.searchsorted(places, around.start) < np.searchsorted(places, around.stop)
+        mask[leaves] |= beside and around.stop - around.start <= _PRICES and not any(map(str.isdecimal, text))
+    return mask
 
 
 def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discussion: bool = False) -> Bools:

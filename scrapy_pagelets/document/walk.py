@@ -11,6 +11,7 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import lazily, quoted, readable
+from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
@@ -31,7 +32,6 @@ _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
-_STRUCK: Final = frozenset("del s strike".split())  # elements of what no longer holds, such as a former price
 _ICONS: Final = 10  # elements of a cell without text that may name an icon
 _LONGEST_NAME: Final = 60  # characters of its name
 _BOXES: Final = frozenset("input span div i button label".split())  # elements that may be a box to check
@@ -302,7 +302,7 @@ class Walk:
             return style._replace(code=style.code or row)
         if tag in ("sup", "sub"):
             return style._replace(script=tag)
-        return style._replace(struck=True) if tag in _STRUCK else None
+        return style._replace(struck=True) if tag in STRUCK else None
 
     def linked(self, element: etree._Element) -> Style | None:
         """The style inside a link; None if it is written as text."""

@@ -44,12 +44,13 @@ _UNMARKED: Final = [TAG[name] for name in ("p", "div", "td", "b", "strong", "fon
 #: The number of a section before its title.
 _NUMBER: Final = lazily(r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.:)]?\s+(?=\D)")
 _EMPHASISED: Final = [TAG[name] for name in ("b", "strong", "font", "big")]
-#: What a heading is the title of.
+#: What a heading is the title of, and the number of an issue behind its title.
 _KIND: Final = lazily(
     r"^\s*(?:title|thread|topic|subject|question|issue|bug|ticket|titel|thema|betreff|titre|sujet|t[íi]tulo|tema|titolo|"
     r"oggetto|тема|主题|標題|标题)\s*[:：]\s*",
     re.IGNORECASE,
 )
+_TICKET: Final = lazily(r"\s*[#!]\d+\s*")
 _BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)  # what begins a byline in a heading: "by Ana Bo"
 _NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
@@ -237,7 +238,7 @@ class _Candidate(NamedTuple):
         if not 0 < len(words) <= _LONGEST:
             return None
         nodes = page.nodes
-        short = _without_buttons(nodes, row) or _unsigned(nodes, row, titles)
+        short = _without_buttons(nodes, row) or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
         if short:
             text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
@@ -280,6 +281,16 @@ def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | Non
     leaves = nodes.leaves_of(row)
     ends = (leaf for leaf in range(leaves.start + 1, leaves.stop) if _BY.match(nodes.strings[leaf]))
     return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
+
+
+def _unlabelled(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
+    """A heading without a label before it ("Thread:") and a number behind it ("#7"), if a title has the rest alone."""
+    leaves = nodes.leaves_of(row)
+    if leaves.stop - leaves.start < 2:
+        return None
+    start = leaves.start + bool(_KIND.fullmatch(nodes.strings[leaves.start]))
+    end = leaves.stop - bool(_TICKET.fullmatch(nodes.strings[leaves.stop - 1]))
+    return _part(nodes, leaves, slice(start, end), titles) if start < end and slice(start, end) != leaves else None
 
 
 def _part(nodes: NodeTable, leaves: slice, part: slice, titles: Iterable[_Title]) -> str | None:

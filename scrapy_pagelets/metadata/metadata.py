@@ -113,7 +113,7 @@ _MODIFIED: Final = (
 ).split()
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
 _PRICE: Final = "product:price:amount og:price:amount".split()
-_MOST_OFFERS: Final = 20  # offers that are looked at
+_MOST_OFFERS: Final = 20  # offers and media that are looked at
 _MOST: Final = 1000  # ``<meta>`` elements that are looked at
 _LONGEST: Final = 5000  # characters of a value; longer ones are cut off
 _MOST_AUTHORS: Final = 10  # names of authors
@@ -182,6 +182,7 @@ class _Told:
         self._page, self._habits, objects = page, habits, page.objects
         self._ids = data.by_id(objects)
         self._work = _one([each for each in objects if any(map(data.is_work, data.types_of(each)))], page)
+        self._media = next((each for each in objects[:_MOST_OFFERS] if _is_shown(each, page.title)), {})
         self._about = _one([each for each in objects if any(map(data.is_page, data.types_of(each)))], page)
         self.metas = _metas(page.metas)
         self._properties = data.properties_of(page.microdata)
@@ -195,10 +196,10 @@ class _Told:
 
     @property
     def posted(self) -> str | None:
-        """The date of the first job that it declares."""
-        jobs = (each for each in self._page.objects if "JobPosting" in data.types_of(each))
-        told = (value for each in jobs for value in data.values_of(each.get("datePosted")) if isinstance(value, str))
-        return next(filter(None, map(dates.iso, told)), None)
+        """The date of the first job that it declares, or of the video that it shows."""
+        jobs = (each.get("datePosted") for each in self._page.objects if "JobPosting" in data.types_of(each))
+        told = (value for each in (*jobs, self._media.get("uploadDate")) for value in data.values_of(each))
+        return next(filter(None, (dates.iso(value) for value in told if isinstance(value, str))), None)
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""
@@ -237,6 +238,7 @@ class _Told:
             *(self._metas_named(name) for name in _AUTHOR if name in self.metas),
             self._of_microdata("author") or self._of_microdata("creator"),
             [self._about.get("author")] if self._about else [],
+            [self._media.get("author")],
         )
         for values in structured:
             if names := list(dict.fromkeys(self._names(values)))[:_MOST_AUTHORS]:
@@ -281,6 +283,12 @@ class _Told:
         if not value.get(name) and isinstance(reference, str):
             value = self._ids.get(reference, {})
         return next(iter(data.values_of(value.get(name))), None)
+
+
+def _is_shown(value: data.Object, title: str) -> bool:
+    """Whether an object is a video whose name begins the title of the page."""
+    name = value.get("name") if "VideoObject" in data.types_of(value) else None
+    return isinstance(name, str) and bool(name) and title.startswith(name)
 
 
 def _turned(name: str) -> str:

@@ -109,7 +109,7 @@ def language_of(element: etree._Element) -> str:
         for told in (node.get("data-lang"), node.get("data-language"), *_told(named), *own):
             if told and (name := told.strip().lower()) not in _NO_LANGUAGE and re.fullmatch(r"[\w+#.-]{1,20}", name):
                 return name
-    return ""
+    return _label(element)
 
 
 def _near(element: etree._Element) -> Iterator[etree._Element]:
@@ -124,6 +124,15 @@ def _told(classes: str) -> Iterator[str]:
     words = classes.lower().split()
     if _BESIDE.intersection(words):
         yield from (word for word in words if word in _LANGUAGES)
+
+
+def _label(element: etree._Element) -> str:
+    """A language that a label above the code names, as on MDN."""
+    above = element.getparent()
+    for label in () if above is None else above.xpath(".//*[contains(@class, 'language-name')]"):
+        name = "".join(label.itertext()).strip().lower()
+        return name if name in _LANGUAGES else ""
+    return ""
 
 
 TOOLTIP: Final = "ttc"  # class of what Doxygen shows beside the pointer

@@ -100,6 +100,12 @@ def test_a_job_tells_when_it_was_posted():
     assert "published" not in told(script({**job, "@type": "Event"}) + article(""))
 
 
+def test_a_video_tells_of_the_page_that_is_called_like_it():
+    video = {"@type": "VideoObject", "name": "On tea", "uploadDate": "2026-11-20", "author": {"name": "Ana Bo"}}
+    assert told(script(video) + article("")) == {"author": "Ana Bo", "published": "2026-11-20"}
+    assert told(script(video | {"name": "On pots"}) + article("")) == {}
+
+
 def test_authors_have_a_meta_each():
     metas = "<meta name=citation_author content='Bo, Ana'><meta name=citation_author content='Roe, Tad'>"
     assert told(metas + article(""))["author"] == "Ana Bo, Tad Roe"

@@ -30,6 +30,12 @@ def found(html):
         ("<h1 class=sr-only>Green tea</h1><p>Sencha", []),
         ("<h1>Green tea <span class=noscreen>by <b>Bo</b></span></h1>", ["by", "Bo"]),
         ("<div class=wp_rp_content><h3>See also</h3><a href=x>Black tea</a></div>", ["See also", "Black tea"]),
+        (
+            "<div><i class=sr-only>Regular price</i> <s>$9</s> <i class=sr-only>Sale price</i> $7</div>"
+            "<div><i class=sr-only>Unit price</i> $7</div><p><s>8</s> <i class=sr-only>Original price was: $8</i>",
+            ["Unit price", "Original price was: $8"],
+        ),
+        ("<div><i class=sr-only>Regular price</i> <s></s> $9</div>", ["Regular price"]),
         ("<form>Log In <label>Password: <input type=Password></label></form>", ["Log In", "Password:"]),
         ("<form>Search <input name=q></form>", []),
         ("<ul class=bbp-pagination><li>1<li>2</ul><p class='wp-pagenavi x'>3<h2 id=pagination>Pager", ["1", "2", "3"]),

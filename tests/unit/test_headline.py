@@ -57,6 +57,9 @@ def heading_of(html):
         ),
         ("<title>{name}</title><body><h2>{name} index</h2><ul><li><a href=/k>{text}</a></ul>", "Matcha index"),
         ("<title>{name}</title><body><h2>Index of {name}</h2><p>{text}<h2>{name} cups</h2><p>{text}", None),
+        # labels before it and numbers behind it
+        ("<title>{name} tea</title><body><h1>Thread: <a href=/t>{name} tea</a></h1><p>{text}", "Matcha tea"),
+        ("<title>#{number} - {name} - Tea</title><body><h1>{name} <i>#{number}</i></h1><p>{text}", "Matcha"),
         # two equal ones are one
         ("<title>Leaf House</title><body><h1>Green {name}</h1><p>{text}<h1>green {name}</h1>", "Green Matcha"),
         # numbers

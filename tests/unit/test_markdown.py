@@ -99,6 +99,7 @@ def read(text):
         ("<div class='highlight-python notranslate'><pre>x</pre></div>", "```python\nx\n```"),
         ("<pre><code class='language-c++ hljs'>x</code></pre>", "```c++\nx\n```"),
         ("<div class='highlight js'><pre>x<br>y</pre></div>", "```js\nx\ny\n```"),
+        ("<div><div><span class=language-name>css</span></div><pre>x</pre></div>", "css\n\n```css\nx\n```"),
         (
             "<div class='language-js ext-js line-numbers-mode'><pre class=language-js>a = 1</pre>"
             "<div class=line-numbers aria-hidden=true><div class=line-number></div></div></div>",
