@@ -60,10 +60,30 @@ def is_data(table, int64_t row):
             if cells.size() and kinds[nodes.tag[cells.back()]] & IS_HEAD and not kinds[nodes.tag[inner]] & IS_HEAD:
                 may_be = True  # whatever its role
             cells.push_back(inner)
-    return may_be and holds_data(nodes, cells)
+    return may_be and have_data(nodes, cells)
 
 
-cdef bint holds_data(const Nodes &nodes, const vector[int64_t] &cells) noexcept:
+def holds_data(table, int64_t row, cells):
+    """Whether an element with some cells holds data, as `is_data`.
+
+    Parameters
+    ----------
+    table : row of the element
+    cells : rows of its cells, ascending; it may be a cell itself
+    """
+    set_up()
+    cdef Nodes nodes = columns_of(table).nodes
+    cdef vector[int64_t] rows = cells
+    cdef int64_t inner
+    if not 0 <= row < <int64_t>nodes.n or (rows.size() and not row <= rows.front() <= rows.back() < nodes.end[row]):
+        raise IndexError(f"the page has no row {row} with these cells")
+    for inner in range(row + 1, nodes.end[row]):
+        if kinds[nodes.tag[inner]] & IN_LAYOUT:
+            return False
+    return bool(have_data(nodes, rows))
+
+
+cdef bint have_data(const Nodes &nodes, const vector[int64_t] &cells) noexcept:
     cdef size_t begin = 0, end, i, lines = 0, widest = 0, with_blocks = 0, shown = 0
     cdef bint has_head = True
     while begin < cells.size():

@@ -657,6 +657,18 @@ cdef int64_t key_of(const string &text) except -1:
     return <int64_t>(digest >> 1)
 
 
+def text_key(str text):
+    """Hash and number of words of a run of text whose white space is folded.
+
+    The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
+    other texts are those of `scrapy_pagelets.base.characters`.
+    """
+    set_up()
+    cdef string key = text.casefold().encode("utf-8", "replace")
+    fold_digits(key)
+    return key_of(key), number_of_words(text)
+
+
 cdef tuple look_of(bytes key):
     return tuple(key.decode("utf-8", "replace").split("\0"))
 

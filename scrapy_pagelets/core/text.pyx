@@ -84,21 +84,37 @@ cdef class Texts:
             before = leaves.at[i]
         return 0
 
+    cdef int64_t gap_before(self, Integers leaves, Py_ssize_t i) noexcept:
+        """The gap between one of some leaves and the one before; with another between them, they are separate words."""
+        cdef int64_t j, leaf = leaves.at[i], start = leaves.at[i - 1] + 1 if i else leaf
+        cdef int64_t gap = SPACE if leaf > start else GLUED
+        for j in range(start, leaf + 1):
+            gap = max(gap, self.gap[j])
+        return gap
+
+    cdef str white_before(self, Integers leaves, Py_ssize_t i, int64_t gap):
+        """The white space between the same two inside ``pre``; "" elsewhere."""
+        cdef int64_t j, leaf = leaves.at[i], start = leaves.at[i - 1] + 1 if i and gap <= SPACE else leaf
+        return "".join([self.spaces.get(j, "") for j in range(start, leaf + 1)]) if leaf in self.spaces else ""
+
+    cdef list runs(self, Integers leaves):
+        cdef list found = []
+        cdef Py_ssize_t i
+        cdef int64_t gap
+        for i in range(leaves.size):
+            gap = self.gap_before(leaves, i)
+            found.append((leaves.at[i], gap, self.white_before(leaves, i, gap)))
+        return found
+
     cdef str text(self, Integers leaves, frozenset items):
         cdef list pieces = []
         cdef Py_ssize_t i
-        cdef int64_t leaf, start, gap, j
+        cdef int64_t leaf, gap
         cdef bint spaced = len(self.spaces) > 0, itemised = len(items) > 0
         cdef str white
         for i in range(leaves.size):
-            leaf = leaves.at[i]
-            start = leaves.at[i - 1] + 1 if i else leaf
-            gap = SPACE if leaf > start else GLUED  # leaves with another between them are separate words
-            for j in range(start, leaf + 1):
-                gap = max(gap, self.gap[j])
-            white = ""
-            if spaced and leaf in self.spaces:
-                white = "".join([self.spaces.get(j, "") for j in range(start if gap <= SPACE else leaf, leaf + 1)])
+            leaf, gap = leaves.at[i], self.gap_before(leaves, i)
+            white = self.white_before(leaves, i, gap) if spaced else ""
             if i == 0:
                 pieces.append(white.rpartition("\n")[2])
             elif gap <= SPACE:
@@ -419,8 +435,44 @@ def text_of(nodes, leaves, items=frozenset()):
     return columns.text(wanted, items)
 
 
+def runs_of(nodes, leaves):
+    """Each of some leaves with its gap to the one before and, inside ``pre``, the white space between them.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    cdef Texts columns = texts_of(nodes)
+    cdef Integers wanted = integers(leaves)
+    columns.check(wanted)
+    return columns.runs(wanted)
+
+
+def roots(nodes, leaves):
+    """Rows of the maximal subtrees that have no other leaves, in document order; a single leaf counts as a subtree.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    cdef Texts columns = texts_of(nodes)
+    cdef Integers wanted = integers(leaves)
+    columns.check(wanted)
+    return columns.roots(wanted)
+
+
+def path_of(nodes, int64_t row):
+    """The XPath of a row, see `NodeTable.xpath`."""
+    cdef Texts columns = texts_of(nodes)
+    if not 0 <= row < columns.rows:
+        raise IndexError(f"the page has no row {row}")
+    return columns.path(nodes, row)
+
+
 def paths_of(nodes, leaves):
-    """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
+    """XPaths of the fewest nodes with exactly some leaves: elements, and ``text()[k]`` for single runs of text.
+
+    The time depends on the number of leaves and not on the size of the page.
 
     Parameters
     ----------

@@ -237,13 +237,7 @@ def _counts(nodes: NodeTable) -> Iterator[int]:
 
 
 def controls_of_code(nodes: NodeTable) -> list[int]:
-    """Leaves of the buttons in blocks of code and right beside them: to copy it, to run it, to show all of it.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<p>Tea:</p><button>Copy</button><pre>a = 1</pre><div class=run-button>Run</div><p>All"
-    >>> controls_of_code(Page.parse(html, "http://a/").nodes)
-    [1, 3]
-    """
+    """Leaves of the buttons in blocks of code and right beside them: to copy it, to run it, to show all of it."""
     blocks = nodes.outermost([*rows_tagged(nodes, TAG["pre"]), *_code_in_lines(nodes)])
     found = _languages_beside(nodes, blocks)
     for row in blocks:

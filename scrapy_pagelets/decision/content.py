@@ -15,11 +15,11 @@ from scrapy_pagelets.core.text import permalinks as permalinks
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.product_values import BRAND_LABELS
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable
+from scrapy_pagelets.page.nodes import CELL, LINE, TEXT, NodeTable, among_tags
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 
-_IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
+_IS_HEADING: Final = among_tags("h1 h2 h3 h4 h5 h6")
 #: Classes of the labels of admonitions, such as "Note", as Sphinx, MkDocs, VuePress, GitHub and others write them.
 _LABEL: Final = lazily(
     r"(?:^|[\s_-])(?:admonition|callout|alert|custom-(?:block|container)|hint|note)[-_]{1,2}(?:title|heading|label)(?:$|\s)",
@@ -29,8 +29,8 @@ _MOST: Final = 0.5  # share of content from which on a heading belongs to it
 #: From this templateness on, a linked heading is the name of the site or the like, not the title of a post.
 _CERTAIN: Final = 0.95
 _BYLINE: Final = 20  # words of the date, the author and the tags that a header may have beside such a title
-_IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
-_IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "dt", "dd")])
+_IS_LIST: Final = among_tags("ul ol dl")
+_IS_ITEM: Final = among_tags("li dt dd")
 _WHOLE: Final = 0.8  # share of the words of a list from which on all of its items are content
 #: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
 _ANNOUNCING: Final = 5
@@ -43,8 +43,7 @@ _PRICE_BEFORE: Final = 30
 _DIGITS: Final = 4  # characters of a number that is no other one by chance
 _PRICE: Final = lazily(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
 _RUNS: Final = 2  # runs of text that a permalink has at most
-_BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
-_IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])
+_IS_BLOCK: Final = among_tags("p ul ol dl blockquote pre table h2 h3 h4 h5 h6")
 #: Share of the words of its blocks, and number of them, that are content in an element whose holes are filled.
 _SHARE, _LEAST = 0.7, 50
 #: Share of content from which on a block is no hole, and of words in links from which on it is a menu.

@@ -14,14 +14,13 @@ from scrapy_pagelets.core.small_corrections import decided_together as decided_t
 from scrapy_pagelets.core.small_corrections import has_copies as has_copies
 from scrapy_pagelets.core.small_corrections import has_lone_heading as has_lone_heading
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import TAG, TAGS, TEXT, NodeTable, below, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, among_tags, below, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import files_among
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
-_LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
-_IS_LAYOUT: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _LAYOUT])
+_IS_LAYOUT: Final = among_tags("div section article aside main header footer form")
 _TABLE: Final = TAG["table"]
 _HEAD: Final = TAG["th"]
 _WORDS, _RUNS = 20, 3  # words and runs of text of a block that is compared with others
@@ -168,8 +167,7 @@ def _end_of(nodes: NodeTable, heading: _Heading, headings: list[_Heading], title
 
 
 #: Elements of text. Those of layout stand beside each other and have nothing in common: a text, and what is beside it.
-_NAMES: Final = "li tr td th dt dd a span b i em strong code label small option time".split()
-_IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _NAMES if name in TAG])
+_IS_ITEM: Final = among_tags("li tr td th dt dd a span b i em strong code label small option time")
 _SHORT: Final = 20  # words of such an element, on average; longer ones have something to say of their own
 _NO_WORD: Final = 0.01  # what a text without words weighs, such as a bullet
 _DOUBT: Final = (0.3, 0.9)  # templateness between which a text is in doubt; what is lost weighs more than what is kept

@@ -17,13 +17,12 @@ from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import Post, Thread
 from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import LINE, TAG, TAGS, NodeTable, rows_named, rows_tagged, rows_with, tags_of
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
 
 _BEFORE, _AFTER = 3, 14  # runs of text before and after the own heading that may be its byline
 _LONG, _LABEL = 9, 3  # words of a run of text with a date or a name, and of the label before them: "Submitted by"
 _REACH: Final = 4  # runs of text from a name to the date beside it
 _VALUE: Final = 30  # words of the value of a label, but in tables and lists of terms
-_QUOTED: Final = 0.7  # share of the words of a quotation that are content, so that its source is, too
 _AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = lazily(
@@ -35,7 +34,7 @@ _DECLARATION: Final = lazily(
 )
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
 #: What tables of layout have in them: other tables, and what a reader fills in.
-IS_NO_DATA: Final = np.isin(np.arange(len(TAGS)), tags_of("table form input select textarea button"))
+IS_NO_DATA: Final = among_tags("table form input select textarea button")
 
 
 def torn_bylines(
@@ -59,11 +58,6 @@ def torn_bylines(
         told = {place for place, leaf in enumerate(near) if leaf in lines or _tells(nodes, leaf, known)}
         if not told:
             continue
-        told |= {
-            place - 1
-            for place in told
-            if place and near[place - 1] == near[place] - 1 and _is_name_before(nodes, near[place], keep)
-        }
         for place in sorted(told):
             if keep[near[place]]:
                 found[_line(nodes, near, place, told)] = True
@@ -98,10 +92,6 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
         is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
         found[leaves] |= is_kept
-    for row in _quotations(nodes):
-        leaves = nodes.leaves_of(row)
-        words = nodes.words[leaves]
-        found[leaves] |= words[keep[leaves]].sum() >= _QUOTED * words.sum() > 0
     return found & ~keep
 
 
@@ -123,13 +113,6 @@ def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
 def captions_of(nodes: NodeTable) -> list[int]:
     """Rows of the captions of pictures, by tag or class."""
     return sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
-
-
-def _quotations(nodes: NodeTable) -> Iterator[int]:
-    """The quotations, each with what stands with it in a figure: its source."""
-    for row in rows_tagged(nodes, TAG["blockquote"]):
-        above = nodes.parent.item(row)
-        yield above if above >= 0 and nodes.tag.item(above) == TAG["figure"] else row
 
 
 def _is_amid(nodes: NodeTable, row: int, keep: Bools) -> bool:
@@ -199,11 +182,6 @@ def _tells(nodes: NodeTable, leaf: int, names: tuple[str, ...]) -> bool:
     if names and text.rstrip().casefold().endswith(names):
         return True
     return dates.has_year(text) and dates.find(text, day_first=True) is not None
-
-
-def _is_name_before(nodes: NodeTable, leaf: int, keep: Bools) -> bool:
-    """Whether the leaf before a date is content in the same line, and as short as a name."""
-    return bool(leaf and nodes.gap[leaf] < LINE and keep[leaf - 1] and nodes.words[leaf - 1] <= _LABEL)
 
 
 def _line(nodes: NodeTable, near: Sequence[int], place: int, told: set[int]) -> list[int]:

@@ -5,13 +5,14 @@ learns the lexicon from pages with labels.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 from zipfile import BadZipFile
 
@@ -33,6 +34,7 @@ from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import ROLES, is_template
 
+T = TypeVar("T")
 #: By hash of a class, id or role token, or of words of a heading, the log odds that the text below it is template.
 Lexicon = Mapping[int, float]
 #: Longer headings, in words or characters, name the subject of a text and not its function.
@@ -225,17 +227,25 @@ def load(name: str) -> Model:
     Raise ModelError if there is no such file, or if it is not a model of this version.
     """
     path = files("scrapy_pagelets.decision").joinpath(f"{name}.npz") if name in SHIPPED else Path(name)
+    return read(path, name, _model, "model", SHIPPED)
+
+
+def read(
+    path: Traversable, name: str, make: Callable[[dict[str, Any]], T], kind: str, shipped: Sequence[str], way: str = ""
+) -> T:
+    """Make something of the columns of a file; ModelError if there is no such file, or if it is none of this version.
+
+    ``kind``: what the file has. ``shipped``: names of the files in the package. ``way``: option of ``pagelets train``.
+    """
     try:
         with path.open("rb") as file, np.load(file) as data:
-            return _model({key: data[key] for key in data.files})
+            return make({key: data[key] for key in data.files})
     except FileNotFoundError:
-        raise ModelError(
-            f"there is no model {name}: give {' or '.join(SHIPPED)}, or the path of a model file"
-        ) from None
+        raise ModelError(f"there is no {kind} {name}: give {' or '.join(shipped)}, or the path of a file") from None
     except OSError as error:
         raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
     except (EOFError, KeyError, ValueError, BadZipFile):  # NumPy's own words would name an option that runs code
-        raise ModelError(f"{name} is not a model of this version: train it again with `pagelets train`") from None
+        raise ModelError(f"{name} is not a {kind} of this version: train it again with `pagelets train{way}`") from None
 
 
 def _model(data: dict[str, Any]) -> Model:

@@ -17,7 +17,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
+from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, below, rows_named, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
@@ -43,10 +43,10 @@ _MOSTLY: Final = 0.8
 _CONTACTS: Final = ("mailto:", "tel:")  # links that say how to reach people
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
 _FACTS: Final = lazily(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
-_IS_VALUE: Final = np.isin(np.arange(len(TAGS)), tags_of("dd td div span"))  # elements that may be a value
-_IS_CELL: Final = np.isin(np.arange(len(TAGS)), tags_of("td th"))
+_IS_VALUE: Final = among_tags("dd td div span")  # elements that may be a value
+_IS_CELL: Final = among_tags("td th")
 #: Elements that may have no more of a note than its number.
-_IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i em"))
+_IS_INLINE: Final = among_tags("a sup span b strong i em")
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 

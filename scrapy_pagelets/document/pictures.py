@@ -40,9 +40,8 @@ _PLACEHOLDER: Final = lazily(
 _NO_ADDRESS: Final = lazily(r"[{}<>\"'|\[\]]")
 _OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
 _LONGEST_VALUE: Final = 20_000
-#: A width that a script sets for the window, and the widths that it chooses from.
-_WIDTH: Final = "{width}"
-_WIDTHS: Final = lazily(r"\d{2,4}")
+_WIDTH: Final = "{width}"  # a width that a script sets for the window
+_WIDTHS: Final = lazily(r"\d{2,4}")  # those that it chooses from
 _USUAL_WIDTH: Final = "1080"
 #: Elements ``source`` and ``param`` of one picture or player, and those around a picture: the parser nests them.
 _MANY: Final = 20
@@ -423,11 +422,7 @@ def _text_of(element: etree._Element) -> str:
 
 
 def name_of(url: str) -> str:
-    """The name of the file of a picture, without its size.
-
-    >>> name_of("/2018/05/Uji-300x200.jpg?v=1"), name_of("Uji_600x@2x.jpg"), name_of("/i/71a._AC_SL1500_.jpg")
-    ('uji.jpg', 'uji.jpg', '71a.jpg')
-    """
+    """The name of the file of a picture, without its size."""
     name = url[:_LONGEST].partition("?")[0].partition("#")[0].rpartition("/")[2].lower()
     return _SIZE.sub("", name)
 

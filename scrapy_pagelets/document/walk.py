@@ -34,8 +34,7 @@ _CODE: Final = frozenset("code tt kbd samp".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
 _ICONS: Final = 10  # elements of a cell without text that may name an icon
 _LONGEST_NAME: Final = 60  # characters of its name
-#: Elements that may be a box to check.
-_BOXES: Final = frozenset("input span div i button label".split())
+_BOXES: Final = frozenset("input span div i button label".split())  # elements that may be a box to check
 _WRAPPERS: Final = 3  # elements around it
 #: Classes of lists of tasks, as wikis name them, and of items that are done.
 _TASKS: Final = lazily(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.IGNORECASE)

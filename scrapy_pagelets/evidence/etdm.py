@@ -391,11 +391,7 @@ def _mapped(
 
 
 def in_order(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
-    """Pair the k-th occurrence of each key in one column with the k-th in the other: indices into both.
-
-    >>> [column.tolist() for column in in_order(np.array([7, 5, 5, 5]), np.array([5, 8, 5]))]
-    [[1, 2], [0, 2]]
-    """
+    """Pair the k-th occurrence of each key in one column with the k-th in the other: indices into both."""
     order, order_ = keys.argsort(kind="stable"), keys_.argsort(kind="stable")
     ranked, ranked_ = keys[order], keys_[order_]
     image = ranked_.searchsorted(ranked) + np.arange(len(keys)) - ranked.searchsorted(ranked)
@@ -404,11 +400,7 @@ def in_order(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
 
 
 def product(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
-    """Pair all occurrences of each key in one column with all in the other: indices into both.
-
-    >>> [column.tolist() for column in product(np.array([5, 7, 5]), np.array([5, 8, 5]))]
-    [[0, 0, 2, 2], [0, 2, 0, 2]]
-    """
+    """Pair all occurrences of each key in one column with all in the other: indices into both."""
     order = np.argsort(keys_, kind="stable")
     ranked = keys_[order]
     first = np.searchsorted(ranked, keys)
@@ -417,11 +409,7 @@ def product(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
 
 
 def runs(start: Ints, count: Ints) -> Ints:
-    """Concatenate ``start[i], start[i] + 1, ...``, each run with ``count[i]`` numbers.
-
-    >>> runs(np.array([7, 3, 0]), np.array([2, 0, 3])).tolist()
-    [7, 8, 0, 1, 2]
-    """
+    """Concatenate ``start[i], start[i] + 1, ...``, each run with ``count[i]`` numbers."""
     ends = count.cumsum()
     joined: Ints = (start - ends + count).repeat(count) + np.arange(count.sum())
     return joined

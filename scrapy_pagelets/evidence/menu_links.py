@@ -99,11 +99,7 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
 
 
 def shape(url: str) -> str:
-    """Return what the URLs of one class of pages share: the ending of the path and the names of the parameters.
-
-    >>> shape("http://h/a/b.html"), shape("http://h/a/"), shape("http://h/a"), shape("http://h/index.php?id=4&page=x")
-    ('.html', '/', '', '.php?id&page')
-    """
+    """Return what the URLs of one class of pages share: the ending of the path and the names of the parameters."""
     parts = urlsplit(url)
     end = parts.path.rpartition("/")[2]
     suffix = _SUFFIX.search(end)
@@ -120,9 +116,6 @@ def lonely_words(targets: Mapping[int, str], url: str) -> set[int]:
     """Keys of the targets that are the only one in their folder whose last part is a single word, as a command may be.
 
     ``targets``: URLs of the links of a page by key. ``url``: the URL of the page, which counts as well.
-
-    >>> lonely_words({1: "http://h/about", 2: "http://h/team", 3: "http://h/door/open", 4: "http://h/a/open-day"}, "")
-    {3}
     """
     folders = {key: target.rpartition("/")[0] for key, target in targets.items() if _is_word(target)}
     counts = Counter([*folders.values(), url.rpartition("/")[0] if _is_word(url) else ""])
@@ -156,11 +149,7 @@ def _has_side_effects(nodes: NodeTable, link: int) -> bool:
 
 
 def hyperlink_distance(url: str, target: str) -> int:
-    """Number of steps between the folders of two URLs: up from one to the common folder, and down to the other.
-
-    >>> hyperlink_distance("http://h/a/b/x", "http://h/a/y"), hyperlink_distance("http://h/", "http://h/a/b/y")
-    (1, 2)
-    """
+    """Number of steps between the folders of two URLs: up from one to the common folder, and down to the other."""
     one, other = (urlsplit(u).path.split("/")[1:-1] for u in (url, target))
     common = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return len(one) + len(other) - 2 * len(list(common))
@@ -205,13 +194,7 @@ def _inside() -> re.Pattern[str]:
 
 @cached
 def acts(url: str) -> bool:
-    """Return True if the words of a URL, in some thirty languages, suggest that a visit logs out, deletes or buys.
-
-    >>> acts("http://a/?action=delete&id=4"), acts("http://a/Special:UserLogout"), acts("http://a/%64elete/1")
-    (True, True, True)
-    >>> acts("http://a/additions.html"), acts("http://a/install.html"), acts("http://a/install")
-    (False, False, True)
-    """
+    """Return True if the words of a URL, in some thirty languages, suggest that a visit logs out, deletes or buys."""
     parts = urlsplit(url)
     text = f"{parts.path}?{parts.query}"
     names_one = _names_action(text, _actions("anywhere"))
@@ -219,11 +202,7 @@ def acts(url: str) -> bool:
 
 
 def labels_action(label: str) -> bool:
-    """Return True if the text of a link names an action.
-
-    >>> labels_action("Se déconnecter"), labels_action("How to delete a branch and what to do before that")
-    (True, False)
-    """
+    """Return True if the text of a link names an action."""
     return len(label) <= _LABEL_CHARACTERS and _labels_action(label)
 
 

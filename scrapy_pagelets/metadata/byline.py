@@ -493,11 +493,7 @@ def _signed(text: str) -> re.Match[str] | None:
 
 
 def name_in(text: str) -> str | None:
-    """The name that a text is, with "by" before it or without; None if it is none.
-
-    >>> name_in("Posted by Ana Bo"), name_in("Ana Bo"), name_in("4 March 2025")
-    ('Ana Bo', 'Ana Bo', None)
-    """
+    """The name that a text is, with "by" before it or without; None if it is none."""
     return signed_name(text) or _name(text.strip(_MARKS))
 
 
@@ -552,11 +548,7 @@ def is_between(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Return False for what software writes that knows no author, and for texts without a letter.
-
-    >>> is_name("Ana Bo"), is_name("Unknown"), is_name("--")
-    (True, False, False)
-    """
+    """Return False for what software writes that knows no author, and for texts without a letter."""
     return any(map(str.isalpha, text)) and text.casefold() not in _NOBODY
 
 

@@ -51,8 +51,7 @@ _KIND: Final = lazily(
     re.IGNORECASE,
 )
 _TICKET: Final = lazily(r"\s*[#!]\d+\s*")
-#: What begins a byline in a heading: "by Ana Bo".
-_BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)
+_BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)  # what begins a byline in a heading: "by Ana Bo"
 _NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3
@@ -247,35 +246,14 @@ class _Candidate(NamedTuple):
             likeness = max(likeness, _greatest_likeness(own, titles))
         if not likeness and (number := _NUMBER.match(text)):
             likeness = _greatest_likeness(_words(text[number.end() :]), titles)
-        if not likeness and weight == _NO_ELEMENT and (inner := _linked_title(page.nodes, row, titles)) is not None:
-            row, text = inner
-            words = _words(text)
-            likeness = _greatest_likeness(words, titles)
         is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
         if not likeness and not is_first_level:
             return None
         return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
 
 
-def _linked_title(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> tuple[int, str] | None:
-    """The link that an element begins with, and its text, if it is all of a part of a title; None without one."""
-    leaf = nodes.first_leaf.item(row)
-    above, text = nodes.parent.item(nodes.leaves.item(leaf)), " ".join(nodes.strings[leaf].split())
-    words = _words(text)
-    if nodes.tag[above] != TAG["a"] or nodes.leaves_of(above) != slice(leaf, leaf + 1) or len(words) < _SHORT:
-        return None
-    is_title = any(title[: len(words)] == words or title[-len(words) :] == words for title, _ in titles)
-    return (above, text) if is_title else None
-
-
 def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the buttons in headings that have other words: to copy a name, to change units.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<h1>Tea<button>Copy</button></h1><h2><button>How hot?</button></h2>"
-    >>> [*buttons_in_headings(Page.parse(html, "http://a/").nodes)]
-    [4]
-    """
+    """Rows of the buttons in headings that have other words: to copy a name, to change units."""
     buttons = rows_tagged(nodes, TAG["button"])
     for row in rows_with(nodes, HEADING) if buttons else ():
         yield from _buttons_in(nodes, row, buttons)

@@ -16,7 +16,7 @@ from scrapy_pagelets.metadata.byline import Byline, dates_told, is_name, machine
 from scrapy_pagelets.metadata.dates import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
-from scrapy_pagelets.metadata.product_markup import product_of
+from scrapy_pagelets.metadata.product_markup import is_here, product_of
 from scrapy_pagelets.page import structured_data as data
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.looks import COMMENT, COMMENTS, ENTRY, RELATED
@@ -145,8 +145,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     ``headline``: the page's own heading; None if it has none, and with it no byline. ``habits``: what the pages of its
     site tell alike.
     """
-    canonical = page.declared_canonical_url or ""
-    told = _Told(page, canonical, habits)
+    told = _Told(page, habits)
     thread = thread_of(page, habits)
     product, facts = product_of(page, headline, told.metas)
     opening = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1)
@@ -167,7 +166,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
         or entry.published
         or beside.published,
         "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
-        "canonical": _web_address(page, canonical),
+        "canonical": _web_address(page, page.declared_canonical_url or ""),
         "description": told.text("description", _DESCRIPTION),
         "image": told.image(),
         "breadcrumbs": names,
@@ -179,12 +178,12 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
 class _Told:
     """The values of a page's properties, best first."""
 
-    def __init__(self, page: Page, canonical: str, habits: Habits) -> None:
+    def __init__(self, page: Page, habits: Habits) -> None:
         self._page, self._habits, objects = page, habits, page.objects
         self._ids = data.by_id(objects)
-        self._work = _one([each for each in objects if any(map(data.is_work, data.types_of(each)))], page, canonical)
+        self._work = _one([each for each in objects if any(map(data.is_work, data.types_of(each)))], page)
         self._media = next((each for each in objects[:_MOST_OFFERS] if _is_shown(each, page.title)), {})
-        self._about = _one([each for each in objects if any(map(data.is_page, data.types_of(each)))], page, canonical)
+        self._about = _one([each for each in objects if any(map(data.is_page, data.types_of(each)))], page)
         self.metas = _metas(page.metas)
         self._properties = data.properties_of(page.microdata)
 
@@ -304,27 +303,11 @@ def _unsigned(name: str) -> str:
     return (signed_name(name) or name) if is_word else name
 
 
-def _one(candidates: Sequence[data.Object], page: Page, canonical: str) -> data.Object | None:
+def _one(candidates: Sequence[data.Object], page: Page) -> data.Object | None:
     """The object that describes the page: the only one, or the one with the page's address; None in a list."""
     if len(candidates) < 2:
         return candidates[0] if candidates else None
-    own = {page.key, *_key(page, canonical)}
-    return next((each for each in candidates[:50] if own & set(_keys(each, page))), None)
-
-
-def _keys(value: data.Object, page: Page) -> Iterator[int]:
-    """Hashes of the addresses by which an object names its page."""
-    for name in ("url", "mainEntityOfPage", "@id"):
-        for each in data.values_of(value.get(name))[:5]:
-            address = each.get("@id") or each.get("url") if isinstance(each, dict) else each
-            if isinstance(address, str):
-                yield from _key(page, address)
-
-
-def _key(page: Page, address: str) -> list[int]:
-    """Hash of an address; none if it is blank or leads to no page."""
-    key = urls.resolve(page.base, address)[0] if address else 0
-    return [key] if key else []
+    return next((each for each in candidates[:50] if is_here(each, page)), None)
 
 
 def _metas(metas: Iterable[Meta]) -> dict[str, str]:

@@ -54,11 +54,6 @@ def is_forum(page: Page, near: Bools | None = None) -> bool:
 
     ``near``: (n,) the rows of the page that stand with its content; all if None. Any page may show the latest topics of
     a forum beside its text.
-
-    >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
-    True
-    >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
-    [True, False]
     """
     address = page.url.partition("#")[0]
     if any(form.search(address) for form in (_FORUM, _TRACKER, _COMMENTS_ALONE)):

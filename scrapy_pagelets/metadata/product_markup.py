@@ -162,20 +162,19 @@ def _of_objects(found: list[Object], page: Page, heading: str, ids: Mapping[str,
     if len(found) > 1:
         said = words(heading)
         some = found[:_MOST_PRODUCTS]
-        ours = [each for each in some if _is_here(each, page)] or [each for each in some if _is_named(each, said)]
+        ours = [each for each in some if is_here(each, page)] or [each for each in some if _is_named(each, said)]
         if not ours:
             return {}, True
         found = ours
     return (_facts(found[0], page, ids), False) if found else ({}, False)
 
 
-def _is_here(value: Object, page: Page) -> bool:
+def is_here(value: Object, page: Page) -> bool:
+    """Return True if an object has the address of a page, or its canonical one."""
     own = {page.key, urls.key(page.canonical_url)}
-    return any(
-        isinstance(address, str) and address.strip() and urls.resolve(page.base, address)[0] in own
-        for name in ("url", "@id", "mainEntityOfPage")
-        for address in values_of(value.get(name))[:_MOST_VALUES]
-    )
+    told = (each for name in ("url", "@id", "mainEntityOfPage") for each in values_of(value.get(name))[:_MOST_VALUES])
+    addresses = (each.get("@id") or each.get("url") if isinstance(each, dict) else each for each in told)
+    return any(isinstance(one, str) and one.strip() and urls.resolve(page.base, one)[0] in own for one in addresses)
 
 
 def _is_named(value: Object, said: list[str]) -> bool:
@@ -188,7 +187,7 @@ def _facts(product: Object, page: Page, ids: Mapping[str, Object]) -> Facts:
     known = _Properties(ids)
     parts = [product, *islice(known.objects(product, ("hasVariant", "model")), _MOST_OFFERS)]
     offers = list(islice((offer for part in parts for offer in known.objects(part, _OFFERS)), _MOST_OFFERS))
-    own = [offer for offer in offers if _is_here(offer, page) and offer.get("price")] if len(offers) > 1 else []
+    own = [offer for offer in offers if is_here(offer, page) and offer.get("price")] if len(offers) > 1 else []
     near = (product, *own, *offers[:1])
     told = {
         "name": known.first(product, ("name",), text_of),

@@ -309,11 +309,7 @@ def _brand(text: str) -> str | None:
 
 
 def current(text: str) -> tuple[float, float | None] | None:
-    """Return the price in a text, and the highest if it is a range, without former prices and those of a unit.
-
-    >>> current("Was $20.00 Now $15.00"), current("30 € – 40 €"), current("15,99 € (1,60 €/100 g)"), current("soon")
-    ((15.0, None), (30.0, 40.0), (15.99, None), None)
-    """
+    """Return the price in a text, and the highest if it is a range, without former prices and those of a unit."""
     found: list[float] = []
     end, last = 0, 0.0
     for amount, start, stop in values.amounts_in(text):

@@ -62,11 +62,7 @@ _UNFILLED: Final = lazily(r"\$\{?[a-z][\w.]*\}?|\{\{[^{}]*\}\}", re.IGNORECASE)
 
 
 def text_of(value: Any) -> str | None:
-    r"""Return a text or whole number without markup, white space folded; None for other values and marks of none.
-
-    >>> text_of(" Tea \n pot "), text_of(17), text_of("N/A"), text_of("$brand"), text_of({"@type": "Thing"})
-    ('Tea pot', '17', None, None, None)
-    """
+    """Return a text or whole number without markup, white space folded; None for other values and marks of none."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_LONGEST_NUMBER:
         value = str(value)
     if not isinstance(value, str):
@@ -76,11 +72,7 @@ def text_of(value: Any) -> str | None:
 
 
 def amount_of(value: Any) -> float | None:
-    """Return what a declared price says; None if it is no number above zero.
-
-    >>> amount_of("1299.50"), amount_of("1.299,50 €"), amount_of(7), amount_of("on request"), amount_of("0.00")
-    (1299.5, 1299.5, 7.0, None, None)
-    """
+    """Return what a declared price says; None if it is no number above zero."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _checked(value)
     text = value.strip()[:_LONGEST_PRICE] if isinstance(value, str) else ""
@@ -100,11 +92,7 @@ def _checked(amount: int | float | Decimal) -> float | None:
 
 
 def amounts_in(text: str) -> Iterator[tuple[float, int, int]]:
-    """Yield the amounts in a text, each with its start and end; percentages are none.
-
-    >>> list(amounts_in("5 % off: 1 299,50 €"))
-    [(1299.5, 9, 17)]
-    """
+    """Yield the amounts in a text, each with its start and end; percentages are none."""
     for match in _AMOUNT.finditer(text[:_LONGEST]):
         if text[match.end() : match.end() + 2].lstrip()[:1] != "%":
             amount = price_of(match[0]).amount
@@ -113,11 +101,7 @@ def amounts_in(text: str) -> Iterator[tuple[float, int, int]]:
 
 
 def has_currency(text: str) -> bool:
-    """Whether a short text has the symbol or a common abbreviation of a currency.
-
-    >>> has_currency("12 EUR"), has_currency("3 €"), has_currency("AX27 Top")
-    (True, True, False)
-    """
+    """Whether a short text has the symbol or a common abbreviation of a currency."""
     return any(category(each) == "Sc" for each in text) or _ABBREVIATED.search(text) is not None
 
 
@@ -125,9 +109,6 @@ def currency_of(value: Any, language: str | None = None, url: str = "") -> str |
     """Return the code (ISO 4217) of a currency, given as a code or as the symbol beside an amount.
 
     A symbol of several currencies counts only if the language of the page or the country of its host decides.
-
-    >>> currency_of("eur"), currency_of("$ 12"), currency_of("$ 12", url="http://shop.com.au/"), currency_of("12 zł")
-    ('EUR', None, 'AUD', 'PLN')
     """
     text = value.strip()[:_LONGEST_PRICE] if isinstance(value, str) else ""
     if _CODE.fullmatch(text) and text.lower() not in _SYMBOLS:
@@ -143,32 +124,20 @@ def currency_of(value: Any, language: str | None = None, url: str = "") -> str |
 
 
 def availability_of(value: Any) -> str | None:
-    """Return the name of an availability in schema.org.
-
-    >>> availability_of("https://schema.org/InStock"), availability_of("out of stock"), availability_of("soon")
-    ('InStock', 'OutOfStock', None)
-    """
+    """Return the name of an availability in schema.org."""
     text = value[:_LONGEST].rpartition("/")[2] if isinstance(value, str) else ""
     return _AVAILABILITY.get(re.sub(r"[^a-z]", "", text.lower()))
 
 
 def number_of(value: Any) -> str | None:
-    """Return the number of an article: one word or two with a letter or digit, without a prefix such as ``sku:``.
-
-    >>> number_of("sku:A-17"), number_of(4711), number_of("the number of an article is long")
-    ('A-17', '4711', None)
-    """
+    """Return the number of an article: one word or two with a letter or digit, without a prefix such as ``sku:``."""
     text = re.sub(r"^(?:sku|mpn|id|asin)\s*[:#]\s*", "", text_of(value) or "", flags=re.IGNORECASE)
     good = len(text) <= _LONGEST_NUMBER and text.count(" ") < 3 and any(map(str.isalnum, text))
     return text if good else None
 
 
 def gtin_of(value: Any) -> str | None:
-    """Return a GTIN (EAN, UPC, ISBN-13) whose check digit is right.
-
-    >>> gtin_of("4-006381-333931"), gtin_of("4006381333932"), gtin_of("ean 4006381333931")
-    ('4006381333931', None, '4006381333931')
-    """
+    """Return a GTIN (EAN, UPC, ISBN-13) whose check digit is right."""
     digits = re.sub(r"[\s-]|^(?:gtin|ean|upc|isbn)\D*", "", text_of(value) or "", flags=re.IGNORECASE)
     if len(digits) not in _GTIN_LENGTHS or not (digits.isascii() and digits.isdigit()) or not int(digits):
         return None
@@ -209,11 +178,7 @@ _BRAND: Final = lazily(r"\b(?:(?:product|item)\w{0,8})?(?:brand|vendor|manufactu
 
 @cached
 def kinds_of(look: Look) -> int:
-    """What the tag, id and class of an element say it has, as bits: ``PRICE`` ... ``OUT_OF_STOCK``.
-
-    >>> kinds_of(("div", "", "product-price", "")) == PRICE, kinds_of(("s", "", "price", "")) == PRICE | FORMER
-    (True, True)
-    """
+    """What the tag, id and class of an element say it has, as bits: ``PRICE`` ... ``OUT_OF_STOCK``."""
     tag, name, classes, _ = look
     names, struck = f"{name} {classes}"[:500], FORMER * (tag in _STRUCK)
     if tag in _WHOLE or not _NAMED.search(names):
@@ -289,19 +254,11 @@ _BUYING: Final = lazily(
 
 
 def stock_of(text: str) -> str | None:
-    """Return the availability that a short text tells.
-
-    >>> stock_of("Availability: In stock"), stock_of("Sold out"), stock_of("In stockings")
-    ('InStock', 'OutOfStock', None)
-    """
+    """Return the availability that a short text tells."""
     match = _STOCK.fullmatch(text.strip())
     return None if match is None else "InStock" if match["yes"] else "OutOfStock"
 
 
 def is_buying(text: str) -> bool:
-    """Whether a text is that of a control which puts a product into the cart.
-
-    >>> is_buying("Add to cart"), is_buying("In den Warenkorb"), is_buying("How to add to cart")
-    (True, True, False)
-    """
+    """Whether a text is that of a control which puts a product into the cart."""
     return bool(_BUYING.fullmatch(text.strip(" \n!+»›")))

@@ -28,8 +28,7 @@ from scrapy_pagelets.page.nodes import (
     tags_of,
 )
 
-#: Elements above a block of code whose classes may tell its language.
-_ABOVE: Final = 4
+_ABOVE: Final = 4  # elements above a block of code whose classes may tell its language
 _OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
 _INSIDE: Final = 4  # the first elements of code in it that may
 _CELL, _LIST = TAG["td"], TAG["ul"]
@@ -61,13 +60,7 @@ _LANGUAGES: Final = frozenset(
 
 
 def line_numbers(nodes: NodeTable) -> Bools:
-    r"""(m,) leaves of code that number its lines, in elements named so: in ``pre``, in cells or in a list of their own.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<pre><i class=lineno>1</i>a = 1\n<i class=lineno>2</i>2 + 3</pre>"
-    >>> line_numbers(Page.parse(html, "http://a/").nodes).tolist()
-    [True, False, True, False]
-    """
+    """(m,) leaves of code that number its lines, in elements named so: in ``pre``, in cells or in their own list."""
     found = np.zeros(len(nodes.leaves), np.bool_)
     judged = set[int]()
     gutters = {nodes.look.item(row) for row in rows_with(nodes, NUMBERS)}
@@ -108,12 +101,7 @@ def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
 
 
 def language_of(element: etree._Element) -> str:
-    """The language of a block of code in lower case; "" if the page does not tell.
-
-    >>> pre = etree.fromstring('<div class="highlight-python notranslate"><pre>x</pre></div>')[0]
-    >>> language_of(pre)
-    'python'
-    """
+    """The language of a block of code in lower case; "" if the page does not tell."""
     for node in _near(element):
         named = f"{node.get('class', '')} {node.get(_PARAMETERS, '')}"
         alone = f"{node.get('class', '')} {node.get('lang', '')}".lower().split() if node.tag in ("pre", "code") else ()
@@ -149,9 +137,8 @@ def _label(element: etree._Element) -> str:
 
 TOOLTIP: Final = "ttc"  # class of what Doxygen shows beside the pointer
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
-#: Elements that are a line, and those between which white space is no text.
-_ROWS: Final = ("li", "tr")
-_GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())
+_ROWS: Final = ("li", "tr")  # elements that are a line
+_GROUPS: Final = frozenset("ol ul table thead tbody tfoot tr".split())  # those between which white space is no text
 #: White space with a line break, which outside of ``pre`` says no more than a space.
 _FORMATTING: Final = lazily(r"[ \t]*\n[ \t\n]*")
 _NUMBER: Final = "\0"  # stands for the number of a line; no parsed text has it
@@ -168,23 +155,15 @@ def _names_gutter(element: etree._Element) -> bool:
 
 
 def is_gutter(element: etree._Element) -> bool:
-    """Whether an element shows the numbers of lines: code stands in none, whatever its class says of them.
-
-    >>> one, other = etree.fromstring('<div><p class="line-numbers">1 2</p><pre class="line-numbers">a = 1</pre></div>')
-    >>> is_gutter(one), is_gutter(other)
-    (True, False)
-    """
+    """Whether an element shows the numbers of lines: code stands in none, whatever its class says of them."""
     named = _names_gutter(element)
     return named and not any(any(map(str.isalpha, text)) for text in element.itertext())
 
 
 def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
-    r"""The text of a block of code, as written: white space is kept, line numbers are left out.
+    """The text of a block of code, as written: white space is kept, line numbers are left out.
 
     ``verbatim``: whether line breaks in the text are lines, as in ``pre``.
-
-    >>> code_of(etree.fromstring("<pre><ol><li>a = 1</li><li>  b</li></ol></pre>"))
-    'a = 1\n  b'
     """
     lines = _Lines(verbatim=verbatim)
     walk = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
@@ -313,9 +292,8 @@ _FRAGMENT: Final = lazily(r"(?:^|\s)fragment(?:$|\s)")
 _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
-#: What never stands in code, and what stands there only if a class names a highlighter.
-_PROSE: Final = "pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea"
-_PARAGRAPHS: Final = "p ul ol table"
+_PROSE: Final = "pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea"  # never in code
+_PARAGRAPHS: Final = "p ul ol table"  # what stands in code only if a class names a highlighter
 
 
 class CodeBlocks:
@@ -327,13 +305,7 @@ class CodeBlocks:
         self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
 
     def has(self, row: int) -> bool:
-        """Whether an element is a block of code.
-
-        >>> from scrapy_pagelets import Page
-        >>> nodes = Page.parse(b"<p><code>a<br>b</code> or <code>c</code>", "http://a/").nodes
-        >>> [CodeBlocks(nodes).has(row) for row in np.flatnonzero(nodes.tag == TAG["code"])]
-        [True, False]
-        """
+        """Whether an element is a block of code."""
         nodes, tag = self.nodes, self.nodes.tag.item(row)
         if self.fragments[nodes.look.item(row)]:
             return bool(self.breaks[row + 1 : row + 2].any())

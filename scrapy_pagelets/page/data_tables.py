@@ -10,6 +10,7 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import give
+from scrapy_pagelets.core.data_tables import holds_data as holds_data
 from scrapy_pagelets.core.data_tables import is_data as is_data
 from scrapy_pagelets.page.code import CodeBlocks
 from scrapy_pagelets.page.gaps import HEADS
@@ -40,25 +41,6 @@ class _Cell(NamedTuple):
     line: int
     column: int
     head: bool  # whether it is a header cell
-
-
-def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
-    """Whether an element with some cells holds data, as `is_data`.
-
-    ``table``: row of the element. ``cells``: rows of its cells, ascending.
-    """
-    within = slice(table + 1, int(nodes.end[table]))
-    if np.isin(nodes.tag[within], _IN_LAYOUT).any():
-        return False
-    lines = nodes.parent[cells]
-    if not (np.diff(lines) == 0).any() or not (np.diff(lines) != 0).any():
-        return False
-    blocks = np.cumsum(np.append(0, np.isin(nodes.tag[table : nodes.end[table]], _SELDOM)))
-    line = np.cumsum(np.diff(lines, prepend=lines[:1]) != 0)
-    alone = np.bincount(line)[line] == 1  # such a cell divides the table
-    with_blocks = (blocks[nodes.end[cells] - table] > blocks[cells - table]) & ~alone
-    most = _LAYOUT_WITH_HEAD if (nodes.tag[cells[line == 0]] == _HEAD).all() else _LAYOUT
-    return bool(with_blocks.sum() < most * max(1, (nodes.first_leaf[cells] < nodes.last_leaf[cells]).sum()))
 
 
 @once

@@ -9,13 +9,13 @@ from typing import Any, Final, cast
 
 import numpy as np
 from lxml import etree
-from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import MOST_BYTES
-from scrapy_pagelets.base.characters import BY_CHARACTER, WORD, lazily, readable
+from scrapy_pagelets.base.characters import BY_CHARACTER, lazily, readable
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.table import declarations as declarations
 from scrapy_pagelets.core.table import flatten as flatten
+from scrapy_pagelets.core.table import text_key as text_key
 from scrapy_pagelets.page.adjoining import part_words
 from scrapy_pagelets.page.gaps import gaps_of
 from scrapy_pagelets.page.looks import ENCODED, READING, Look, class_signature, signature, signs
@@ -65,11 +65,7 @@ def _decoded(element: etree._Element) -> str:
 
 
 def _xored(hidden: str) -> str:
-    """What Cloudflare has encoded: bytes, each with all bits changed that are set in the first one.
-
-    >>> _xored("422302206c21")
-    'a@b.c'
-    """
+    """What Cloudflare has encoded: bytes, each with all bits changed that are set in the first one."""
     try:
         key, *rest = bytes.fromhex(hidden)
         return bytes(byte ^ key for byte in rest).decode()
@@ -170,7 +166,6 @@ _HIDING_STYLE: Final = lazily(r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?vis
 LAYING_OUT: Final = ("display", "white-space", "font-family")
 DECLARING: Final = ("base", "link", "meta", "script", "title")  # elements by which a page tells of itself
 _SPACES: Final = lazily(r"\s{2,}|[^\S ]")  # white space other than one space
-_DIGITS: Final = str.maketrans("123456789", "0" * 9)
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST_VALUE: Final = 10_000
 #: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
@@ -205,21 +200,6 @@ def _decode(root: etree._Element, signs: int, hrefs: list[str]) -> bool:
     if encoded := bool(signs & ENCODED) or _CLOUDFLARE in "\n".join(hrefs):
         decode_addresses(root)
     return bool(signs & READING) or encoded
-
-
-def text_key(text: str) -> tuple[int, int]:
-    """Return hash and number of words of a run of text whose white space is folded.
-
-    The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
-    other texts are those of `scrapy_pagelets.base.characters`.
-    """
-    if len(text) > 3 and text.isascii():
-        words = text.count(" ") + 1
-    elif len(text) < _HUGE:
-        words = len(WORD.findall(text))
-    else:
-        words = sum(1 for _ in WORD.finditer(text))
-    return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 
 def fold(text: str) -> str:

@@ -104,11 +104,7 @@ def delimiters(scripts: Iterable[etree._Element]) -> re.Pattern[str] | None:
 
 
 def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]]:
-    r"""Yield the parts of a text, each with ``PLAIN``, ``INLINE`` or ``DISPLAY``; formulas without their delimiters.
-
-    >>> list(split(r"so \(x_1\) is", _SOURCE))
-    [('so ', 0), ('x_1', 1), (' is', 0)]
-    """
+    """Yield the parts of a text, each with ``PLAIN``, ``INLINE`` or ``DISPLAY``; formulas without their delimiters."""
     end = 0
     for match in source.finditer(text) if source else ():
         yield text[end : match.start()], PLAIN
@@ -174,11 +170,7 @@ _ROWS: Final = frozenset("math mrow mstyle mpadded menclose maction merror seman
 
 
 def tex_of_mathml(formula: etree._Element) -> str:
-    r"""Write a formula as TeX; "" if it holds anything but presentation MathML.
-
-    >>> tex_of_mathml(etree.fromstring("<math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mi>y</mi></math>"))
-    'x^{2}+y'
-    """
+    """Write a formula as TeX; "" if it holds anything but presentation MathML."""
     parts: list[list[str]] = [[]]
     walk = etree.iterwalk(formula, events=("start", "end"))
     for event, element in walk:

@@ -23,11 +23,7 @@ _PRE: Final = TAG["pre"]
 
 
 def gap_of(signs: int, style: str) -> int:
-    """The gap that the signs of a look, see `looks`, and an inline style make before and after an element.
-
-    >>> gap_of(AS_CELL, "") == CELL, gap_of(0, "display: block") == LINE
-    (True, True)
-    """
+    """The gap that the signs of a look, see `looks`, and an inline style make before and after an element."""
     styled = _STYLED.search(style) if style else None
     if signs & AS_LINE or (styled is not None and not styled[1]):
         return LINE
@@ -42,11 +38,7 @@ def cells_of(nodes: NodeTable) -> Ints:
 
 
 def is_table(look: Look, style: str) -> bool:
-    """Whether role or inline style say that an element is a table.
-
-    >>> is_table(("div", "", "", "grid"), ""), is_table(("p", "", "", ""), "display:table-cell")
-    (True, False)
-    """
+    """Whether role or inline style say that an element is a table."""
     return look[3] in _TABLES or _TABLE_STYLED.search(style) is not None
 
 
@@ -102,14 +94,7 @@ _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "href")
 
 @once
 def panels_of(nodes: NodeTable) -> dict[int, int]:
-    """Find the label of each panel: by row of the panel, the row of the tab.
-
-    >>> from scrapy_pagelets import Page
-    >>> html = b"<p role=tab>A<p role=tab>B<div role=tabpanel>a</div><div role=tabpanel>b</div>"
-    >>> nodes = Page.parse(html, "http://a/").nodes
-    >>> {nodes.xpath(panel): nodes.xpath(tab) for panel, tab in panels_of(nodes).items()}
-    {'/html/body/div[1]': '/html/body/p[1]', '/html/body/div[2]': '/html/body/p[2]'}
-    """
+    """Find the label of each panel: by row of the panel, the row of the tab."""
     if not (nodes.signs & TABS).any():
         return {}
     kinds = [

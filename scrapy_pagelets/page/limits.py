@@ -17,8 +17,7 @@ MAX_ATTRIBUTES: Final = 1000
 _ATTRIBUTES_PER_NODE: Final = 10  # the limit on the attributes of a page, as a multiple of the limit on its nodes
 _TRIES: Final = 100  # how many ``>`` are examined for the end of a tag before the page is parsed to count
 _OPENING: Final = "= \t\n\r\f"  # a quotation mark after one of these may open the value of an attribute
-#: One of these is before each attribute.
-_SEPARATORS: Final = " \t\n\r\f/\"'"
+_SEPARATORS: Final = " \t\n\r\f/\"'"  # one of these is before each attribute
 give("limits", OPENING=_OPENING, SEPARATORS=_SEPARATORS, TRIES=_TRIES)
 _BASE_MEGABYTES: Final = 768  # megabytes of address space that a crawl and its libraries need
 _MEGABYTES_PER_PROCESSOR: Final = 64  # those that the libraries reserve for each processor

@@ -59,11 +59,7 @@ _LONGEST: Final = 100
 
 
 def placing(classes: str, role: str) -> int:
-    """The signs of role and classes.
-
-    >>> placing("navbar d-block", "cell") == AS_CELL | AS_LINE | LINKS
-    True
-    """
+    """The signs of role and classes."""
     found = _ROLES.get(role, 0)
     if _ANY.search(classes):
         for token in classes.split():
@@ -73,8 +69,7 @@ def placing(classes: str, role: str) -> int:
     return found
 
 
-#: The look of a node: tag, id, class, role.
-Look = tuple[str, str, str, str]
+Look = tuple[str, str, str, str]  # the look of a node: tag, id, class, role
 _VOLATILE: Final = lazily(
     r"\d{3,}|^(?:post|product|node|comment|(?:menu|page|cat)-item)[-_]?\d|(?:^|-)(?:odd|even|alt)$|"
     r"^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
@@ -229,11 +224,7 @@ def class_signature(look: Look) -> int:
 
 @cached
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``POST``, and those of its place.
-
-    >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
-    True
-    """
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``POST``, and those of its place."""
     tag, name, classes, role = look
     names = f"{name} {classes}"
     set_formula = tag in ("span", "div") and bool(classes and FORMULA_NAMED.search(classes))
@@ -283,8 +274,7 @@ DISPLAYS: Final = (
     "table-column other"
 ).split()
 DISPLAY: Final = {name: code for code, name in enumerate(DISPLAYS)}
-#: Values of ``position`` by code.
-POSITIONS: Final = "static relative absolute fixed sticky".split()
+POSITIONS: Final = "static relative absolute fixed sticky".split()  # values of ``position`` by code
 POSITION: Final = {name: code for code, name in enumerate(POSITIONS)}
 
 

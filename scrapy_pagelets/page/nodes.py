@@ -18,6 +18,7 @@ from scrapy_pagelets.core.table import elements as elements
 from scrapy_pagelets.core.table import elements_at as elements_at
 from scrapy_pagelets.core.table import values_at as values_at
 from scrapy_pagelets.core.text import leaves_beginning as leaves_beginning
+from scrapy_pagelets.core.text import path_of
 from scrapy_pagelets.core.text import rows_named as rows_named
 from scrapy_pagelets.core.text import rows_tagged as rows_tagged
 from scrapy_pagelets.core.text import rows_with as rows_with
@@ -40,6 +41,11 @@ TEXT: Final = TAG["#text"]
 def tags_of(names: str) -> Ints:
     """(k,) the numbers of some tags, whose names are separated by spaces."""
     return np.array([TAG[name] for name in names.split()], np.int64)
+
+
+def among_tags(names: str) -> Bools:
+    """(tags,) whether each tag is one of some, whose names are separated by spaces."""
+    return np.isin(np.arange(len(TAGS)), tags_of(names))
 
 
 #: The gap between a run of text and the one before: none, a space, a table cell, a line, a paragraph.
@@ -129,9 +135,9 @@ class NodeTable:
         return column
 
     def total(self, column: NDArray[T]) -> NDArray[T]:
-        """Sum a column, (n,), over the subtree of each row. Integers wrap around."""
-        sums = np.zeros(len(self) + 1, column.dtype)
-        np.cumsum(column, out=sums[1:])
+        """Sum a column, (n, ...), over the subtree of each row. Integers wrap around."""
+        sums = np.zeros((len(self) + 1, *column.shape[1:]), column.dtype)
+        np.cumsum(column, axis=0, out=sums[1:])
         return sums[self.end] - sums[:-1]
 
     def sum_below(self, of_leaves: NDArray[T]) -> NDArray[T]:
@@ -189,16 +195,7 @@ class NodeTable:
         root ``/descendant::*[k]``. The paths of all rows take linear time, while ``getpath`` counts the siblings again
         for each element.
         """
-        if self.tag[row] == TEXT:
-            return f"{self.xpath(int(self.parent[row]))}/text()[{self.number[self.first_leaf[row]]}]"
-        below = []
-        while row not in self.known_paths:
-            below.append(row)
-            row = int(self.parent[row])
-        path = self.known_paths[row]
-        for row in reversed(below):
-            path = self.known_paths[row] = f"{path}/{self.step(row)}"
-        return path
+        return path_of(self, row)
 
     @cached_property
     def known_paths(self) -> dict[int, str]:
@@ -225,22 +222,12 @@ class NodeTable:
         return {found[element]: f"/descendant::*[{number}]" for number, element in everything if element in found}
 
     def step(self, row: int) -> str:
-        """Return the last step of the XPath of an element."""
-        name = self.looks[self.look[row]][0]
-        if not _XPATH_NAME.fullmatch(name):
-            return f"*[{self._among_all[0][row]}]"
-        rank, count = self._among_namesakes
-        return name if count[row] == 1 else f"{name}[{rank[row]}]"
+        """Return the last step of the XPath of an element whose name is invalid in one."""
+        return f"*[{self._among_all[row]}]"
 
     @cached_property
-    def _among_all(self) -> tuple[Ints, Ints]:
-        return ranks(self.parent, self.tag == TEXT)
-
-    @cached_property
-    def _among_namesakes(self) -> tuple[Ints, Ints]:
-        numbers: dict[str, int] = {}
-        names = np.array([numbers.setdefault(look[0], len(numbers)) for look in self.looks], np.int64)
-        return ranks(self.parent, np.where(self.tag == TEXT, -1, names[self.look]))
+    def _among_all(self) -> Ints:
+        return ranks(self.parent, self.tag == TEXT)[0]
 
     @cached_property
     def letters(self) -> Floats:

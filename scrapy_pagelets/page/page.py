@@ -65,9 +65,8 @@ _WITHOUT_END: Final = 300
 _TAG: Final = lazily(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
-#: A section of XHTML in which markup is text, and what tells such a page: HTML has none.
-_SECTION: Final = "<![CDATA["
-_XHTML: Final = "http://www.w3.org/1999/xhtml"
+_SECTION: Final = "<![CDATA["  # begins a section of XHTML in which markup is text: HTML has none
+_XHTML: Final = "http://www.w3.org/1999/xhtml"  # tells such a page
 _HEAD: Final = 2000
 _RAW_TAG: Final = lazily(r"<(/?)(?:script|style)\b", re.IGNORECASE)
 _LANGUAGE: Final = lazily(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
@@ -416,11 +415,7 @@ def parse(text: str) -> etree._Element:
 
 
 def sections_as_text(text: str) -> str:
-    """Write the CDATA sections of XHTML as HTML; those in scripts and styles, where only comments need them, stay.
-
-    >>> sections_as_text("<p>a <![CDATA[< b]]><script>//<![CDATA[")
-    '<p>a &lt; b<script>//<![CDATA['
-    """
+    """Write the CDATA sections of XHTML as HTML; those in scripts and styles, where only comments need them, stay."""
     before, *sections = text.split(_SECTION)
     pieces, is_raw = [before], _ends_raw(before, is_raw=False)
     for section in sections:

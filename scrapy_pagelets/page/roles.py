@@ -24,11 +24,7 @@ _LINKED: Final = 0.5
 
 
 def is_template(templateness: Floats) -> Bools:
-    """Return whether each of some values of templateness, 0 to 1, is that of template.
-
-    >>> is_template(np.array([0.5, 0.49])).tolist()
-    [True, False]
-    """
+    """Return whether each of some values of templateness, 0 to 1, is that of template."""
     found: Bools = templateness >= THRESHOLD
     return found
 

@@ -67,22 +67,14 @@ def _parsed(text: str) -> Any:
 
 
 def values_of(value: Any) -> list[Any]:
-    """Return the values of a property, of which JSON-LD allows one or a list.
-
-    >>> values_of("a"), values_of(["a", 1]), values_of(None)
-    (['a'], ['a', 1], [])
-    """
+    """Return the values of a property, of which JSON-LD allows one or a list."""
     if isinstance(value, list):
         return value[:_MOST]
     return [] if value is None else [value]
 
 
 def types_of(value: Object) -> list[str]:
-    """Return the types of an object, without the address of the vocabulary.
-
-    >>> types_of({"@type": ["https://schema.org/NewsArticle", 3]})
-    ['NewsArticle']
-    """
+    """Return the types of an object, without the address of the vocabulary."""
     return [str(each).rpartition("/")[2] for each in values_of(value.get("@type")) if isinstance(each, str)]
 
 
@@ -150,18 +142,10 @@ _ENDINGS: Final = ("Article", "Posting")
 
 
 def is_work(kind: str) -> bool:
-    """Return True for a type of works, which have an author or a date of their own.
-
-    >>> is_work("NewsArticle"), is_work("Comment"), is_work("WebPage")
-    (True, False, False)
-    """
+    """Return True for a type of works, which have an author or a date of their own."""
     return kind in _WORKS or kind.endswith(_ENDINGS)
 
 
 def is_page(kind: str) -> bool:
-    """Return True for the types of pages.
-
-    >>> is_page("WebPage"), is_page("AboutPage"), is_page("QAPage"), is_page("WebSite")
-    (True, True, True, False)
-    """
+    """Return True for the types of pages."""
     return kind.endswith("Page") and not is_work(kind)

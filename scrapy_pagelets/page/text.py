@@ -17,6 +17,8 @@ from scrapy_pagelets.core.text import first_of_items as first_of_items
 from scrapy_pagelets.core.text import left_over as left_over
 from scrapy_pagelets.core.text import links_of as links_of
 from scrapy_pagelets.core.text import paths_of as paths_of
+from scrapy_pagelets.core.text import roots as roots
+from scrapy_pagelets.core.text import runs_of as runs_of
 from scrapy_pagelets.core.text import text_of as text_of
 from scrapy_pagelets.core.text import told_of as told_of
 from scrapy_pagelets.core.text import without_invisible as without_invisible
@@ -78,44 +80,6 @@ def _lines_of_code(nodes: NodeTable) -> frozenset[int]:
     return frozenset(np.flatnonzero(nodes.leaves_below(rows)).tolist()) if rows else frozenset()
 
 
-def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
-    """Yield each leaf with its gap to the one before and, inside ``pre``, the white space between them."""
-    if not len(leaves):
-        return
-    starts = np.concatenate((leaves[:1], leaves[:-1] + 1))  # the first leaf after the previous one to keep
-    gaps = np.maximum.reduceat(nodes.gap[: leaves[-1] + 1], starts)
-    np.maximum(gaps, SPACE, out=gaps, where=leaves > starts)  # leaves with another between them are separate words
-    for leaf, start, gap in zip(leaves.tolist(), starts.tolist(), gaps.tolist(), strict=True):
-        white = ""
-        if leaf in nodes.spaces:
-            white = "".join(nodes.spaces.get(i, "") for i in range(start if gap <= SPACE else leaf, leaf + 1))
-        yield leaf, gap, white
-
-
-def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
-    """XPaths of the fewest nodes with exactly the leaves to keep, (m,): elements, and ``text()[k]`` for single runs."""
-    return paths_of(nodes, np.flatnonzero(keep))
-
-
-def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
-    """Rows of the maximal subtrees that have no other leaves, in document order; a single leaf counts as a subtree.
-
-    ``leaves``: (k,) indices of the leaves, ascending.
-    """
-    tops = []
-    breaks = np.flatnonzero(np.diff(leaves) > 1) + 1
-    for run in np.split(leaves, breaks) if len(leaves) else []:
-        leaf, end = int(run[0]), int(run[-1]) + 1
-        while leaf < end:
-            row = int(nodes.leaves[leaf])
-            above = int(nodes.parent[row])
-            while above >= 0 and nodes.first_leaf[above] == leaf and nodes.last_leaf[above] <= end:
-                row, above = above, int(nodes.parent[above])
-            tops.append(row)
-            leaf = int(nodes.last_leaf[row])
-    return tops
-
-
 def cleaned(page: Page, keep: Bools) -> str:
     """HTML of the leaves to keep and of their ancestors, without scripts, styles and presentational attributes.
 
@@ -160,7 +124,7 @@ def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, 
     opened = np.cumsum(separating)
     closed = np.cumsum(np.bincount(nodes.end[separating], minlength=len(nodes) + 1))
     before = 0
-    for leaf, gap, white in _runs(nodes, leaves):
+    for leaf, gap, white in runs_of(nodes, leaves):
         row = int(nodes.leaves[leaf])
         if leaf not in nodes.spaces:
             white = " " if gap >= SPACE and before else ""

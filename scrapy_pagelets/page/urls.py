@@ -31,10 +31,6 @@ _SESSION: Final = lazily(r";jsessionid=[^/;]*", re.IGNORECASE)
 _INDEX: Final = lazily(r"/(?:index|default)\.(?:x?html?|php|aspx?)$", re.IGNORECASE)
 _PLAIN_PATH: Final = lazily(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 _PLAIN_QUERY: Final = lazily(r"[A-Za-z0-9_=&.-]*")
-#: A path relative to the folder or the root that normalisation leaves as it is, and a fragment.
-_PLAIN_LINK: Final = lazily(
-    r"(/?(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)?)(?:#.*)?", re.S
-)
 _ABSOLUTE: Final = lazily(r"https?://[^/?#]", re.IGNORECASE)
 _CONTROL: Final = "".join(map(chr, range(33)))
 LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
@@ -42,8 +38,7 @@ LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
 ROOM: Final = 5_000_000
 COST: Final = 20  # what a parameter costs of it, and each character of a host name that is not ASCII
 _HOST: Final = lazily(r"[\s\0-\x20]*(?:https?:)?//([^/?#]*)", re.IGNORECASE)
-#: Characters of a name that the DNS can have (RFC 1035, 2.3.4).
-_LONGEST_HOST: Final = 253
+_LONGEST_HOST: Final = 253  # characters of a name that the DNS can have (RFC 1035, 2.3.4)
 _NOT_A_PAGE: Final = lazily(
     r"\.(?:css|js|mjs|json|xml|rss|atom|rdf|pdf|zip|t?gz|t?bz2|tbz|t?xz|zst|7z|rar|tar|jar|war|whl|gem|exe|msi|apk|dmg|deb|rpm|"
     r"iso|bin|png|jpe?g|gif|svgz?|webp|avif|heic|ico|bmp|tiff?|psd|mp[234]|mpe?g|m4[av]|ogg|og[av]|opus|flac|wav|wm[av]|avi|"
@@ -55,9 +50,8 @@ _NOT_A_PAGE: Final = lazily(
 _AMBIGUOUS: Final = lazily(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
 _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
-#: A link of an HTTP header with its parameters, and one of these.
-_LINK: Final = lazily(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")
-_PARAMETER: Final = lazily(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")
+_LINK: Final = lazily(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")  # a link of an HTTP header with its parameters
+_PARAMETER: Final = lazily(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")  # one of these
 _LONGEST_HEADER: Final = 8192
 
 
@@ -142,11 +136,7 @@ def _without_dot_segments(path: str) -> str:
 
 
 def resolve(base: str, href: str) -> tuple[int, str]:
-    """Hash and normalised URL of a link; ``(0, "")`` if it is broken or no page (``mailto:``, ``javascript:``).
-
-    >>> resolve("http://h/a/b.html", "../c.html#top")[1], resolve("http://h/", "javascript:void(0)")
-    ('http://h/c.html', (0, ''))
-    """
+    """Hash and normalised URL of a link; ``(0, "")`` if it is broken or no page (``mailto:``, ``javascript:``)."""
     href = href.strip().strip(_CONTROL)
     if len(href) > LONGEST:
         return 0, ""
@@ -154,21 +144,13 @@ def resolve(base: str, href: str) -> tuple[int, str]:
 
 
 def cost_of(href: str) -> int:
-    """What a link costs of the `ROOM` before it is resolved: what takes longer than all else.
-
-    >>> cost_of("http://h/ü?a=1"), cost_of("/?a=1&b=2"), cost_of("//bücher.de/")
-    (0, 20, 180)
-    """
+    """What a link costs of the `ROOM` before it is resolved: what takes longer than all else."""
     host = None if href.isascii() else _HOST.match(href)
     return COST * (href.count("&") + (0 if host is None or host[1].isascii() else len(host[1])))
 
 
 def links_of_header(header: str) -> list[tuple[str, str]]:
-    """Return relation and address of each link of an HTTP header ``Link`` (RFC 8288), but for links of other pages.
-
-    >>> links_of_header('</a.css>; rel=preload, <http://example.com/>; title="a, b"; rel="canonical"')
-    [('preload', '/a.css'), ('canonical', 'http://example.com/')]
-    """
+    """Return relation and address of each link of an HTTP header ``Link`` (RFC 8288), but for links of other pages."""
     found = []
     for address, text in _LINK.findall(header[:_LONGEST_HEADER]):
         parameters = {name.lower(): quoted_value or value for name, quoted_value, value in _PARAMETER.findall(text)}
@@ -178,30 +160,18 @@ def links_of_header(header: str) -> list[tuple[str, str]]:
 
 
 def schemes_from(base: str) -> tuple[str, ...]:
-    """Prefixes of the URLs that a page may link to: only a page of the file system may link to files.
-
-    >>> schemes_from("http://example.com/"), schemes_from("file:///srv/index.html")
-    (('http://', 'https://'), ('http://', 'https://', 'file://'))
-    """
+    """Prefixes of the URLs that a page may link to: only a page of the file system may link to files."""
     return _SCHEMES if base[:7].lower() == "file://" else _WEB
 
 
 def is_ambiguous(url: str) -> bool:
-    """Return True if parsers may disagree on the host of a URL: it has a user, a backslash or a control character.
-
-    >>> is_ambiguous("http://example.com/a b"), is_ambiguous("http://example.com@internal/")
-    (False, True)
-    """
+    """Return True if parsers may disagree on the host of a URL: it has a user, a backslash or a control character."""
     return bool(_AMBIGUOUS.search(url.partition("#")[0]))
 
 
 @cached
 def is_web(url: str) -> bool:
-    """Return True for an absolute HTTP or HTTPS URL with a host and a valid port, on which all parsers agree.
-
-    >>> is_web("https://[::1]:8000/"), is_web("http://user@example.com/"), is_web("http://example.com:0/")
-    (True, False, False)
-    """
+    """Return True for an absolute HTTP or HTTPS URL with a host and a valid port, on which all parsers agree."""
     if not url[:8].lower().startswith(_WEB) or is_ambiguous(url):
         return False
     try:
@@ -228,36 +198,12 @@ def _folder(base: str) -> str:
 @cached
 def _resolve(base: str, href: str) -> tuple[int, str]:
     try:
-        target = _joined(base, href)
+        url = urljoin(base, href) if base else href
+        may_lead = len(url) <= LONGEST and url[:8].lower().startswith(schemes_from(base))
+        target = "" if not may_lead or is_ambiguous(url) or is_ambiguous(href) else _normalise(url)
     except ValueError:  # "http://[broken"
         target = ""
-    return (_hash(target), target) if target else (0, "")
-
-
-def _joined(base: str, href: str) -> str:
-    plain = _PLAIN_LINK.fullmatch(href)
-    if plain and base.endswith("/"):
-        root, folder = _roots(base)
-        if root:
-            return _INDEX.sub("/", (root if href.startswith("/") else folder) + plain[1])
-    url = urljoin(base, href) if base else href
-    if len(url) > LONGEST or not url[:8].lower().startswith(schemes_from(base)):
-        return ""
-    if is_ambiguous(url) or is_ambiguous(href):
-        return ""
-    target = _normalise(url)
-    return "" if target.startswith("http:///") else target
-
-
-@cached
-def _roots(folder: str) -> tuple[str, str]:
-    """Normalised root, without a slash, and normalised folder; ("", "") if the URL is not a folder."""
-    parts = urlsplit(folder)
-    if parts.scheme not in ("http", "https", "file") or parts.query or parts.fragment or "//" in parts.path:
-        return "", ""
-    target = normalise(folder)
-    root = target[: target.index("/", target.index("//") + 2)]
-    return ("", "") if root == "http://" or not target.endswith("/") else (root, target)
+    return (_hash(target), target) if target and not target.startswith("http:///") else (0, "")
 
 
 def _hash(target: str) -> int:
@@ -279,11 +225,7 @@ def key(url: str) -> int:
 
 @cached
 def host_of(url: str) -> str:
-    """Host, and port where it is not the default one; "" for a broken URL.
-
-    >>> host_of("https://user@Example.com:443/a"), host_of("http://[::1]:8000/")
-    ('example.com', '[::1]:8000')
-    """
+    """Host, and port where it is not the default one; "" for a broken URL."""
     try:
         return _netloc(urlsplit(url))
     except ValueError:
@@ -291,11 +233,7 @@ def host_of(url: str) -> str:
 
 
 def same_host(url: str, other: str) -> bool:
-    """Return True if two URLs have the same host and port, ignoring ``www.``; False for broken URLs.
-
-    >>> same_host("https://www.example.com/a", "http://example.com:80/b"), same_host("http://a/", "http://a:81/")
-    (True, False)
-    """
+    """Return True if two URLs have the same host and port, ignoring ``www.``; False for broken URLs."""
     host = host_of(url).removeprefix("www.")
     return bool(host) and host == host_of(other).removeprefix("www.")
 
@@ -310,9 +248,6 @@ def site_of(url: str) -> str:
     """The site of a URL: its registrable domain, or host and port if it has none (IP addresses, intranets).
 
     A domain that a provider shares among customers (``github.io``) is not a site; a customer's domain below it is.
-
-    >>> site_of("https://docs.example.co.uk/a"), site_of("https://a.github.io/"), site_of("http://127.0.0.1:8000/")
-    ('example.co.uk', 'a.github.io', '127.0.0.1:8000')
     """
     host = host_of(url)
     return _suffixes().extract_str(host).top_domain_under_public_suffix or host
@@ -356,11 +291,7 @@ _TRANSLATED: Final = ip_network("64:ff9b::/96")  # addresses that carry an IPv4 
 
 
 def is_private(host: str) -> bool | None:
-    """Return True for a loopback, link-local, private or multicast address, and None for a host name.
-
-    >>> is_private("127.0.0.1"), is_private("93.184.216.34"), is_private("[::ffff:10.0.0.1]"), is_private("localhost")
-    (True, False, True, None)
-    """
+    """Return True for a loopback, link-local, private or multicast address, and None for a host name."""
     try:
         address = ip_address(host.strip("[]").partition("%")[0])
     except ValueError:

@@ -88,7 +88,7 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     the page alone. Options are ``k``, the number of links of a pagelet; ``pdoc`` of VIPS, 1 to 10; for GCuts and CClus,
     ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file written by `pagelets train
     --segments`; the shipped ones are used if only one of file and page is rendered. Raise ValueError if there is no
-    such method or option; ImportError if a library is missing; WeightsError if the file of weights cannot be used.
+    such method or option; ImportError if a library is missing; ModelError if the file of weights cannot be used.
     """
     if method not in METHODS:
         raise ValueError(f"there is no segmenter {method!r}: choose one of {', '.join(METHODS)}")

@@ -17,14 +17,13 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.core.isotonic import minimise as minimise
 from scrapy_pagelets.decision.classifiers import Classifier, sigmoid, size_class
-from scrapy_pagelets.decision.model import Lexicon, ModelError, described, lexicon_of
+from scrapy_pagelets.decision.model import Lexicon, described, lexicon_of, read
 from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features, page_features
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import NodeTable
@@ -66,20 +65,10 @@ class PageLevel:
 def load(name: str = _SHIPPED) -> PageLevel:
     """Read the shipped file, or that of a path; ModelError if there is none, or if it is not of this version."""
     path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == _SHIPPED else Path(name)
-    try:
-        with path.open("rb") as file, np.load(file) as data:
-            return _page_level(data)
-    except FileNotFoundError:
-        raise ModelError(f"there is no page-level model {name}") from None
-    except OSError as error:
-        raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
-    except (EOFError, KeyError, ValueError, BadZipFile):
-        raise ModelError(
-            f"{name} is not a page-level model of this version: train it with `pagelets train --page-level`"
-        ) from None
+    return read(path, name, _page_level, "page-level model", (_SHIPPED,), " --page-level")
 
 
-def _page_level(data: Any) -> PageLevel:
+def _page_level(data: dict[str, Any]) -> PageLevel:
     about = json.loads(data["about"].tobytes())
     if about["features"] != [*NODE_FEATURES, *VISUAL_FEATURES]:
         raise ValueError("it was made with other features")
@@ -87,7 +76,7 @@ def _page_level(data: Any) -> PageLevel:
     def classifier(name: str) -> Classifier:
         return Classifier(*(data[f"{name}_{part.name}"] for part in fields(Classifier)))
 
-    rendered = classifier("rendered") if "rendered_weight" in data.files else None
+    rendered = classifier("rendered") if "rendered_weight" in data else None
     return PageLevel(classifier("plain"), rendered, lexicon_of(data), about)
 
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 #: Looks up a URL in an archive: its ``Content-Type`` ("" for none) and body; None if the archive does not have it.
 Lookup = Callable[[str], Awaitable[tuple[str, bytes] | None]]
-#: From a URL to whether it may be requested from the network.
-Permit = Callable[[str], Awaitable[bool]]
+Permit = Callable[[str], Awaitable[bool]]  # from a URL to whether it may be requested from the network
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _MAX_REDIRECTS: Final = 10
 _MAX_FRAMES: Final = 20  # frames of other origins that are walked through on one page
@@ -29,9 +28,8 @@ _FILES: Final = "http://files.invalid"
 _TYPES: Final = {"stylesheet": "text/css", "script": "text/javascript", "document": "text/html"}
 #: Types of the resources that pages of a site share, which are cached.
 _SHARED_TYPES: Final = frozenset(("stylesheet", "script", "font", "image"))
-#: Maximal number of bytes in the cache, and of one resource in it.
-_MAX_CACHE_BYTES: Final = 64 << 20
-_MAX_CACHED_RESOURCE_BYTES: Final = 2 << 20
+_MAX_CACHE_BYTES: Final = 64 << 20  # bytes in the cache
+_MAX_CACHED_RESOURCE_BYTES: Final = 2 << 20  # bytes of one resource in it
 #: Maximal number of declared bytes of one resource from the network, and of all of them on a page. Playwright loads a
 #: response as a whole before it shows its headers: what declares no length is limited by time alone.
 _MAX_RESOURCE_BYTES: Final = 16 << 20

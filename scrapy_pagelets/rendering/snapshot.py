@@ -20,8 +20,7 @@ from scrapy_pagelets.page.page import Page, base_of
 
 #: The JavaScript function that walks through a document, for ``frame.evaluate_handle``; its result is described there.
 WALK: Final = files("scrapy_pagelets.rendering").joinpath("walk.js").read_text(encoding="utf-8")
-#: Nodes with an opacity of this or less are invisible.
-_TRANSPARENT: Final = 0.05
+_TRANSPARENT: Final = 0.05  # nodes with an opacity of this or less are invisible
 _LIMITS: Final = Limits()
 _WHITE: Final = (255.0, 255.0, 255.0)
 _CLIPPING: Final = frozenset(("hidden", "clip"))

@@ -59,11 +59,7 @@ def _directives(page: Page, header: str, agent: str) -> Iterator[str]:
 
 
 def of_header(header: str, agent: str = "") -> Iterator[str]:
-    """Yield the directives of X-Robots-Tag for all robots and for this one.
-
-    >>> list(of_header("noindex, unavailable_after: 25 Jun 2030, otherbot: none, mybot: nofollow, noarchive", "mybot"))
-    ['noindex', 'nofollow', 'noarchive']
-    """
+    """Yield the directives of X-Robots-Tag for all robots and for this one."""
     applies = True
     for part in header.split(",", _MOST):
         named = _ROBOT.match(part)

@@ -27,14 +27,12 @@ _HEADING: Final = 5
 _LINKS: Final = 0.3  # a pagelet is a list of links if more than this share of its words is link text
 #: Probability that template inside content changes from page to page: a longer run of text, and a short one.
 _INSERTION: Final = (0.8, 0.3)
-#: Probability that a run of text that changes, or does not, is another one on the next page.
-_CHANGES: Final = 0.96
-_STAYS: Final = 0.05
+_CHANGES: Final = 0.96  # probability that a run of text that changes is another one on the next page
+_STAYS: Final = 0.05  # the same of one that does not
 #: Probability that a link without text has another target on another page: in content, and in template.
 _PICTURE: Final = (0.9, 0.15)
 _ODDS: Final = 0.5  # standard deviation of the classifiers' log odds between two pages at the same path
-#: Probability that of a text with digits which changes nothing else changes.
-_OTHER_DIGITS: Final = 0.5
+_OTHER_DIGITS: Final = 0.5  # probability that of a text with digits which changes nothing else changes
 _KEYS: Final = 2**62
 
 

@@ -129,9 +129,8 @@ def template_share(example: Example) -> tuple[Floats, Floats]:
     return template / np.maximum(1, below), below
 
 
-#: Maximum number of leaves and nodes of one page that become rows.
-_LEAVES_PER_PAGE: Final = 128
-_NODES_PER_PAGE: Final = 100
+_LEAVES_PER_PAGE: Final = 128  # leaves of one page that become rows, at most
+_NODES_PER_PAGE: Final = 100  # the same of nodes
 #: Minimum number of sites with a token in the lexicon, at which its log odds are halved; and pages used of each site.
 _TOKEN_SITES: Final = 5
 _TOKEN_PAGES: Final = 30

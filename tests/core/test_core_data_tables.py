@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.page.data_tables import is_data
+from scrapy_pagelets.page.data_tables import cells_of, holds_data, is_data
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.page import decode, parse
 from tests.oracles import nodes as node_rows
@@ -21,6 +22,9 @@ def verdicts(html):
     nodes = build(parse(html), "http://example.com/")
     found = [is_data(nodes, row) for row in range(len(nodes))]
     assert found == [node_rows.is_data(nodes, row) for row in range(len(nodes))]
+    for row in range(len(nodes)):
+        for cells in (cells_of(nodes, row), np.append(row, cells_of(nodes, row))):
+            assert holds_data(nodes, row, cells) == node_rows.holds_data(nodes, row, cells)
     return found
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.page.flattening import build, declarations, flatten
+from scrapy_pagelets.page.flattening import build, declarations, flatten, fold, text_key
 from scrapy_pagelets.page.nodes import TEXT, attributes_at, elements, elements_at, values_at
 from scrapy_pagelets.page.page import decode, parse
 from tests.oracles import flattening
@@ -74,6 +74,8 @@ CHARACTERS = (
 @example(["abc\xa0def", "K", "\u3000", " é\n", "1234\x85"], "pre")
 def test_runs_of_all_scripts(texts, tag):
     root = etree.Element("html")
+    for text in map(fold, texts):
+        assert text_key(text) == flattening.text_key(text)
     for text in texts:
         element = etree.SubElement(root, tag)
         try:

@@ -25,6 +25,8 @@ from scrapy_pagelets.page.text import (
     left_over,
     links_of,
     paths_of,
+    roots,
+    runs_of,
     text_of,
     told_of,
     without_invisible,
@@ -50,6 +52,8 @@ def assert_equal_texts(root, keep):
     paths = paths_of(nodes, leaves)
     assert paths == page_text.paths_of(other, leaves)
     assert paths == paths_of(nodes, leaves)
+    assert runs_of(nodes, leaves) == list(page_text.runs_of(other, leaves))
+    assert roots(nodes, leaves) == page_text.roots(other, leaves)
     assert words_in(nodes, leaves) == page_text.words_in(other, leaves)
     told = (paths, text_of(nodes, leaves), words_in(nodes, leaves), links_of(nodes, leaves))
     assert told_of(nodes, [leaves, leaves[:0]], True) == [told, ([], "", 0, [])]
@@ -69,6 +73,7 @@ def assert_equal_texts(root, keep):
     links = list(range(len(nodes.links.row)))
     assert anchors_of(nodes, links) == page_text.anchors_of(other, links)
     for row in range(len(nodes)):
+        assert nodes.xpath(row) == page_text.path_of(other, row)
         assert heading_text(nodes, row) == page_text.heading_text(other, row)
     rows = list(range(0, len(nodes), 2))
     for texts in ([], ["a b1"], ["And ÉTÉ x", "_y to"]):

@@ -393,7 +393,7 @@ def test_custom_weights_cut_pages(tmp_path):
     [
         (
             "gcuts",
-            "PAGELETS_SEGMENTER_WEIGHTS cannot be used: there are no weights none.npz: give top, inner or the path",
+            "PAGELETS_SEGMENTER_WEIGHTS cannot be used: there is no file of weights none.npz: give top or inner",
         ),
         (
             "vips",

@@ -207,7 +207,7 @@ def test_files_of_another_version_or_kind_are_refused(tmp_path):
     weights = files("scrapy_pagelets.papers.graph_cuts").joinpath("gcuts-inner.npz")
     model = files("scrapy_pagelets.decision").joinpath("labelled.npz")
     for path in (older, weights, model):
-        with pytest.raises(ModelError, match=r"is not a page-level model of this version: train it with `pagelets"):
+        with pytest.raises(ModelError, match="is not a page-level model of this version: train it again with"):
             load(str(path))
 
 

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 from lxml import etree
+from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.base.characters import WORD, readable
 from scrapy_pagelets.page.flattening import (
     _HIDING_STYLE,
     _LINKS,
@@ -25,7 +26,6 @@ from scrapy_pagelets.page.flattening import (
     _Kind,
     _kind,
     fold,
-    text_key,
 )
 from scrapy_pagelets.page.looks import Look, class_signature, signs
 from scrapy_pagelets.page.nodes import GLUED, LINE, PARAGRAPH, SPACE, TAG, TEXT, levels_of
@@ -243,6 +243,19 @@ class _Table:
             "relations": self.relations,
             "styles": self.styles,
         }
+
+
+_DIGITS: Final = str.maketrans("123456789", "0" * 9)
+
+
+def text_key(text: str) -> tuple[int, int]:
+    """Return hash and number of words of a run of text whose white space is folded.
+
+    The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
+    other texts are those of `scrapy_pagelets.base.characters`.
+    """
+    words = text.count(" ") + 1 if len(text) > 3 and text.isascii() else len(WORD.findall(text))
+    return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 
 _text_key = cached(text_key)

@@ -9,7 +9,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.page.data_tables import _NO_DATA, cells_of, holds_data
+from scrapy_pagelets.page.data_tables import _HEAD, _IN_LAYOUT, _LAYOUT, _LAYOUT_WITH_HEAD, _NO_DATA, _SELDOM, cells_of
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 
 
@@ -81,3 +81,22 @@ def is_data(nodes: NodeTable, table: int) -> bool:
     is_head = nodes.tag[cells] == TAG["th"]
     may_be = nodes.looks[nodes.look.item(table)][3] not in _NO_DATA or (is_head[:-1] & ~is_head[1:]).any()
     return bool(may_be) and holds_data(nodes, table, cells)
+
+
+def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
+    """Whether an element with some cells holds data, as `is_data`.
+
+    ``table``: row of the element. ``cells``: rows of its cells, ascending.
+    """
+    within = slice(table + 1, int(nodes.end[table]))
+    if np.isin(nodes.tag[within], _IN_LAYOUT).any():
+        return False
+    lines = nodes.parent[cells]
+    if not (np.diff(lines) == 0).any() or not (np.diff(lines) != 0).any():
+        return False
+    blocks = np.cumsum(np.append(0, np.isin(nodes.tag[table : nodes.end[table]], _SELDOM)))
+    line = np.cumsum(np.diff(lines, prepend=lines[:1]) != 0)
+    alone = np.bincount(line)[line] == 1  # such a cell divides the table
+    with_blocks = (blocks[nodes.end[cells] - table] > blocks[cells - table]) & ~alone
+    most = _LAYOUT_WITH_HEAD if (nodes.tag[cells[line == 0]] == _HEAD).all() else _LAYOUT
+    return bool(with_blocks.sum() < most * max(1, (nodes.first_leaf[cells] < nodes.last_leaf[cells]).sum()))

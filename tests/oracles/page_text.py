@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -11,8 +11,8 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import normalised
 from scrapy_pagelets.feed.content_words import _INVISIBLE, _PUNCTUATION
 from scrapy_pagelets.metadata.headline import _FIRST_LEVEL, _LONGEST, _MARKS, _words
-from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, NodeTable
-from scrapy_pagelets.page.text import _ITEMS, LEFT_OVER, _runs, roots
+from scrapy_pagelets.page.nodes import _XPATH_NAME, CELL, GLUED, LINE, PARAGRAPH, SPACE, TEXT, NodeTable
+from scrapy_pagelets.page.text import _ITEMS, LEFT_OVER
 
 _SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
 
@@ -48,7 +48,7 @@ def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
 def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
     """See `core.text.text_of`."""
     pieces: list[str] = []
-    for leaf, gap, white in _runs(nodes, leaves):
+    for leaf, gap, white in runs_of(nodes, leaves):
         if not pieces:
             pieces.append(white.rpartition("\n")[2])
         elif gap <= SPACE:
@@ -76,9 +76,65 @@ def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
     return [" ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split()) for row in rows]
 
 
+def runs_of(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
+    """Yield each leaf with its gap to the one before and, inside ``pre``, the white space between them."""
+    if not len(leaves):
+        return
+    starts = np.concatenate((leaves[:1], leaves[:-1] + 1))  # the first leaf after the previous one to keep
+    gaps = np.maximum.reduceat(nodes.gap[: leaves[-1] + 1], starts)
+    np.maximum(gaps, SPACE, out=gaps, where=leaves > starts)  # leaves with another between them are separate words
+    for leaf, start, gap in zip(leaves.tolist(), starts.tolist(), gaps.tolist(), strict=True):
+        white = ""
+        if leaf in nodes.spaces:
+            white = "".join(nodes.spaces.get(i, "") for i in range(start if gap <= SPACE else leaf, leaf + 1))
+        yield leaf, gap, white
+
+
+def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
+    """Rows of the maximal subtrees that have no other leaves, in document order; a single leaf counts as a subtree.
+
+    ``leaves``: (k,) indices of the leaves, ascending.
+    """
+    tops = []
+    breaks = np.flatnonzero(np.diff(leaves) > 1) + 1
+    for run in np.split(leaves, breaks) if len(leaves) else []:
+        leaf, end = int(run[0]), int(run[-1]) + 1
+        while leaf < end:
+            row = int(nodes.leaves[leaf])
+            above = int(nodes.parent[row])
+            while above >= 0 and nodes.first_leaf[above] == leaf and nodes.last_leaf[above] <= end:
+                row, above = above, int(nodes.parent[above])
+            tops.append(row)
+            leaf = int(nodes.last_leaf[row])
+    return tops
+
+
 def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
     """See `core.text.paths_of`."""
-    return [nodes.xpath(row) for row in roots(nodes, leaves)]
+    return [path_of(nodes, row) for row in roots(nodes, leaves)]
+
+
+def path_of(nodes: NodeTable, row: int) -> str:
+    """See `NodeTable.xpath`."""
+    if nodes.tag[row] == TEXT:
+        return f"{path_of(nodes, nodes.parent.item(row))}/text()[{nodes.number[nodes.first_leaf[row]]}]"
+    above, known = row, nodes.known_paths
+    while above not in known:
+        above = nodes.parent.item(above)
+    steps, place = list[str](), row
+    while place != above:
+        steps.append(_step(nodes, place))
+        place = nodes.parent.item(place)
+    return "/".join((known[above], *reversed(steps)))
+
+
+def _step(nodes: NodeTable, row: int) -> str:
+    name, parent = nodes.looks[nodes.look[row]][0], nodes.parent[row]
+    siblings = [other for other in np.flatnonzero(nodes.parent == parent).tolist() if nodes.tag[other] != TEXT]
+    if not _XPATH_NAME.fullmatch(name):
+        return f"*[{siblings.index(row) + 1}]"
+    namesakes = [other for other in siblings if nodes.looks[nodes.look[other]][0] == name]
+    return name if len(namesakes) == 1 else f"{name}[{namesakes.index(row) + 1}]"
 
 
 def naming(nodes: NodeTable, rows: Sequence[int], titles: Sequence[Sequence[str]]) -> list[int]:

@@ -13,12 +13,13 @@ from scrapy_pagelets import Page, segment
 from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.crawler.commands.all_commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
+from scrapy_pagelets.decision.model import ModelError
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG
 from scrapy_pagelets.papers.graph_cuts.energy import cheapest_cover, expand, minimise, quantised, segments_of
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described, energy_of
 from scrapy_pagelets.papers.graph_cuts.segment_features import beside
-from scrapy_pagelets.papers.graph_cuts.segment_weights import WeightsError, load
+from scrapy_pagelets.papers.graph_cuts.segment_weights import load
 from scrapy_pagelets.papers.graph_cuts.tree import compact
 from scrapy_pagelets.papers.methods import LEARNT, METHODS, labels_of
 from scrapy_pagelets.papers.vips.vips import vips
@@ -251,11 +252,11 @@ def test_a_penalty_that_makes_no_sense(penalty):
 
 
 def test_weights_that_cannot_be_used(tmp_path):
-    with pytest.raises(WeightsError, match=r"there are no weights .*: give top, inner or the path of a file"):
+    with pytest.raises(ModelError, match=r"there is no file of weights .*: give top or inner, or the path of a file"):
         load(str(tmp_path / "none.npz"))
     broken = tmp_path / "broken.npz"
     broken.write_bytes(b"PK broken")
-    with pytest.raises(WeightsError, match="write it again with `pagelets train --segments`"):
+    with pytest.raises(ModelError, match="train it again with `pagelets train --segments`"):
         load(str(broken))
 
 

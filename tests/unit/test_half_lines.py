@@ -48,13 +48,6 @@ def test_a_byline_is_kept_whole(byline, kept, expected):
     assert [text for text in found if text != before] == expected
 
 
-def test_a_name_that_nothing_tells_belongs_to_the_date_behind_it():
-    page = Page.parse("<h1>Tea</h1><p>Vložil/a <a href=/1>Ana</a>, 2 May 2024<p>All of tea.".encode(), "http://a/1")
-    keep = np.array([True, False, True, True, True])
-    found = torn_bylines(page.nodes, headline_of(page), NO_THREAD, [], keep)
-    assert found.tolist() == [False, True, False, False, False]
-
-
 def test_the_line_of_each_post_is_kept_whole():
     post = "<div class=post id=p{0}><p>Sent by <a class=username href=/u/{0}>Ana{0}</a> on 1{0} May 2024<p>{1}</div>"
     html = "<h1>Tea</h1>" + "".join(post.format(number, BODY) for number in (1, 2))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.text import cleaned, paths_of, plain, text_of, xpaths
+from scrapy_pagelets.page.text import cleaned, paths_of, plain, text_of
 from tests.trees import URL, every, leaf_strings, legible, mask, masks, page, reading, soups, words
 
 
@@ -216,7 +216,7 @@ def test_no_leaf_is_no_text():
     found = page("<p>a<img src=x>")
     for form in (plain(found.nodes, mask(found)), cleaned(found, mask(found))):
         assert form == ""
-    assert xpaths(found.nodes, mask(found)) == []
+    assert paths_of(found.nodes, np.flatnonzero(mask(found))) == []
     assert plain(page("").nodes, every(page(""))) == ""
 
 
@@ -225,7 +225,7 @@ def test_xpaths_hold_the_leaves_and_no_other(html, data):
     found = page(html)
     keep = masks(data, found)
     held = []
-    for path in xpaths(found.nodes, keep):
+    for path in paths_of(found.nodes, np.flatnonzero(keep)):
         (node,) = found.root.xpath(path)
         held += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(legible(node).split())]
     assert held == [" ".join(s.split()) for s, kept in zip(found.nodes.strings, keep, strict=True) if kept]
@@ -242,9 +242,9 @@ def test_each_leaf_has_its_own_xpath(html):
 
 def test_xpaths_are_the_fewest():
     found = page("<div><p>a<b>b</b></p><p>c</p></div><div>d</div>")
-    assert xpaths(found.nodes, every(found)) == ["/html"]
-    assert xpaths(found.nodes, mask(found, 0, 1, 2)) == ["/html/body/div[1]"]
-    assert xpaths(found.nodes, mask(found, 0, 2, 3)) == [
+    assert paths_of(found.nodes, np.flatnonzero(every(found))) == ["/html"]
+    assert paths_of(found.nodes, np.flatnonzero(mask(found, 0, 1, 2))) == ["/html/body/div[1]"]
+    assert paths_of(found.nodes, np.flatnonzero(mask(found, 0, 2, 3))) == [
         "/html/body/div[1]/p[1]/text()[1]",
         "/html/body/div[1]/p[2]",
         "/html/body/div[2]",
@@ -311,5 +311,5 @@ UNIQUE = st.lists(
 
 def test_paths_name_one_node_where_elements_stand_behind_the_end_of_the_page():
     found = page("un</html><div>deux")
-    for path in xpaths(found.nodes, every(found)):
+    for path in paths_of(found.nodes, np.flatnonzero(every(found))):
         assert len(found.root.xpath(path)) == 1

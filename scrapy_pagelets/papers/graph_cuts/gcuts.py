@@ -39,8 +39,7 @@ from scrapy_pagelets.papers.vips.vips import vips
 _COSTS: Final = 4_000_000
 #: Number of leaves of a page, evenly spaced, whose pairs are asked for in ``cut_into_blocks``: a quadratic number.
 _LEAVES: Final = 100
-#: Permitted degrees of coherence at which VIPS is asked, from regions to small blocks.
-_COHERENCES: Final = range(5, 10)
+_COHERENCES: Final = range(5, 10)  # permitted degrees of coherence at which VIPS is asked, from regions to small blocks
 _SURE: Final = 4.0  # bound of the log odds of each estimate, so that none of them decides alone
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
@@ -86,8 +85,7 @@ class Described:
         return np.hstack((features, pair_appearance(self.tree, layout, self.columns[:, own:], one, other)))
 
 
-#: A function from a described page and weights to the cut of the page.
-Costed = Callable[[Described, Weights], Cut]
+Costed = Callable[[Described, Weights], Cut]  # a function from a described page and weights to the cut of the page
 
 
 def cut_into_regions(described: Described, weights: Weights) -> Cut:

@@ -36,8 +36,7 @@ for _number, _names in enumerate(_CLASSES.values()):
 _HEADINGS: Final = tags_of("h1 h2 h3 h4 h5 h6")
 _INPUTS: Final = tags_of("input select textarea button")
 _BLOCKS: Final = tags_of("div p table ul ol li tr td section article h1 h2 h3 h4 h5 h6 form")
-#: A run of text of at least this many words counts as a sentence rather than a label.
-_SENTENCE: Final = 10
+_SENTENCE: Final = 10  # a run of text of at least this many words counts as a sentence rather than a label
 _NODE: Final = (
     "words", "leaves", "words_per_leaf", "link_words", "links_per_leaf", "images_per_leaf", "has_image",
     "headings_per_leaf", "headings", "inputs", "blocks", "blocks_per_leaf", "sentences_per_leaf", "sentences",
@@ -61,8 +60,7 @@ SITUATION_FEATURES: Final = (*_NODE, *(f"parent_{name}" for name in _OF_PARENT),
 PAIR_FEATURES: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
 #: Rows that are compared with all others at once; with more visible leaves than this, document order alone counts.
 _CHUNK, _MAX_LEAVES = 256, 5_000
-#: Pixels by which boxes may overlap and still be side by side.
-_OVERLAP: Final = 2
+_OVERLAP: Final = 2  # pixels by which boxes may overlap and still be side by side
 
 
 def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
@@ -96,9 +94,7 @@ def _counts(nodes: NodeTable, templateness: Floats) -> Floats:
         nodes.tag == TAG["img"], *(np.isin(nodes.tag, tags) for tags in (_HEADINGS, _INPUTS, _BLOCKS)),
         *(nodes.spread(column) for column in (words >= _SENTENCE, digits, templateness, templateness**2)),
     )  # fmt: skip
-    sums = np.zeros((len(nodes) + 1, len(of_rows)))
-    np.cumsum(np.column_stack(of_rows), axis=0, out=sums[1:])
-    return sums[nodes.end] - sums[:-1]
+    return nodes.total(np.column_stack(of_rows))
 
 
 def _lexicon(nodes: NodeTable) -> Floats:

@@ -14,16 +14,14 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Self
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
-from scrapy_pagelets.decision.model import columns_of, trees_of
+from scrapy_pagelets.decision.model import columns_of, read, trees_of
 from scrapy_pagelets.papers.graph_cuts.appearance import APPEARANCE, PAIR_APPEARANCE, SITUATION_APPEARANCE
 from scrapy_pagelets.papers.graph_cuts.segment_features import NODE_FEATURES, PAIR_FEATURES, SITUATION_FEATURES
 
@@ -34,13 +32,8 @@ VERSION: Final = 2
 _SPACE, _LOGISTIC = ("center", "scale", "metric"), ("edge", "neighbours", "pairs")
 _PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
 _RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANCE]
-#: Nodes of the same segment that each node should be close to.
-NEIGHBOURS: Final = 3
+NEIGHBOURS: Final = 3  # nodes of the same segment that each node should be close to
 _PUSH: Final = 0.5  # weight of the impostors; that of far neighbours is 1 - _PUSH
-
-
-class WeightsError(ConfigError):
-    """Raised for a file of weights that cannot be used; the message says why and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,22 +85,14 @@ class Weights:
 
 @lru_cache(8)
 def load(name: str, *, rendered: bool = False) -> Weights:
-    """Read the weights of the level ``top`` or ``inner``, or a file of ``pagelets train``; WeightsError if unusable.
+    """Read the weights of the level ``top`` or ``inner``, or a file of ``pagelets train``; ModelError if unusable.
 
     ``rendered``: read the weights of the level for rendered pages; ignored for a file.
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"
     path = files("scrapy_pagelets.papers.graph_cuts").joinpath(file_name) if shipped else Path(name)
-    try:
-        with path.open("rb") as file, np.load(file) as data:
-            return _weights({key: data[key] for key in data.files})
-    except FileNotFoundError:
-        raise WeightsError(f"there are no weights {name}: give {TOP}, {INNER} or the path of a file") from None
-    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
-        raise WeightsError(
-            f"{name} is not a weights file of this version: write it again with `pagelets train --segments` ({error})"
-        ) from None
+    return read(path, name, _weights, "file of weights", (TOP, INNER), " --segments")
 
 
 def _weights(data: dict[str, NDArray[Any]]) -> Weights:

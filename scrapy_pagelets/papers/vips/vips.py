@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
-from scrapy_pagelets.page.nodes import TAG, NodeTable, tags_of
+from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, BlockTree
 from scrapy_pagelets.papers.vips.vips_strict import Strict
@@ -23,11 +23,10 @@ from scrapy_pagelets.papers.vips.vips_visual import Visual
 TOP_PDOC: Final = 4
 INNER_PDOC: Final = 8
 _WIDTH: Final = 1366
-#: CSS pixels: height of a line, width of a letter, default margins, height of a picture.
-_LINE: Final = 18.0
-_LETTER: Final = 8.0
-_MARGIN: Final = 16.0
-_PICTURE: Final = 60.0
+_LINE: Final = 18.0  # CSS pixels, here and below: height of a line
+_LETTER: Final = 8.0  # width of a letter
+_MARGIN: Final = 16.0  # default margins
+_PICTURE: Final = 60.0  # height of a picture
 _SIZES: Final = {"h1": 32.0, "h2": 24.0, "h3": 18.7, "h5": 13.3, "h6": 10.7, "small": 13.3, "big": 19.2}
 _BLACK, _BLUE, _WHITE = 0x000000FF, 0x0000EEFF, 0xFFFFFFFF
 _TABLES: Final = {
@@ -60,21 +59,16 @@ def cut_by_sight(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) ->
     return labels
 
 
-def _by_tag(names: str) -> Bools:
-    """(tags,) Whether each tag is among the names."""
-    return np.isin(np.arange(len(TAG)), tags_of(names))
-
-
-_BLOCK: Final = _by_tag(
+_BLOCK: Final = among_tags(
     "html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul ol "
     "menu dl dt dd caption pre blockquote figure figcaption address hr details summary center dir optgroup option "
     "frameset frame legend search"
 )
-_SPACED: Final = _by_tag("p h1 h2 h3 h4 h5 h6 ul ol menu dl blockquote pre figure hr fieldset")
-_BOLD: Final = _by_tag("h1 h2 h3 h4 h5 h6 b strong th")
-_PICTURES: Final = _by_tag("img picture video svg iframe object embed")
-_CONTROLS: Final = _by_tag("input button select textarea progress meter")
-_PAINTED: Final = _PICTURES | _CONTROLS | _by_tag("#text hr")
+_SPACED: Final = among_tags("p h1 h2 h3 h4 h5 h6 ul ol menu dl blockquote pre figure hr fieldset")
+_BOLD: Final = among_tags("h1 h2 h3 h4 h5 h6 b strong th")
+_PICTURES: Final = among_tags("img picture video svg iframe object embed")
+_CONTROLS: Final = among_tags("input button select textarea progress meter")
+_PAINTED: Final = _PICTURES | _CONTROLS | among_tags("#text hr")
 #: (tags,) the value of ``display`` of each tag.
 _DISPLAYS: Final = np.where(_BLOCK, np.int8(DISPLAY["block"]), np.int8(DISPLAY["inline"]))
 np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display in _TABLES.values()])

@@ -15,8 +15,7 @@ from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout, around
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
 
 LEAST, GREATEST = 1, 10  # least and greatest degree of coherence
-#: A half-open range of rows: the subtrees of some adjacent siblings.
-Span = tuple[int, int]
+Span = tuple[int, int]  # a half-open range of rows: the subtrees of some adjacent siblings
 _LINES: Final = (
     "block flow-root list-item flex grid table table-caption table-header-group table-row-group table-footer-group "
     "table-row table-cell"

@@ -27,8 +27,7 @@ _INLINE: Final = tags_of(
 )
 _SECTIONS: Final = tags_of("body main article section aside nav header footer form table")
 _TEXTS: Final = tags_of("p pre blockquote figure h1 h2 h3 h4 h5 h6")
-#: Pixels above which a gap has a greater weight.
-_DISTANCES: Final = np.array([8, 15, 25, 35, 45, 55])
+_DISTANCES: Final = np.array([8, 15, 25, 35, 45, 55])  # pixels above which a gap has a greater weight
 _DISTANCE_WEIGHTS: Final = np.array([1, 2, 4, 6, 8, 10, 12])
 _RULER = _BACKGROUND = _FONT = 2
 _ALIKE: Final = -2

@@ -18,18 +18,15 @@ from scrapy_pagelets.papers.vips import vips_blocks
 from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST, Blocks, BlockTree, Growing, Pool, Strips
 
 _TOLERANCE: Final = 1.0  # pixels by which separate blocks may overlap, because of borders and rounding
-#: Separators that are weaker than the strongest one by less than this count as equally strong.
-_AS_STRONG: Final = 0.33
+_AS_STRONG: Final = 0.33  # separators that are weaker than the strongest one by less than this count as equally strong
 #: This share of the strongest separator is subtracted from all, so that pages with weak separators are divided too.
 _RELATIVE: Final = 0.5
 #: Least strength of a separator that makes a block of coherence 7, and the increase for each degree below.
 _SEVEN: Final = -2.3
 _DEGREE: Final = 0.65
 _THIN: Final = 30.0  # a block without text counts as spacing if it is thinner than this, in pixels
-#: Strength of the division of overlapping blocks, which have no separator between them.
-_OVERLAPPING: Final = 0.0
-#: At most this many blocks of a pool may float above the others.
-_FLOATING: Final = 32
+_OVERLAPPING: Final = 0.0  # strength of the division of overlapping blocks, which have no separator between them
+_FLOATING: Final = 32  # at most this many blocks of a pool may float above the others
 _ABOVE: Final = np.array([POSITION["absolute"], POSITION["fixed"]])
 _LINE: Final = 1.3  # height of a line of text, relative to its font size
 _PLAIN: Final = 0.05  # a plainly visible difference of backgrounds; the difference of black and white is 1
@@ -198,12 +195,12 @@ class Cues:
         lead[side[::-1]] = first[::-1]
         along = 0 if horizontal else 1
         length = (pool.boxes[:, along + 2].max() - pool.boxes[:, along].min()) / (self._width, self._height)[along]
-        one = np.ones(count - 1)
+        one, landmark = np.ones(count - 1), self.blocks.landmark[lead]
         columns = (
             one, one * horizontal, np.log2(1 + np.maximum(0, strips.end - strips.start) / self._line),
             self._rulers(pool, strips) if horizontal else 0 * one,
             1 - np.exp(-step[:, 2:].max(axis=1) / _PLAIN), np.maximum(0, change[:, 1]) * horizontal,
-            self._same_look(lead, np.bincount(side, minlength=count)), self._landmark(lead),
+            self._same_look(lead, np.bincount(side, minlength=count)), landmark[1:] | landmark[:-1],
             one * self.blocks.branching[first[0]], np.minimum(share[1:], share[:-1]), one * min(1.0, float(length)),
             step[:, 0], np.minimum(text[1:], text[:-1]), np.maximum(text[1:], text[:-1]),
             np.abs(np.diff(self.blocks.painted[lead].astype(np.float64))),
@@ -214,11 +211,6 @@ class Cues:
         """(s,) Whether the sides are single siblings of one look, like items of a list."""
         look = np.where(count == 1, self.blocks.nodes.signature[lead], -1 - np.arange(len(lead)))
         return np.asarray(look[1:] == look[:-1], np.float64)
-
-    def _landmark(self, lead: Ints) -> Floats:
-        """(s,) Whether a landmark begins or ends."""
-        named = self.blocks.landmark[lead]
-        return (named[1:] | named[:-1]).astype(np.float64)
 
     def _rulers(self, pool: Pool, strips: Strips) -> Floats:
         """(s,) Whether a ``<hr>`` lies in the separator."""
