@@ -52,15 +52,18 @@ _IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
-def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
+def own_texts(
+    page: Page, headline: Headline | None, templateness: Floats, plain: Floats, alike: Ints, others: int
+) -> Bools:
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
     template unless they lead to files: many pages end with their own address. A few words without links between content
     are content unless nearly all pages have them there.
 
-    ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
-    place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
+    ``templateness``: (m,) as the model sees it, and ``plain``: (m,) without a stricter cut of articles: what is right
+    amid content is judged by that. ``alike``: (m,) number of other pages with the same text at the same place, see
+    `Site.pages_alike`. ``others``: number of other pages of the site that are known.
     """
     nodes = page.nodes
     mask = np.zeros(len(templateness), np.bool_)
@@ -71,13 +74,13 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         own_end = nodes.last_leaf.item(headline.row)
         keep[:own_end] = place[:own_end] == own_end - 1
     before, behind = _distances(keep, place)
-    amid = (before <= _AMID) & (behind <= _AMID) & (templateness < _MOST_AMID)
-    after = (before <= _BEHIND) & (templateness <= _MOST_BEHIND)
+    amid = (before <= _AMID) & (behind <= _AMID) & (plain < _MOST_AMID)
+    after = (before <= _BEHIND) & (plain <= _MOST_BEHIND)
     linked, around, alone = nodes.anchor[nodes.leaves], amid | after, alike == 0
     captions = nodes.leaves_below(captions_of(nodes))
     is_said = (nodes.words >= _SENTENCE) | captions
     mask |= around & alone & is_said & ~linked
-    unsure = templateness < _MOST_AMID
+    unsure = plain < _MOST_AMID
     if (lost := unsure & alone & ~keep & ~mask).any():
         own = alone & (~linked | _contacts(nodes, lost))
         stretch = unsure & (np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID)
@@ -85,7 +88,7 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         for leaves in _runs(stretch & ~keep):
             if nodes.words[leaves][own[leaves]].sum() >= max(_SENTENCE, _MOSTLY * nodes.words[leaves].sum()):
                 mask[leaves] |= own[leaves]
-    behind_all = (before <= _BEHIND) & (templateness < _MOST_AMID)
+    behind_all = (before <= _BEHIND) & (plain < _MOST_AMID)
     for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, behind_all))):
         mask[leaves] = True
     blocks = [(row, nodes.leaves_of(row)) for row in nodes.outermost(rows_tagged(nodes, TAG["pre"]))]
@@ -93,18 +96,18 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     is_own = keep | (around & alone) if blocks else keep
     for row, leaves in blocks:  # half of a block of code is none, and others that look the same are as much content
         mask[leaves] |= bool((alone if nodes.look.item(row) in kept else is_own)[leaves].any() or is_own[leaves].any())
-    near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
+    near = (before <= _NEAR) & (plain < _MOST_OF_VALUE)
     rare = alike < _OFTEN * others
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
         mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~rare & ~linked, near, rare):
         mask[leaves] |= rare[leaves] | ~linked[leaves]  # a link that many pages have there is a control
-    for mark, leaves in _notes(nodes, keep):
+    for mark, leaves in _notes(nodes, plain < THRESHOLD):
         mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
-        mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
+        mask[leaves] |= says_more and plain[leaves].mean() <= _MOST_OF_LIST
     for leaves in _between(nodes, keep | mask, unsure & ~linked & (alike < _NEARLY_ALL * others)):
         mask[leaves] = True
     found: Bools = mask & ~keep

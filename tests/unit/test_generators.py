@@ -449,14 +449,17 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
     assert len(read.nodes.leaves) == 10
     seen = np.array([0, 0, 0.7, 0.9, 0.8, 0.9, 0.8, 0.7, 0.7, 0])
     alike = np.array([0, 0, 0, 8, 0, 8, 8, 0, 0, 0])
-    found = own_texts(read, Headline(2, "Tea"), seen, alike, 8)
+    found = own_texts(read, Headline(2, "Tea"), seen, seen, alike, 8)
     assert [text for text, own in zip(read.nodes.strings, found, strict=True) if own] == [
         "Never pour boiling water on the leaves of green tea",
         "20 g",
         "The book",
     ]
-    assert not own_texts(read, Headline(2, "Tea"), seen, alike, 3).any()
-    assert own_texts(read, None, seen, alike, 8).tolist() == found.tolist()  # without a headline, too
+    strict = np.where(seen > 0, 0.97, 0)  # as articles are cut
+    assert own_texts(read, Headline(2, "Tea"), strict, seen, alike, 8).tolist() == found.tolist()
+    assert not own_texts(read, Headline(2, "Tea"), strict, strict, alike, 8).any()
+    assert not own_texts(read, Headline(2, "Tea"), seen, seen, alike, 3).any()
+    assert own_texts(read, None, seen, seen, alike, 8).tolist() == found.tolist()  # without a headline, too
 
 
 @pytest.mark.parametrize(
@@ -504,7 +507,8 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
 )
 def test_what_else_a_page_alone_says(html, seen, alike, expected):
     read = Page.parse(f"<h1>Tea</h1><p>Green</p>{html}".encode(), "http://a.test/")
-    found = own_texts(read, Headline(2, "Tea"), np.array([0.8, 0, *seen]), np.array([0, 0, *alike]), 8)
+    rated = np.array([0.8, 0, *seen])
+    found = own_texts(read, Headline(2, "Tea"), rated, rated, np.array([0, 0, *alike]), 8)
     texts = [text for text, own in zip(read.nodes.strings, found, strict=True) if own]
     assert texts == expected
 
@@ -573,7 +577,8 @@ def test_cards_of_other_products_are_a_section_of_links_and_tables_are_none(sect
 
 def test_a_control_in_a_value_and_an_avatar_in_its_frame_are_no_content():
     read = page("<h1>Tea</h1><p>Green<dl><dt>Kind<dd>Leaf of hill 3 <a href=#all>show all</a></dl>")
-    found = own_texts(read, Headline(2, "Tea"), np.array([0, 0, 0.9, 0.8, 0.8]), np.array([0, 0, 8, 0, 8]), 8)
+    rated = np.array([0, 0, 0.9, 0.8, 0.8])
+    found = own_texts(read, Headline(2, "Tea"), rated, rated, np.array([0, 0, 8, 0, 8]), 8)
     assert found.tolist() == [False, False, False, True, False]
     assert ".jpg" not in markdown(
         f"<p>{PROSE}</p><div class=gravatar-wrapper-32><img src=/ana.jpg alt=Ana></div><p>Tea"
