@@ -251,6 +251,17 @@ def test_markdown(html, expected):
         ("<h3 class=byline><a rel=author href=/a>Ana Bo</a></h3>", "Ana Bo"),
         ("<h3><a href=/a>Ana Bo</a></h3>", None),
         ("<span class=author>מאת <a href=/a rel=author>נועה כהן</a></span>", "נועה כהן"),
+        ("by Ana Bo, translated by Tad Roe", "Ana Bo"),
+        # the head of a letter in an archive
+        (
+            "<ul><li><em>From</em>: Ana Bo &lt;<a href=mailto:a>ana@b.test</a>&gt;<li><em>Date</em>: 13 Apr 2024",
+            "Ana Bo",
+        ),
+        (
+            "<pre>From: &quot;Ana Bo&quot; &lt;ana@b.test>\nTo: tad@b.test\nDate: Sat, 13 Apr 2024 10:02:00 +0100",
+            "Ana Bo",
+        ),
+        ("<ul><li>From: Uji (Japan)<li>Harvest: 13 Apr 2024", None),
     ],
 )
 def test_authors(byline, expected):
@@ -298,11 +309,42 @@ def test_authors(byline, expected):
             "2024-04-13T09:10:00",
             "2024-04-14T10:10:00",
         ),
+        ("<h1>Tea</h1><p>Added <a title='04/13/2024 09:10 AM'>2 years</a> ago.", "2024-04-13", None),
+        # data for a script beside a date that nobody can read for sure
+        (
+            "<h1>Tea</h1><table><tr><th>Created<td><span data-datetime='2024-04-03T09:10:00+0000'>04/03/2024</span>",
+            "2024-04-03T09:10:00+00:00",
+            None,
+        ),
+        # when a picture was taken and when it was posted, when an event begins
+        (
+            f"<h1>Tea</h1><p>{PROSE}<dl><dt>Created on<dd>1 May 2020<dt>Posted on<dd>13 April 2024</dl>",
+            "2024-04-13",
+            None,
+        ),
+        ("<h1>Tea</h1><p><abbr class=dtstart title=2024-04-13T19:30>13 April 2024, 7.30pm</abbr>", None, None),
+        # what an element is called, in any language
+        (
+            f"<h1>お茶</h1><p>{PROSE}<ul><li id=footer-info-lastmod>最終更新 2024年4月14日 (日) 10:22</ul>",
+            None,
+            "2024-04-14",
+        ),
+        (
+            "<h1>Tea</h1><pre>From: Ana Bo &lt;ana@b.test>\nDate: Sat, 13 Apr 2024 10:02:00 +0100</pre>",
+            "2024-04-13",
+            None,
+        ),
     ],
 )
 def test_dates(body, published, modified):
     fields = told(f"<title>Tea</title>{body}<p>{PROSE}")
     assert (fields["published"], fields["modified"]) == (published, modified)
+
+
+def test_the_name_of_the_site_is_no_author_where_the_page_tells_one():
+    head = "<title>Tea - Ana's Cups</title><meta name=author content=\"Ana's Cups\">"
+    assert told(f"{head}<h1>Tea</h1><p>By Tad Roe</p><p>{PROSE}")["author"] == "Tad Roe"
+    assert told(f"{head}<h1>Tea</h1><p>{PROSE}")["author"] == "Ana's Cups"
 
 
 def test_the_title_of_an_element_tells_when_a_post_was_written():
@@ -374,6 +416,10 @@ POST = (
         (
             "<div class=review><span class=username>Ana</span><b class=review-date>Reviewed in India on May 6, 2023</b>"
             "<p>A good cup</div>",
+            [("Ana", "2023-05-06")],
+        ),
+        (
+            "<div class=comment><p class=comment-author>Ana says</p><p>May 6, 2023</p><p>A good cup</div>",
             [("Ana", "2023-05-06")],
         ),
     ],
