@@ -61,6 +61,7 @@ _FEWEST_LINKS, _REPEATED = 3, 0.6
 _CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
+_OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-target data-toggle".split())
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
 _LEVELS: Final = 4  # levels of the elements of a button beside code
 _TOOLTIP: Final = lazily(rf"^{TOOLTIP}$")
@@ -148,12 +149,17 @@ def _with_labels(nodes: NodeTable, found: Bools, most: int) -> Bools:
 def _buttons(nodes: NodeTable) -> Iterator[int]:
     """Rows of the buttons whose text another one has, and of several in a row that say a word or two and open no panel.
 
+    Another element with the role of a button is one if it says a few words and opens no panel.
+
     The question that opens an answer has a button of its own.
     """
     labels = (row for row in rows_with(nodes, looks.CONTROL) if nodes.tag.item(row) == TAG["label"])
     rows = sorted((*rows_tagged(nodes, TAG["button"]), *_short(nodes, labels, _LABELS)))
     buttons = [row for row in rows if nodes.first_leaf[row] < nodes.last_leaf[row]]
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
+    roles = (row for row in rows_with(nodes, looks.CONTROL) if nodes.looks[nodes.look.item(row)][3] == "button")
+    idle = _short(nodes, (row for row in roles if nodes.tag.item(row) != TAG["button"]), _LABELS)
+    yield from (row for row, each in zip(idle, elements_at(nodes, idle), strict=True) if _OPENS.isdisjoint(each.attrib))
     count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
     short = [row for row, text in zip(buttons, texts, strict=True) if len(text.split()) <= _OF_ROW]

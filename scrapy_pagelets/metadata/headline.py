@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.text import heading_text as heading_text
@@ -272,13 +273,22 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
     """Rows of the buttons in headings that have other words: to copy a name, to change units.
 
     >>> from scrapy_pagelets import Page
-    >>> html = b"<h1>Tea<button>Copy</button></h1><h2><button>How hot?</button></h2>"
+    >>> html = b"<h1>Tea<button>Copy</button></h1><h2><button>How hot?</button></h2><h2>Cups <small><a href=#>hide"
     >>> [*buttons_in_headings(Page.parse(html, "http://a/").nodes)]
-    [4]
+    [4, 12]
     """
-    buttons = rows_tagged(nodes, TAG["button"])
+    buttons = _pressed(nodes)
     for row in rows_with(nodes, HEADING) if buttons else ():
         yield from _buttons_in(nodes, row, buttons)
+
+
+@once
+def _pressed(nodes: NodeTable) -> list[int]:
+    """Rows of the buttons, and of the small links that lead nowhere, as those that fold a section."""
+    links = (row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href == "#")
+    return sorted(
+        (*rows_tagged(nodes, TAG["button"]), *(row for row in links if nodes.tag[nodes.parent[row]] == TAG["small"]))
+    )
 
 
 def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
@@ -289,7 +299,7 @@ def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
 
 def _without_buttons(nodes: NodeTable, row: int) -> str | None:
     """The text of a heading without that of the buttons in it; None if it has none beside other words."""
-    buttons = rows_tagged(nodes, TAG["button"])
+    buttons = _pressed(nodes)
     if not buttons or not (buttons := _buttons_in(nodes, row, buttons)):
         return None
     leaves, pressed = nodes.leaves_of(row), nodes.leaves_below(buttons)

@@ -108,6 +108,10 @@ def test_own_headings(title, body, expected):
         # headings with buttons
         ("<h3>Leaves<button>Metric</button></h3><p>20 g", ["Metric"]),
         ("<h3><button>How hot?</button></h3><p>80 degrees", []),
+        ("<h3>Methods <small><a href=#>collapse</a></small></h3><h3>Struct <a href=#>Tea</a></h3>", ["collapse"]),
+        # what has the role of a button, but for what opens something
+        ("<blockquote>Tea<a role=button tabindex=0>Click to expand...</a></blockquote>", ["Click to expand..."]),
+        ("<a role=button aria-expanded=false>How hot?</a><p>80 degrees<a role=button href=/b>Cups</a>", []),
         # a script behind a sign
         ("<p><a href='javascript:void(0)'>[–]</a> <a href='javascript:show()'>Show it</a>", ["[–]"]),
         # one label for each width of the screen, and labels that choose from one panel
@@ -380,6 +384,11 @@ def test_an_arrow_of_another_kind_leads_along_a_trail():
             "<nav class=breadcrumb><ul><li><a href=/all>All</a></ul><ul><li><a href=/>Forum</a><li>White</ul></nav>",
             ["Forum", "White"],
         ),
+        # a few words without a link behind the last one, which are a part of the heading or no name
+        ("<p>Here: <a href=/>Forum</a> » <a href=/b>Leaves</a> » <b>White</b></p>", ["Forum", "Leaves", "White"]),
+        ("<p>当前位置：<a href=/>首页</a> > <a href=/b>新闻</a> > 正文</p>", ["首页", "新闻"]),
+        ("<p><a href=/>DE</a> / <a href=/en>EN</a> / All</p>", []),
+        ("<div class=navpath><ul><li><a href=/>Forum</a><li>White</ul></div>", ["Forum", "White"]),
         ("<ol class=topicpath><li><a href=/>Forum</a><li>White</ol>", ["Forum", "White"]),
     ],
 )
