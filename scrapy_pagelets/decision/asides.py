@@ -435,14 +435,11 @@ def _sections(nodes: NodeTable) -> list[int]:
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
     within = begins < ends
-    like = {_tag_and_classes(nodes, row) for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]}
-    alike = [row for row in comments.tolist() if _tag_and_classes(nodes, row) in like]
+    like = {
+        nodes.looks[nodes.look.item(row)][:3:2] for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]
+    }
+    alike = [row for row in comments.tolist() if nodes.looks[nodes.look.item(row)][:3:2] in like]
     return [*np.array(sections)[within].tolist(), *alike]
-
-
-def _tag_and_classes(nodes: NodeTable, row: int) -> tuple[str, str]:
-    tag, _, classes, _ = nodes.looks[nodes.look.item(row)]
-    return tag, classes
 
 
 def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:

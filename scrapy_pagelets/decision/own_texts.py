@@ -15,6 +15,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
+from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_named, rows_tagged, tags_of
@@ -32,7 +33,7 @@ _AMID, _MOST_AMID = 6, 0.95
 _BEHIND, _MOST_BEHIND = 3, 0.75
 #: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
 _LABEL, _VALUE = 3, 12
-_NEAR, _MOST_OF_VALUE = 12, 0.9
+_NEAR, _MOST_OF_VALUE = 12, 0.95
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
 _NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
@@ -52,24 +53,23 @@ _IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
-def own_texts(
-    page: Page, headline: Headline | None, templateness: Floats, plain: Floats, alike: Ints, others: int
-) -> Bools:
+def own_texts(page: Page, headline: Headline | None, seen: Floats, plain: Floats, alike: Ints, others: int) -> Bools:
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
-    template unless they lead to files: many pages end with their own address. A few words without links between content
+    template unless they lead to files: many pages end with their own address. Between the heading and content, whatever
+    has no link is content, but for bylines. A few words without links between content
     are content unless nearly all pages have them there.
 
-    ``templateness``: (m,) as the model sees it, and ``plain``: (m,) without a stricter cut of articles: what is right
-    amid content is judged by that. ``alike``: (m,) number of other pages with the same text at the same place, see
+    ``seen``: (m,) templateness as the model sees it. ``plain``: (m,) the same without a stricter cut of articles: by it
+    is judged what stands amid content. ``alike``: (m,) number of other pages with the same text at the same place, see
     `Site.pages_alike`. ``others``: number of other pages of the site that are known.
     """
     nodes = page.nodes
-    mask = np.zeros(len(templateness), np.bool_)
+    mask = np.zeros(len(seen), np.bool_)
     if others < _KNOWN or not len(mask):
         return mask
-    keep, place = templateness < THRESHOLD, np.arange(len(mask))
+    keep, place = seen < THRESHOLD, np.arange(len(mask))
     if headline is not None:
         own_end = nodes.last_leaf.item(headline.row)
         keep[:own_end] = place[:own_end] == own_end - 1
@@ -105,6 +105,9 @@ def own_texts(
     for mark, leaves in _notes(nodes, plain < THRESHOLD):
         mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
+    if headline is not None and 0 < (first := int(keep[own_end:].argmax())) <= _AMID:  # facts right below the heading
+        facts = slice(own_end, own_end + first)
+        mask[facts] |= (alone & ~linked)[facts] & (not any(map(has_year, nodes.strings[facts])))
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and plain[leaves].mean() <= _MOST_OF_LIST
@@ -207,7 +210,7 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     Their cells are short, and each of them alone looks like template. A table of data has two cells or more in its
     rows, hardly a link, and neither a table nor anything to fill in inside.
 
-    ``templateness``, ``alike``, ``others``: as of `own_texts`.
+    ``templateness``, ``alike``, ``others``: ``seen`` and others of `own_texts`.
     """
     behind = nodes.last_leaf.item(headline.row) if headline else len(nodes.leaves)
     below_heading = [row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf.item(row) >= behind]

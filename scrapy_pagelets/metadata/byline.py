@@ -640,16 +640,12 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str
     return authors.pop() if len(authors) == 1 else None, moments.pop() if len(moments) == 1 else None
 
 
-def _named_changes(nodes: NodeTable) -> list[int]:
-    """Rows of the elements whose class or id says that they tell of a last change."""
-    ids = [number for number, look in enumerate(nodes.looks) if "last" in look[1] and _NAMED_CHANGE.search(look[1])]
-    return [*rows_named(nodes, _NAMED_CHANGE), *(np.isin(nodes.look, ids).nonzero()[0].tolist() if ids else ())]
-
-
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     """The dates of the texts that begin as "Last updated on"; without a heading, as in threads, not those of posts."""
     strings = page.nodes.strings
-    for row in _named_changes(page.nodes) if has_heading else ():
+    names = ((number, " ".join(look[1:3])) for number, look in enumerate(page.nodes.looks) if has_heading)
+    named = [number for number, name in names if "last" in name and _NAMED_CHANGE.search(name)]
+    for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named else ():
         is_told = TAG["time"] in page.nodes.tag[row : page.nodes.end[row]]  # as a machine reads it
         text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST] if not is_told else ""
         found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []

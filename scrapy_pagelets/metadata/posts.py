@@ -243,23 +243,15 @@ def _rows_of(page: Page, elements: set[etree._Element]) -> list[int]:
     return [row for row, each in enumerate(page.nodes.elements) if each in elements] if elements else []
 
 
-def _labelled(nodes: NodeTable) -> Iterator[int]:
-    """The leaves that label the day on which somebody joined, with other facts beside it or without."""
-    yield from (leaf for leaf, text in enumerate(nodes.strings) if ":" in text and _JOINED.search(text))
-
-
 def _cited(page: Page) -> list[int]:
     """Rows of the elements with an id to which a link in them leads, as contributions have for those who cite them."""
     nodes, found = page.nodes, set[int]()
-    if not (called_author(nodes) or rows_named(nodes, _USER)):
-        return []
-    names = {name for href in nodes.links.href if (name := href.partition("#")[2])}
-    numbers = {look[1]: number for number, look in enumerate(nodes.looks) if look[1] in names}
-    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if numbers else ():
-        number = numbers.get(href.partition("#")[2], -1)
-        while row > 0 <= number and nodes.look.item(row) != number:
+    is_signed = called_author(nodes) or rows_named(nodes, _USER)
+    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if is_signed else ():
+        name = href.partition("#")[2]
+        while name and row > 0 and nodes.looks[nodes.look.item(row)][1] != name:
             row = nodes.parent.item(row)
-        found.add(max(row, 0) if number >= 0 else 0)
+        found.add(max(row, 0) if name else 0)
     return sorted(row for row in found - {0} if nodes.words_of(row))[:_MOST]
 
 
@@ -269,7 +261,8 @@ class _Reader:
     def __init__(self, page: Page, habits: Habits) -> None:
         self._page, self._habits, nodes = page, habits, page.nodes
         self._in_profile = nodes.leaves_below((*rows_named(nodes, _PROFILE), *rows_with(nodes, SIGNATURE)))
-        joined = [leaf for leaf in _labelled(nodes) if nodes.words.item(leaf) < _LONG]
+        may_be = (leaf for leaf, text in enumerate(nodes.strings) if ":" in text and nodes.words.item(leaf) < _LONG)
+        joined = [leaf for leaf in may_be if _JOINED.search(nodes.strings[leaf])]
         self._in_profile[joined if len(joined) > 1 else []] = True
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
         self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))
