@@ -84,13 +84,19 @@ def _around_both(nodes: NodeTable, first: int, second: int) -> int:
 
 
 def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
-    """Rows of the quotations half of which stand above as content: forums quote what they answer."""
+    """Rows of the quotations half of which stand above as content: forums quote what they answer.
+
+    Manuals indent what they repeat: of two texts in as many quotations each, none is quoted from the other.
+    """
     quotations = rows_tagged(nodes, TAG["blockquote"])
     if not quotations:
         return
     _, first, number = np.unique(nodes.text, return_index=True, return_inverse=True)
     before = first[number]
-    counts = (nodes.words >= _QUOTED) & keep[before]
+    depth = np.zeros(len(keep), np.int64)
+    for row in quotations:
+        depth[nodes.leaves_of(row)] += 1
+    counts = (nodes.words >= _QUOTED) & keep[before] & (depth[before] < depth)
     for row in quotations:
         leaves = nodes.leaves_of(row)
         words = nodes.words[leaves]

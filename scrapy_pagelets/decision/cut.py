@@ -108,14 +108,4 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
     return odds - max(cut, min(float(odds.min()) + _MARGIN, _HIGHEST))
 
 
-def unshifted(templateness: Floats, strict: float) -> Floats:
-    """(m,) templateness as it were without ``strict``, see `shifted`.
-
-    >>> unshifted(np.array([0.0, 0.5, 0.95]), 0.375).round(2).tolist()
-    [0.0, 0.32, 0.9]
-    """
-    without: Floats = templateness / (templateness + (1 - templateness) * np.exp(_LEAN * strict))
-    return without
-
-
 give("features", CUT=CUT, CUTS=CUTS, CONTENT_AT=CONTENT_AT)

@@ -15,7 +15,7 @@ from scrapy_pagelets.decision.corrections import (
     lone_headings_of,
     repeats_of,
 )
-from scrapy_pagelets.decision.cut import OF_ARTICLE, unshifted
+from scrapy_pagelets.decision.cut import OF_ARTICLE
 from scrapy_pagelets.decision.half_lines import companions, signs_with_words, torn_bylines
 from scrapy_pagelets.decision.own_texts import data_tables, own_texts
 from scrapy_pagelets.decision.page_features import declared
@@ -68,10 +68,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         kinds = declared(page)
         sells = kinds["product"] or told.fields["product"] is not None
         is_article = (kinds["article"] or told.fields["published"]) and not (sells or told.thread.is_thread)
-        strict = OF_ARTICLE if is_article and others else 0.0
-        seen = site.templateness(page, strict)
-        own = own_texts(page, headline, seen, unshifted(seen, strict), alike, others)
-        own |= data_tables(page.nodes, headline, seen, alike, others)
+        seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
+        own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1

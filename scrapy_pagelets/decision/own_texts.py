@@ -27,13 +27,12 @@ _KNOWN: Final = 4  # other pages of a site from which on a text that none of the
 _SENTENCE: Final = 8  # words without links that are a sentence
 _NOTE: Final = 100  # words of a note
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
-#: Leaves up to the content before and behind a text, and its most templateness; the same if it is right behind content.
-#: In a stretch of sentences that only this page has, only other leaves count.
-_AMID, _MOST_AMID = 6, 0.95
-_BEHIND, _MOST_BEHIND = 3, 0.75
-#: Words of a label and of a value, leaves from content to a value, and the most templateness of that.
-_LABEL, _VALUE = 3, 12
-_NEAR, _MOST_OF_VALUE = 12, 0.95
+#: Leaves from a text back to content and on to content; the same if it is right behind content. In a stretch of
+#: sentences that only this page has, only other leaves count.
+_AMID, _BEHIND = 6, 3
+#: Words of a label and of a value, and leaves from content to a value.
+_LABEL, _VALUE, _NEAR = 3, 12, 12
+_MOST_OF_VALUE, _MOST_BEHIND = 0.98, 0.9  # the most templateness of a value, and of a text right behind content
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
 _NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
@@ -53,56 +52,53 @@ _IS_INLINE: Final = np.isin(np.arange(len(TAGS)), tags_of("a sup span b strong i
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
-def own_texts(page: Page, headline: Headline | None, seen: Floats, plain: Floats, alike: Ints, others: int) -> Bools:
+def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
-    template unless they lead to files: many pages end with their own address. Between the heading and content, whatever
-    has no link is content, but for bylines. A few words without links between content
-    are content unless nearly all pages have them there.
+    template unless they lead to files: many pages end with their own address. A few words without links between content
+    are content unless nearly all pages have them there, and so is what has no link between the heading and content, but
+    for bylines.
 
-    ``seen``: (m,) templateness as the model sees it. ``plain``: (m,) the same without a stricter cut of articles: by it
-    is judged what stands amid content. ``alike``: (m,) number of other pages with the same text at the same place, see
-    `Site.pages_alike`. ``others``: number of other pages of the site that are known.
+    ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
+    place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
     """
     nodes = page.nodes
-    mask = np.zeros(len(seen), np.bool_)
+    mask = np.zeros(len(templateness), np.bool_)
     if others < _KNOWN or not len(mask):
         return mask
-    keep, place = seen < THRESHOLD, np.arange(len(mask))
+    keep, place = templateness < THRESHOLD, np.arange(len(mask))
     if headline is not None:
         own_end = nodes.last_leaf.item(headline.row)
         keep[:own_end] = place[:own_end] == own_end - 1
     before, behind = _distances(keep, place)
-    amid = (before <= _AMID) & (behind <= _AMID) & (plain < _MOST_AMID)
-    after = (before <= _BEHIND) & (plain <= _MOST_BEHIND)
+    amid, right_behind = (before <= _AMID) & (behind <= _AMID), before <= _BEHIND
+    after = right_behind & (templateness <= _MOST_BEHIND)
     linked, around, alone = nodes.anchor[nodes.leaves], amid | after, alike == 0
     captions = nodes.leaves_below(captions_of(nodes))
     is_said = (nodes.words >= _SENTENCE) | captions
     mask |= around & alone & is_said & ~linked
-    unsure = plain < _MOST_AMID
-    if (lost := unsure & alone & ~keep & ~mask).any():
+    if (lost := alone & ~keep & ~mask).any():
         own = alone & (~linked | _contacts(nodes, lost))
-        stretch = unsure & (np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID)
+        stretch = np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID
         mask |= stretch & own & is_said
         for leaves in _runs(stretch & ~keep):
             if nodes.words[leaves][own[leaves]].sum() >= max(_SENTENCE, _MOSTLY * nodes.words[leaves].sum()):
                 mask[leaves] |= own[leaves]
-    behind_all = (before <= _BEHIND) & (plain < _MOST_AMID)
-    for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, behind_all))):
+    for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, right_behind))):
         mask[leaves] = True
     blocks = [(row, nodes.leaves_of(row)) for row in nodes.outermost(rows_tagged(nodes, TAG["pre"]))]
     kept = {nodes.look.item(row) for row, leaves in blocks if keep[leaves].any()}
     is_own = keep | (around & alone) if blocks else keep
     for row, leaves in blocks:  # half of a block of code is none, and others that look the same are as much content
         mask[leaves] |= bool((alone if nodes.look.item(row) in kept else is_own)[leaves].any() or is_own[leaves].any())
-    near = (before <= _NEAR) & (plain < _MOST_OF_VALUE)
+    near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
     rare = alike < _OFTEN * others
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
         mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~rare & ~linked, near, rare):
         mask[leaves] |= rare[leaves] | ~linked[leaves]  # a link that many pages have there is a control
-    for mark, leaves in _notes(nodes, plain < THRESHOLD):
+    for mark, leaves in _notes(nodes, _distances(keep, np.cumsum(nodes.words > 0))[0] <= 1):
         mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
     if headline is not None and 0 < (first := int(keep[own_end:].argmax())) <= _AMID:  # facts right below the heading
@@ -110,8 +106,8 @@ def own_texts(page: Page, headline: Headline | None, seen: Floats, plain: Floats
         mask[facts] |= (alone & ~linked)[facts] & (not any(map(has_year, nodes.strings[facts])))
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
-        mask[leaves] |= says_more and plain[leaves].mean() <= _MOST_OF_LIST
-    for leaves in _between(nodes, keep | mask, unsure & ~linked & (alike < _NEARLY_ALL * others)):
+        mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
+    for leaves in _between(nodes, keep | mask, ~linked & (alike < _NEARLY_ALL * others)):
         mask[leaves] = True
     found: Bools = mask & ~keep
     return found
@@ -158,14 +154,14 @@ def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slic
             yield leaves
 
 
-def _notes(nodes: NodeTable, keep: Bools) -> Iterator[tuple[int, slice]]:
+def _notes(nodes: NodeTable, near: Bools) -> Iterator[tuple[int, slice]]:
     """The notes and sources that content refers to by links to places below it: the leaves of link and note."""
     begin, links = nodes.first_leaf.item, nodes.links
     rows = [(row, href[1:]) for row, href in zip(links.row.tolist(), links.href, strict=True) if href[:1] == "#"]
-    may_be = [*((keep | np.roll(keep, 1)) & (nodes.words <= _LABEL)).tolist(), False] if rows else []
+    may_be = [*(near & (nodes.words <= _LABEL)).tolist(), False] if rows else []
     refs = [(name, leaf) for row, name in rows if may_be[leaf := begin(row)]]
     numbers = {look[1]: number for number, look in enumerate(nodes.looks) if look[1]} if refs else {}
-    no_note = IS_NO_DATA[nodes.tag] | (nodes.signs[nodes.look] & (HEADING | _NO_NOTE) > 0) if refs else keep
+    no_note = IS_NO_DATA[nodes.tag] | (nodes.signs[nodes.look] & (HEADING | _NO_NOTE) > 0) if refs else near
     for name, leaf in refs:
         row = int((nodes.look == numbers[name]).argmax()) if name in numbers else 0
         while row and _IS_INLINE[nodes.tag[row]]:  # the number of the note alone
@@ -210,7 +206,7 @@ def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Float
     Their cells are short, and each of them alone looks like template. A table of data has two cells or more in its
     rows, hardly a link, and neither a table nor anything to fill in inside.
 
-    ``templateness``, ``alike``, ``others``: ``seen`` and others of `own_texts`.
+    ``templateness``, ``alike``, ``others``: as of `own_texts`.
     """
     behind = nodes.last_leaf.item(headline.row) if headline else len(nodes.leaves)
     below_heading = [row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf.item(row) >= behind]

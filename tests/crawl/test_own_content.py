@@ -265,14 +265,15 @@ _PEOPLE = "".join(
 _SENTENCES = "".join(f"<p>Sentence {number} says how long the leaves of spring have to steep." for number in range(20))
 
 
+@pytest.mark.parametrize("seen", [0.8, 0.99])
 @pytest.mark.parametrize(("html", "shared"), [(_PEOPLE, 0), (_SENTENCES, 0), (_PEOPLE, 9), (_SENTENCES, 9)])
-def test_what_a_page_alone_says_amid_its_content_is_content_however_long_it_is(html, shared):
+def test_what_a_page_alone_says_amid_its_content_is_content_however_long_it_is(html, shared, seen):
     """The model took a contact page for template, and half of a long page that has only sentences of its own."""
     found = page(f"<h1>Tea</h1><p>About tea.</p><div>{html}</div><p>More about tea.</p>")
     size = len(found.nodes.leaves)
-    templateness, alike = np.full(size, 0.8), np.zeros(size, np.int64)
+    templateness, alike = np.full(size, seen), np.zeros(size, np.int64)
     templateness[[0, 1, -1]], alike[2:-1] = 0, shared
-    own = own_texts(found, headline_of(found), templateness, templateness, alike, 9)
+    own = own_texts(found, headline_of(found), templateness, alike, 9)
     assert own.tolist() == [False, False, *[shared == 0] * (size - 3), False]
 
 
@@ -282,7 +283,7 @@ def test_a_stretch_of_links_amid_content_is_no_content_because_other_pages_have_
     templateness = np.full(len(found.nodes.leaves), 0.8)
     templateness[[0, 1, -1]] = 0
     alike = np.zeros(len(templateness), np.int64)
-    assert not own_texts(found, headline_of(found), templateness, templateness, alike, 9).any()
+    assert not own_texts(found, headline_of(found), templateness, alike, 9).any()
 
 
 @pytest.mark.parametrize(
@@ -297,5 +298,5 @@ def test_a_stretch_of_links_amid_content_is_no_content_because_other_pages_have_
 def test_a_few_words_without_links_between_content_are_content_though_most_pages_have_them(label, others, is_content):
     found = page(f"<h1>Tea</h1><p>Pours the tea.</p><p>{label}</p><p>Fills the cup.</p><p>Since: 1.0</p>")
     templateness, alike = np.array([0, 0, 0.8, 0, 0.8]), np.array([0, 0, others, 0, 7])
-    own = own_texts(found, headline_of(found), templateness, templateness, alike, 9)
+    own = own_texts(found, headline_of(found), templateness, alike, 9)
     assert own.tolist() == [False, False, is_content, False, False]

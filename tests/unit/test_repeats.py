@@ -53,6 +53,7 @@ def test_the_second_copy_stays_if_the_first_one_is_no_content():
         (f"<p>{SAID}<div>{SAID}</div>", []),
         ("<p>Tea of the hills<blockquote>Tea of the hills</blockquote>", []),
         (f"<blockquote><p>{SAID}<blockquote><p>{SAID}</blockquote></blockquote>", [1]),
+        (f"<p>May<blockquote>{SAID}</blockquote><p>June<blockquote>{SAID}</blockquote>", []),  # indented, not quoted
     ],
 )
 def test_a_quotation_of_what_stands_above(html, expected):
