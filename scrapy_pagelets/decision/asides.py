@@ -149,9 +149,7 @@ def _with_labels(nodes: NodeTable, found: Bools, most: int) -> Bools:
 def _buttons(nodes: NodeTable) -> Iterator[int]:
     """Rows of the buttons whose text another one has, and of several in a row that say a word or two and open no panel.
 
-    Another element with the role of a button is one if it says a few words and opens no panel.
-
-    The question that opens an answer has a button of its own.
+    The question that opens an answer has a button of its own. What only has the role of a button says a few words.
     """
     labels = (row for row in rows_with(nodes, looks.CONTROL) if nodes.tag.item(row) == TAG["label"])
     rows = sorted((*rows_tagged(nodes, TAG["button"]), *_short(nodes, labels, _LABELS)))
@@ -176,8 +174,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
     captions = [nodes.leaves_of(row) for row in rows_tagged(nodes, TAG["caption"])]
     links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
     for row in (row for row, href in links if href.startswith(_RUN)):
-        leaf = nodes.first_leaf.item(row)
-        if any(each.start < leaf < each.stop for each in captions) or not nodes.words_of(row):
+        if any(each.start < nodes.first_leaf[row] < each.stop for each in captions) or not nodes.words_of(row):
             yield row
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")

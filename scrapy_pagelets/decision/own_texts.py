@@ -103,7 +103,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
     if headline is not None and 0 < (first := int(keep[own_end:].argmax())) <= _AMID:  # facts right below the heading
         facts = slice(own_end, own_end + first)
-        mask[facts] |= (alone & ~linked)[facts] & (not any(map(has_year, nodes.strings[facts])))
+        is_form = IS_NO_DATA[nodes.tag[nodes.end[headline.row] : nodes.leaves[own_end + first]]].any()
+        mask[facts] |= (alone & ~linked)[facts] & (not is_form and not any(map(has_year, nodes.strings[facts])))
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST

@@ -126,8 +126,8 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     if own.start > 0 and not page.nodes.anchor[page.nodes.leaves[own.start - 1]]:
         names, first = _names_before(page, own.start - 1)
         last = _pointed(strings[own.start - 1])
-        is_plain = last != "" and len(last.split()) <= _PLAIN
-        if is_plain and _FEWEST <= len(names) + 1 <= _MOST_NAMES and "/" not in strings[first + 1]:
+        is_trail = _FEWEST <= len(names) + 1 <= _MOST_NAMES and "/" not in strings[first + 1]
+        if is_trail and 0 < len(last.split()) <= _PLAIN:
             return [*names, last][: None if last.casefold() in heading else -1], slice(first, own.start)
     names, first = _names_before(page, own.start)
     is_pointed = own.start > 0 and bool(_ARROW.fullmatch(strings[own.start - 1]))

@@ -31,7 +31,6 @@ from scrapy_pagelets.page.page import Page
 _ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title", TAG["?"]: "datetime"}
 #: Elements that may tell in words how long ago something was, and in their title exactly when.
 _DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
-_TIME_OF_DAY: Final = lazily(r"\d:[0-5]\d")
 #: Classes of the days on which something begins and ends, as in hCalendar: they are not those of the page.
 _OF_EVENT: Final = lazily(r"(?:^|[\s_-])(?:dt-?start|dt-?end|(?:start|end|event)-?date)(?:$|[\s_-])", re.IGNORECASE)
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
@@ -72,7 +71,6 @@ _CREATED: Final = frozenset(
     "veröffentlicht,veröffentlicht am,erstellt,erstellt am,publié,publié le,publicado,publicado el,pubblicato,"
     "pubblicato il,опубликовано,发布时间,公開日,投稿日".split(",")
 )
-_MADE: Final = ("creat", "erstellt")  # how labels begin that tell when a thing was made
 _BEGINS_FACT: Final = (
     "ACPBRDOSUVEpsО作著发公投",
     "uUrRhHyYeEoOaApPdDsSпП者布開稿",
@@ -83,7 +81,6 @@ _LABEL: Final = 30  # characters of such a label
 _LETTER: Final = lazily(
     r"From\s*:\s*\"?(?P<name>[^\n<>(\"@]{2,80}?)\"?\s*[<(].{0,400}?\n\s*Date\s*:\s*(?P<date>[^\n]{8,80})", re.DOTALL
 )
-_HEAD_OF_LETTER: Final = 20  # runs of text in it
 _FIRST_PAGES: Final = "1990"
 _INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
 _CHANGED: Final = lazily(
@@ -127,8 +124,7 @@ _NOBODY: Final = frozenset(
 )
 #: What stands behind a name: marks, what somebody else did, "says", a date, something in brackets.
 _BEHIND_NAME: Final = lazily(
-    r"\s+[|·•]\s+|,\s+\w+\s+(?:by|von|par|por)\s|\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+[–—]\s+|"
-    r"\s+\((?!.*\) \w)"
+    r"\s+[|·•–—]\s+|,\s+\w+\s+(?:by|von|par|por)\s|\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
 )
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
@@ -143,9 +139,7 @@ _LAST_CHANGE: Final = lazily(
     re.IGNORECASE,
 )
 #: Names of elements that tell of it.
-_NAMED_CHANGE: Final = lazily(
-    r"(?:^|[\s_-])last-?(?:mod(?:ified)?|updated?|edit(?:ed)?|changed?)(?:$|[\s_-])", re.IGNORECASE
-)
+_NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*(?:$|[\s_-])", re.IGNORECASE)
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 _WITH_CENTURY: Final = r"\g<1>19"
@@ -202,9 +196,8 @@ class Byline:
     @cached_property
     def _letter(self) -> tuple[str | None, str | None]:
         """The author and the date of the one letter on the page."""
-        strings = self._page.nodes.strings
         begins = leaves_beginning(self._page.nodes, ("F", "r", "o", "m"))
-        texts = ("\n".join(strings[leaf : leaf + _HEAD_OF_LETTER]) for leaf in begins)
+        texts = ("\n".join(self._page.nodes.strings[leaf : leaf + _AFTER]) for leaf in begins)
         letters = [match for text in texts if (match := _LETTER.match(text))]
         date = dates.find(letters[0]["date"]) if len(letters) == 1 else None
         return (_name(letters[0]["name"]), date[0]) if date else (None, None)
@@ -219,7 +212,7 @@ class Byline:
         """The first date of a change, or that of the last change, in ISO 8601."""
         is_own = self._heading is not None and not self._posts
         changes = set() if self._dates[1] else set(_changes(self._page, self._habits, is_own))
-        return changes.pop() if len(changes) == 1 else self._dates[1]
+        return max(changes, key=len) if len({change[:10] for change in changes}) == 1 else self._dates[1]
 
     @cached_property
     def _near(self) -> list[int]:
@@ -400,7 +393,7 @@ def _moment(nodes: NodeTable, row: int) -> str | None:
     """The moment in the title or data of an element, which says "3 years ago"; None without one."""
     told = " ".join(attributes_at(nodes, [row], name)[0] for name in ("title", "data-datetime", "data-date"))
     match = dates.MOMENT.search(told)
-    found = dates.find(told) if not match and _TIME_OF_DAY.search(told) else None
+    found = dates.find(told) if ":" in told and not match else None
     return dates.iso(match[0]) if match else found and found[0]
 
 
@@ -630,14 +623,13 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str
             continue  # the heads of two columns
         if labels[leaf]:
             told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
-            of_thing = label.lower().startswith(_MADE)  # of a picture, say, that was posted later
-            (made if of_thing else moments).update(filter(None, (_behind(page, leaf) or next(told, None),)))
+            is_of_thing = "creat" in label.lower()  # of a picture, say, that was posted later
+            (made if is_of_thing else moments).update(filter(None, (_behind(page, leaf) or next(told, None),)))
         elif name := _name(strings[leaf + 1][:_LONGEST]):
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search
             authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
-    moments = moments or made
-    return authors.pop() if len(authors) == 1 else None, moments.pop() if len(moments) == 1 else None
+    return authors.pop() if len(authors) == 1 else None, days.pop() if len(days := moments or made) == 1 else None
 
 
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
@@ -646,8 +638,7 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     names = ((number, " ".join(look[1:3])) for number, look in enumerate(page.nodes.looks) if has_heading)
     named = [number for number, name in names if "last" in name and _NAMED_CHANGE.search(name)]
     for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named else ():
-        is_told = TAG["time"] in page.nodes.tag[row : page.nodes.end[row]]  # as a machine reads it
-        text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST] if not is_told else ""
+        text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST]
         found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
         yield from (date for date, *_ in found[: len(found) == 1])
     behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []

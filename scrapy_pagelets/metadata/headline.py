@@ -286,9 +286,8 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
 def _pressed(nodes: NodeTable) -> list[int]:
     """Rows of the buttons, and of the small links that lead nowhere, as those that fold a section."""
     links = (row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href == "#")
-    return sorted(
-        (*rows_tagged(nodes, TAG["button"]), *(row for row in links if nodes.tag[nodes.parent[row]] == TAG["small"]))
-    )
+    small = [row for row in links if nodes.tag[nodes.parent[row]] == TAG["small"]]
+    return sorted(rows_tagged(nodes, TAG["button"]) + small)
 
 
 def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:

@@ -177,8 +177,7 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     ``habits``: what the pages of the site tell alike.
     """
     rows = _rows(page, habits)
-    looks = [page.nodes.looks[page.nodes.look.item(row)] for row in rows]
-    names = {row: f"{look[1]} {look[2]}" for row, look in zip(rows, looks, strict=True)}
+    names = {row: " ".join(page.nodes.looks[page.nodes.look.item(row)][1:3]) for row in rows}
     others = [row for row in rows if not _COMMENT.search(names[row])]
     is_thread = bool(rows) and (is_discussion(page) or _have_profiles(page.nodes, others))
     rows = rows if is_thread else [row for row in rows if _COMMENT.search(names[row])]
@@ -285,10 +284,10 @@ class _Reader:
         inside = _inner(above)
         parts = [[number for number in inner if not found[number].is_signed] for inner in inside]
         for number in range(len(rows) - 1, -1, -1):
-            if len(parts[number]) == 1 and (not found[number].is_signed or _is_plain(found[parts[number][0]])):
-                [part] = parts[number]
-                found[number] = self._joined(found[number], found[part])
-                found[part] = Post()
+            other = found[parts[number][0]] if len(parts[number]) == 1 else Post()
+            if other.leaves and not (found[number].is_signed and (other.author or other.published)):
+                found[number] = self._joined(found[number], other)
+                found[parts[number][0]] = Post()
             if _holds_posts(found[number], found, inside[number]):
                 found[number] = Post()
         for number in range(1, len(rows)):
@@ -456,11 +455,6 @@ class _Reader:
         if 2 * words[inside].sum() > words[leaves].sum():
             return ()
         return tuple(leaf for leaf in inside.tolist() if leaf not in post.line)
-
-
-def _is_plain(post: Post) -> bool:
-    """Whether a post tells nothing: within another one, it is the text of that."""
-    return bool(post.leaves) and post.author is None and post.published is None
 
 
 def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bool:
