@@ -98,7 +98,7 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
         mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~rare & ~linked, near, rare):
         mask[leaves] |= rare[leaves] | ~linked[leaves]  # a link that many pages have there is a control
-    for mark, leaves in _notes(nodes, _distances(keep, np.cumsum(nodes.words > 0))[0] <= 1):
+    for mark, leaves in _notes(nodes, keep):
         mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
     if headline is not None and 0 < (first := int(keep[own_end:].argmax())) <= _AMID:  # facts right below the heading
@@ -155,10 +155,11 @@ def _lists_behind(nodes: NodeTable, keep: Bools, linked: Bools) -> Iterator[slic
             yield leaves
 
 
-def _notes(nodes: NodeTable, near: Bools) -> Iterator[tuple[int, slice]]:
+def _notes(nodes: NodeTable, keep: Bools) -> Iterator[tuple[int, slice]]:
     """The notes and sources that content refers to by links to places below it: the leaves of link and note."""
     begin, links = nodes.first_leaf.item, nodes.links
     rows = [(row, href[1:]) for row, href in zip(links.row.tolist(), links.href, strict=True) if href[:1] == "#"]
+    near = _distances(keep, np.cumsum(nodes.words > 0))[0] <= 1 if rows else keep
     may_be = [*(near & (nodes.words <= _LABEL)).tolist(), False] if rows else []
     refs = [(name, leaf) for row, name in rows if may_be[leaf := begin(row)]]
     numbers = {look[1]: number for number, look in enumerate(nodes.looks) if look[1]} if refs else {}

@@ -285,8 +285,8 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
 @once
 def _pressed(nodes: NodeTable) -> list[int]:
     """Rows of the buttons, and of the small links that lead nowhere, as those that fold a section."""
-    links = (row for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if href == "#")
-    small = [row for row in links if nodes.tag[nodes.parent[row]] == TAG["small"]]
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if "#" in nodes.links.href else ()
+    small = [row for row, href in links if href == "#" and nodes.tag[nodes.parent[row]] == TAG["small"]]
     return sorted(rows_tagged(nodes, TAG["button"]) + small)
 
 
