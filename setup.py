@@ -20,7 +20,7 @@ LINK_FLAGS = []
 #: checks of pointers that the address sanitizer makes, too, are left out, a fifth of the time; functions in lxml's
 #: headers that nobody calls are left out by the linker, because they need libxml2.
 if SANITIZERS := os.environ.get("SCRAPY_PAGELETS_SANITIZERS"):
-    FLAGS = ["-O0", "-std=c++17", "-g1", "-ffp-contract=off", "-ffunction-sections", "-D_GLIBCXX_ASSERTIONS"]
+    FLAGS = ["-O0", "-std=c++17", "-g0", "-ffp-contract=off", "-ffunction-sections", "-D_GLIBCXX_ASSERTIONS"]
     FLAGS += [f"-fsanitize={SANITIZERS}", "-fno-sanitize=null,object-size,vptr"]
     LINK_FLAGS = [f"-fsanitize={SANITIZERS}", "-Wl,--gc-sections"]
 NEEDED = (

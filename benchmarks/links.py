@@ -32,11 +32,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xxhash import xxh3_64_intdigest
 
 from benchmarks.tools import fold, names, need, option_parser, referee, run, sites_below, table
 from scrapy_pagelets import Page
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import words
+from scrapy_pagelets.duplicates.shingles import word_hashes
 from scrapy_pagelets.links.clever import VERSIONS, clever
 from scrapy_pagelets.links.link_tables import Query, Tables, read
 from scrapy_pagelets.links.pagerank import pagerank
@@ -183,6 +185,7 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
     graphs = {"sites": (tables, True), "sections": (moved := read(sections(lines)), False)}
     rows = {"sites": numbers(tables, lines), "sections": numbers(moved, sections(lines))}
     sums: dict[str, dict[str, list[list[float]]]] = {name: defaultdict(list) for name in graphs}
+    repeating = shingles(lines)
     for word in asked:
         has = np.array([word in page["words"] for page in about])
         found = read(lines, Query(word))
@@ -190,7 +193,7 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
             terms = np.zeros(len(graph.urls), np.int64)
             terms[rows[name]] = found.terms[rows["sites"]]
             graph = replace(graph, terms=terms, matches=found.matches, near=found.near)
-            template = local_templates(graph, clever(graph, within=within).base)
+            template = local_templates(graph, clever(graph, within=within).base, repeating)
             for label, (version, local) in RANKED.items():
                 ranking = clever(graph, version, within=within, template=template if local else None)
                 scores = ranking.authorities[rows[name]]
@@ -200,23 +203,30 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
     co_cited(tables, rows["sites"], known, navigation)
 
 
-def local_templates(tables: Tables, base: Bools) -> Bools:
+def shingles(lines: list[dict[str, Any]]) -> Ints:
+    """(k,) hash of the words of each pagelet, in any spelling; 0 if it has none. Each page has one line."""
+    texts = (pagelet["text"] for line in lines for pagelet in line["pagelets"])
+    hashes = map(word_hashes, texts)
+    return np.array([(xxh3_64_intdigest(one.tobytes()) >> 1) | 1 if len(one) else 0 for one in hashes], np.int64)
+
+
+def local_templates(tables: Tables, base: Bools, shingle: Ints) -> Bools:
     """(k,) whether each pagelet is template by local detection on some pages: two of them, not copies, have its words.
 
     Source: Bar-Yossef & Rajagopalan 2002, Figure 4, which Section 5 runs on the base set. Pages are copies if all their
     pagelets have the same words in the same order; the first one counts. The pagelets of a copy are template as those
     of the first.
 
-    ``base``: (n,) whether each page is in the base set.
+    ``base``: (n,) whether each page is in the base set. ``shingle``: (k,) see `shingles`.
     """
     owned: dict[int, list[int]] = {}
-    for page, shingle in zip(tables.page.tolist(), tables.shingle.tolist(), strict=True):
+    for page, one in zip(tables.page.tolist(), shingle.tolist(), strict=True):
         if base[page]:
-            owned.setdefault(page, []).append(shingle)
+            owned.setdefault(page, []).append(one)
     originals = set(map(tuple, owned.values()))
-    owners = Counter(shingle for shingles in originals for shingle in set(shingles))
-    repeated = [shingle for shingle, pages in owners.items() if shingle and pages > 1]
-    found: Bools = base[tables.page] & np.isin(tables.shingle, np.array(repeated, np.int64))
+    owners = Counter(one for known in originals for one in set(known))
+    repeated = [one for one, pages in owners.items() if one and pages > 1]
+    found: Bools = base[tables.page] & np.isin(shingle, np.array(repeated, np.int64))
     return found
 
 

@@ -47,11 +47,7 @@ class Options(argparse.Namespace):
 
 
 def given_settings(given: Sequence[str]) -> dict[str, str]:
-    """The settings of options ``-s NAME=VALUE``.
-
-    >>> given_settings(["PAGELETS_CHUNKS=200"])
-    {'PAGELETS_CHUNKS': '200'}
-    """
+    """The settings of options ``-s NAME=VALUE``."""
     from scrapy_pagelets.session.config import unknown
 
     pairs = [one.partition("=") for one in given]

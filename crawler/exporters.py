@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 
 EXTRA: Final = "extra"  # the column for values that fit no other column: a JSON object
-#: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
-MAX_FIELDS: Final = 256
+MAX_FIELDS: Final = 256  # most columns, and struct fields: a dictionary keyed by words would become thousands
 _SURROGATES: Final = lazily("[\ud800-\udfff]")
 Row = dict[str, Any]
 
@@ -219,8 +218,7 @@ class ParquetItemExporter(BaseItemExporter):
         self._thread = ThreadPoolExecutor(1, "parquet")
         # The method is private in Scrapy 2.14.
         self._serialized = getattr(self, "get_serialized_fields", None) or getattr(self, "_get_serialized_fields")  # noqa: B009
-        #: The last write: one that has failed raises its error at each later call.
-        self._writing: Future[Any] | None = None
+        self._writing: Future[Any] | None = None  # the last write: if it has failed, each later call raises its error
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:

@@ -126,10 +126,7 @@ _THRESHOLDS: Final = (10_000, 10, 10)
 
 
 class GarbageCollector:
-    """Freeze what the process has loaded, and collect less often from the first of its crawls to the end of the last.
-
-    A project that does so anyhow is left alone.
-    """
+    """Freeze what is loaded, and collect less often while crawls run; a project that does so anyhow is left alone."""
 
     def __init__(self) -> None:
         self._crawls = 0
@@ -157,10 +154,7 @@ COLLECTOR: Final = GarbageCollector()  # the collector of this process
 
 
 class MetricsFile(Component):
-    """Write all stats that are numbers or times to the file ``PAGELETS_METRICS``, each ``LOGSTATS_INTERVAL`` and last.
-
-    They are samples of one metric, ``scrapy_stat``, because names of metrics have fewer characters than names of stats.
-    """
+    """Write stats that are numbers or times, as one metric, to ``PAGELETS_METRICS``, each ``LOGSTATS_INTERVAL``."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

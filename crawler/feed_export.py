@@ -122,7 +122,9 @@ class Feeds(FeedExporter):
 
     def _lose(self, slot: FeedSlot, what: str, error: Exception, items: int = 1) -> None:
         if isinstance(error, BrokenPipeError) and isinstance(slot.storage, StdoutFeedStorage):
-            self._stop()
+            discard(sys.stdout)
+            session_of(self.crawler).count("feeds/closed")
+            deferred_from_coro(self.crawler.stop_async())
             return
         session, name = session_of(self.crawler), _shown(slot.uri)
         self._failing.add(slot.uri)
@@ -130,11 +132,6 @@ class Feeds(FeedExporter):
         session.warn("feeds/failed", "%s cannot be written: %s", name, error)
         if items:
             session.record_loss(what % name, _REMEDY, items)
-
-    def _stop(self) -> None:
-        discard(sys.stdout)
-        session_of(self.crawler).count("feeds/closed")
-        deferred_from_coro(self.crawler.stop_async())
 
 
 def not_line_by_line(uri: str, options: Mapping[str, Any]) -> str:

@@ -55,7 +55,6 @@ class JobScheduler(Scheduler):
         return True
 
     def close(self, reason: str) -> Any:
-        """Save the state that the next run of the job needs."""
         left, in_memory = len(self), len(self.mqs) if self.dqs is not None else 0
         try:
             return super().close(reason)
@@ -71,10 +70,7 @@ class JobScheduler(Scheduler):
 
 
 class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
-    """Scrapy's default disk queue, but each request is written at once and wholly, or raises an OSError.
-
-    Scrapy buffers the last requests; if the buffer cannot be written, the file becomes unreadable.
-    """
+    """Scrapy's default disk queue, but nothing is buffered: each request is written wholly, or raises an OSError."""
 
     f: IO[bytes]
 
@@ -102,7 +98,6 @@ class WholeFifoQueue(PickleFifoDiskQueue):  # type: ignore[valid-type,misc]
     """Scrapy's default disk queue of start requests, but an empty one can be closed on a full disk."""
 
     def close(self) -> None:
-        """Close the queue; remove it if it is empty."""
         if len(self):
             super().close()
             return

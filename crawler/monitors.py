@@ -8,10 +8,8 @@ from typing import Final
 from spidermon import MonitorSuite
 from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
 
-#: Setting: share of the pages of which nothing may be left, and its default.
-_MOST_EMPTY: Final = ("SPIDERMON_PAGELETS_MOST_EMPTY", 0.05)
-#: Stats of what must not happen -> what it is.
-_TROUBLE: Final = {
+_MOST_EMPTY: Final = ("SPIDERMON_PAGELETS_MOST_EMPTY", 0.05)  # setting: most pages that may be empty, and its default
+_TROUBLE: Final = {  # stats of what must not happen -> what it is
     "lost": "things were lost for good",
     "pages/failed": "pages could not be cleaned",
     "start/failed": "start pages could not be used",

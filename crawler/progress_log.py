@@ -31,17 +31,14 @@ _SHOWN: Final = 60  # characters of the text of a field that are shown
 
 
 class ProgressLog(Component):
-    """Log each ``LOGSTATS_INTERVAL`` what is cleaned, held back and why; at the end, what came out and where.
-
-    The last line of a terminal tells the same all the time; in a notebook, an output of the cell does.
-    """
+    """Log what is cleaned, held back and why, and at the end what came out; terminals and notebooks show it live."""
 
     for_single_pages = False
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        self._logging = create_looping_call(self._log)
+        self._logging = create_looping_call(lambda: logger.info("%s", self._sentence()))
         self._drawing = create_looping_call(self._draw)
         self._line: LiveLine | None = None
         self._output: Any = None
@@ -71,9 +68,6 @@ class ProgressLog(Component):
             logger.info("%s", sentence)
         if self._output is not None:
             self._output.update({"text/plain": "\n".join(sentences)}, raw=True)
-
-    def _log(self) -> None:
-        logger.info("%s", self._sentence())
 
     def _draw(self) -> None:
         sentence = self._sentence()
@@ -140,11 +134,7 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words.
-
-    >>> duration(9), duration(100), duration(7500)
-    ('10 s', '2 min', '2 h 5 min')
-    """
+    """Seconds in words: ``10 s``, ``2 min``, ``2 h 5 min``."""
     if seconds < 60:
         return f"{10 * round(max(10.0, seconds) / 10)} s"
     minutes = round(seconds / 60)
@@ -188,10 +178,7 @@ def output_of_cell(line: str) -> Any:
 
 
 class ShortFields(LogFormatter):
-    """Scrapy's log messages, where what pipelines have set on an item is cut to a few words, or counted.
-
-    Scrapy would log each item, with all of its text and pagelets, at DEBUG, its default level.
-    """
+    """Scrapy's log messages, but what pipelines have set on an item, as all of its text, is cut to a few words."""
 
     def scraped(self, item: Any, *rest: Any, **named: Any) -> LogFormatterResult:
         return _shortened(super().scraped(item, *rest, **named), item)

@@ -14,8 +14,7 @@ from scrapy_pagelets.crawler.console import given_settings
 from scrapy_pagelets.session.scrapy_hooks import before_options_are_checked
 
 _SCRIPT: Final = "scrapy pagelets"
-# Scrapy imports this module whenever a command starts.
-before_options_are_checked(add_parquet_for_options)
+before_options_are_checked(add_parquet_for_options)  # Scrapy imports this module whenever a command starts
 
 
 class PageletsCommand(ScrapyCommand):

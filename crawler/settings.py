@@ -12,8 +12,7 @@ AUTOTHROTTLE_START_DELAY = 0.2
 AUTOTHROTTLE_TARGET_CONCURRENCY = 4.0
 CONCURRENT_REQUESTS_PER_DOMAIN = 8
 DOWNLOAD_DELAY = 0
-# CrawlSession already warns about large pages.
-DOWNLOAD_WARNSIZE = 0
+DOWNLOAD_WARNSIZE = 0  # CrawlSession already warns about large pages
 
 REQUEST_FINGERPRINTER_CLASS = "scrapy_pagelets.session.requests.PageFingerprinter"
 FEED_EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}

@@ -26,13 +26,10 @@ from scrapy_pagelets.shared.server import RedisAway, RedisFull
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two exchanges with Redis: at least, and while this process waits for requests.
-_LEAST: Final = 0.02
-_HUNGRY: Final = 0.1
-#: Exchanges in the time after which a process that makes none is taken for dead.
-_BEATS: Final = 6
-#: Fingerprints that need not be sent to Redis again.
-_MOST_SEEN: Final = 100_000
+_LEAST: Final = 0.02  # seconds between two exchanges with Redis
+_HUNGRY: Final = 0.1  # the same while this process waits for requests
+_BEATS: Final = 6  # exchanges in the time after which a process that makes none is taken for dead
+_MOST_SEEN: Final = 100_000  # fingerprints that need not be sent to Redis again
 _FULL: Final = (
     "%s. This process stops. Nothing is lost: give Redis more memory (maxmemory, or room on its disk), and start the "
     "processes again with the same settings"
@@ -55,7 +52,8 @@ class SharedScheduler(BaseScheduler):
         assert self.session.shared is not None
         self.shared = self.session.shared
         self._leases = self.session.leases
-        self._leases.changed, self._leases.failed = self._wake, self._fail
+        self._woken = asyncio.Event()
+        self._leases.changed, self._leases.failed = self._woken.set, self._fail
         self._new: list[Waiting] = []
         self._here: deque[Request] = deque()
         self._in_engine: dict[Request, str] = {}
@@ -68,7 +66,6 @@ class SharedScheduler(BaseScheduler):
         self._stopped = ""
         self._stopping: asyncio.Future[None] | None = None
         self._capacity = crawler.settings.getint("CONCURRENT_REQUESTS")
-        self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         crawler.signals.connect(self.spider_idle, signals.spider_idle)
         before_closing(crawler, self.shared.server.stop_waiting)
@@ -126,7 +123,7 @@ class SharedScheduler(BaseScheduler):
             self._here.append(request)
             return True
         self._new.append(Waiting(page, is_filtered, request.priority, content))
-        self._wake()
+        self._woken.set()
         return True
 
     def next_request(self) -> Request | None:
@@ -137,14 +134,14 @@ class SharedScheduler(BaseScheduler):
             self._in_engine[request] = lease
         self._count("scheduler/dequeued")
         if len(self._here) < self._capacity // 2 and self._state.queued:
-            self._wake()
+            self._woken.set()
         return request
 
     def spider_idle(self) -> None:
         """Keep the spider open until no process has anything left to do."""
         if not self._state.finished:
             self._has_nothing_to_do = True
-            self._wake()
+            self._woken.set()
             raise DontCloseSpider
 
     def close(self, reason: str) -> Deferred[None]:
@@ -154,7 +151,7 @@ class SharedScheduler(BaseScheduler):
         if self._task is None:
             return
         self._closing = True
-        self._wake()
+        self._woken.set()
         await self._task
         if self._state.finished or self._stopped == "redis_failed":
             return
@@ -169,9 +166,6 @@ class SharedScheduler(BaseScheduler):
     def _count(self, stat: str, by: int = 1) -> None:
         if by:
             self.session.stats.inc_value(stat, by)
-
-    def _wake(self) -> None:
-        self._woken.set()
 
     async def _run(self) -> None:
         try:

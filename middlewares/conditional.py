@@ -15,8 +15,7 @@ from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.requests import CONDITIONAL, FOLLOWED, UNMODIFIED
 from scrapy_pagelets.session.threads import in_thread
 
-#: Request meta: the headers that we have added.
-_ADDED: Final = "_pagelets_added_headers"
+_ADDED: Final = "_pagelets_added_headers"  # request meta: the headers that we have added
 _HEADERS: Final = ("If-None-Match", "If-Modified-Since")
 
 

@@ -31,8 +31,7 @@ logger = logging.getLogger(__name__)
 _MOST: Final = 100
 _STEP: Final = 4
 _TEMPLATE: Final = 10  # what a link that appears only in the template loses in a crawl without a topic
-#: Request meta: relevance that a page passes on to the pages it links to, from 0 to 1.
-_INHERITED: Final = "_pagelets_inherited"
+_INHERITED: Final = "_pagelets_inherited"  # request meta: relevance that a page passes on by its links, 0 to 1
 _FILE: Final = "pagelets-topic.npz"
 _SCORED: Final = (
     "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone"
@@ -140,7 +139,6 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         return context_of(response, self.session) if response.meta.get("pagelets_probe", True) else None
 
     def _scored_links(self, context: PageContext | None, response: Response) -> PageScores | None:
-        """Score the links of a page; runs in a thread."""
         if context is None:
             return None
         try:
@@ -158,7 +156,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             self._relevance += scores.relevance
 
     def _add_priority(self, request: Request, page: PageScores) -> None:
-        key = _key(request)
+        key = urls.key(request.url)
         if key in page.ignored:
             self.session.count("priority/ignored")
             return
@@ -189,11 +187,3 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
 def _priority(relevance: float) -> int:
     return _STEP * round(_MOST / _STEP * sqrt(relevance))  # few relevances exceed 0.25
-
-
-def _key(request: Request) -> int:
-    """Key of the requested page, 0 for a malformed URL."""
-    try:
-        return urls.key(request.url)
-    except ValueError:
-        return 0

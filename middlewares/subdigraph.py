@@ -32,11 +32,9 @@ from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 logger = logging.getLogger(__name__)
 
 _FLUSH: Final = 50  # answered requests that are saved in one batch
-#: Pages that may be loaded for the templates of a site, in addition to one for each page that the spider received.
-_FREE_LOADS: Final = 5 * MAX_LOADS
-#: Number of sites whose pages and URL shapes are remembered, and of shapes per site.
-_MAX_SITES: Final = 1000
-_MAX_SHAPES: Final = 100
+_FREE_LOADS: Final = 5 * MAX_LOADS  # pages loaded for a site's templates, beside one for each page received
+_MAX_SITES: Final = 1000  # sites whose pages and URL shapes are remembered
+_MAX_SHAPES: Final = 100  # shapes of a site
 
 
 @dataclass
@@ -60,9 +58,6 @@ class _SiteHistory:
         self.pages += 1
         if len(self.shapes) < _MAX_SHAPES:
             self.shapes.add(shape(urls.normalise(page.url)))
-
-    def may_load(self) -> bool:
-        return self.loads + MAX_LOADS <= _FREE_LOADS + self.pages
 
 
 class MenuSubdigraphMiddleware(Component):
@@ -157,7 +152,7 @@ class MenuSubdigraphMiddleware(Component):
         self, site: Site, history: _SiteHistory, page: Page, page_outline: frozenset[int], request: Request
     ) -> None:
         """Search for a subdigraph from a key page on, within the time limit and the budget of the site."""
-        if not history.may_load():
+        if history.loads + MAX_LOADS > _FREE_LOADS + history.pages:
             self.session.count("templates/over_budget")
             logger.debug("%s: no page was loaded for a template of %s: the budget is spent", site.name, page.url)
             return
@@ -202,7 +197,6 @@ class MenuSubdigraphMiddleware(Component):
             running.task.result()  # raises the exception of the search
 
     def _report(self, site: Site, search: MenuSearch, template: ClassTemplate | None) -> None:
-        """Count and log what a search has found, or why there was none."""
         self.session.count("templates/probed")
         self.session.count(f"templates/subdigraph/{len(search.best)}")
         if search.obstacle is not None:

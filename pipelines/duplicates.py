@@ -78,7 +78,11 @@ class DuplicatesPipeline(PagePipeline):
             raise DropItem(f"another process will compare {context.url}: {found}", log_level="DEBUG")
         verdict, sketch = found
         if verdict is not None:
-            self._count_or_drop(context, verdict)
+            self.session.count("duplicates")
+            logger.debug("%s resembles %s: %.3f", context.url, *verdict)
+            if self.session.config.duplicates == "drop":
+                self.session.count("duplicates/dropped")
+                raise DropItem(f"near-duplicate of {verdict.url}: {context.url}", log_level="DEBUG")
         self.fields.put(item, "near_duplicate_of", verdict.url if verdict else None)
         self.fields.put(item, "similarity", round(verdict.similarity, 4) if verdict else None)
         self.fields.put(item, "sketch", sketch)
@@ -86,10 +90,7 @@ class DuplicatesPipeline(PagePipeline):
     def _compare(
         self, context: PageContext, text: str | None
     ) -> tuple[Verdict | None, str | None] | RedisProblem | None:
-        """Find the near-duplicate of a page with this text, if its item has one, and its sketch; None if that fails.
-
-        In a shared crawl, return an error if Redis fails: the item must not be written, it would be doubled.
-        """
+        """The near-duplicate of a page, and its sketch; None if that fails, an error if Redis does: others must try."""
         page, record = context.page, context.record
         text = record.text if text is None else text
         weights = None  # what another pipeline has written into the text counts in full
@@ -109,19 +110,11 @@ class DuplicatesPipeline(PagePipeline):
             self.session.count("duplicates/too_short")
         return verdict, None if sketch is None else encode(sketch)
 
-    def _count_or_drop(self, context: PageContext, verdict: Verdict) -> None:
-        self.session.count("duplicates")
-        logger.debug("%s resembles %s: %.3f", context.url, *verdict)
-        if self.session.config.duplicates == "drop":
-            self.session.count("duplicates/dropped")
-            raise DropItem(f"near-duplicate of {verdict.url}: {context.url}", log_level="DEBUG")
-
     def close_spider(self) -> None:
         self._store.close()
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename an SQLite file and its companions; return the new path."""
     target = next(name for n in range(1, 1000) if not (name := path.with_name(f"{path.name}.{n}")).exists())
     for end in ("", "-wal", "-shm"):
         if (file := path.with_name(path.name + end)).exists():

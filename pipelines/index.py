@@ -27,8 +27,7 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 logger = logging.getLogger(__name__)
 
 _PATIENCE: Final = 20.0  # seconds that the crawl waits at its end for an index that is unavailable
-#: In the job directory: when the crawl began and which sites it has seen.
-_FILE: Final = "pagelets-index.json"
+_FILE: Final = "pagelets-index.json"  # in the job directory: when the crawl began and which sites it has seen
 _ABOUT: Final = ("title", "language", "fetched_at")
 _LEFT: Final = (
     "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or, file by file, for "
@@ -80,10 +79,7 @@ class IndexPipeline(PagePipeline):
                 await in_waiting_thread(self._writer.put, page)
 
     def _line(self, item: Any, context: PageContext) -> dict[str, Any]:
-        """The fields of an item that describe its page, under their names in the feed.
-
-        Of the spider's own fields these are the URL and, with it, title, language and time; others may mean anything.
-        """
+        # Of the spider's own fields, the URL and, with it, title, language and time; others may mean anything.
         own = {name: value_of(item, self.session.config.field_name(name)) for name in ("url", *_ABOUT)}
         if "url" in current_places() or not isinstance(own["url"], str):
             own = {"url": context.url}
@@ -108,8 +104,12 @@ class IndexPipeline(PagePipeline):
         if left := self._writer.close(_PATIENCE):
             self.session.count("index/left", left)
             logger.warning(_LEFT, left, shown(self._target), self._pending.path)
+        elif self.session.config.index_purge and reason == "finished" and self._writer.lost:
+            # The index may have older versions of the lost pages, which are better than none.
+            sentence = "old pages stay in the index because %d pages of this crawl could not be written to it"
+            self.session.warn("index/not_purged", sentence, self._writer.lost)
         elif self.session.config.index_purge and reason == "finished":
-            self._purge()
+            self._writer.purge(self._began, self._sites)
         if self._writer.lost:
             what = f"pages are not in the index {shown(self._target)}"
             remedy = "make room on the disk and crawl again, or fill it with the feed"
@@ -121,13 +121,6 @@ class IndexPipeline(PagePipeline):
             self._state_file.unlink(missing_ok=True)
         else:
             self._save_state()
-
-    def _purge(self) -> None:
-        if self._writer.lost:  # the index may have older versions of the lost pages, which are better than none
-            sentence = "old pages stay in the index because %d pages of this crawl could not be written to it"
-            self.session.warn("index/not_purged", sentence, self._writer.lost)
-        else:
-            self._writer.purge(self._began, self._sites)
 
     def _save_state(self) -> None:
         """Save what the next run of the job needs for a purge: when the crawl began, and its sites."""

@@ -22,8 +22,7 @@ _ALTERNATIVES: Final = {"text": "content"}
 #: Fields that the types of items may lack without a warning.
 _OPTIONAL: Final = frozenset(("headline", "comments", "posts", "content_hash", "robots", *TOLD))
 _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
-#: What a crawl has warned of.
-_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()
+_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()  # what a crawl has warned of
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -48,15 +47,11 @@ class PagePipeline(Component):
         raise NotImplementedError
 
     async def computed(
-        self,
-        function: Callable[Concatenate[PageContext, P], T],
-        context: PageContext,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, method: Callable[Concatenate[PageContext, P], T], context: PageContext, *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """Call a function of a page, in a thread if it is long; if it raises an exception, log that and return None."""
+        """Call a method with a page, in a thread if it is long; if it raises an exception, log that and return None."""
         try:
-            return await self.session.compute(context.size, function, context, *args, **kwargs)
+            return await self.session.compute(context.size, method, context, *args, **kwargs)
         except Exception:
             context.fail()
             return None
@@ -136,7 +131,6 @@ class Fields:
         return [name for name in names if name is not None and not _can_have(item, name)]
 
     def _count_and_warn(self, case: str, item: Any, subject: str, what: str) -> None:
-        """Count a case; warn once for each type and sentence."""
         self.session.count(f"fields/{case}")
         sentence = f"{subject} {type(item).__name__}: {what}"
         if (type(item), sentence) not in self._warned:

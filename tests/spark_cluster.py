@@ -33,17 +33,34 @@ _STARTED = r"Asked to launch executor (\S+)/"
 #: Little is computed: the optimising compilers, of Java and of Spark, would cost more than they save, as would the
 #: verification of Spark's classes.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-_DEFAULTS = f"""\
-spark.driver.host 127.0.0.1
-spark.driver.bindAddress 127.0.0.1
-spark.sql.shuffle.partitions 2
-spark.ui.enabled false
-spark.executor.memory 1g
-spark.driver.memory 1g
-spark.driver.extraJavaOptions {_JAVA}
-spark.executor.extraJavaOptions {_JAVA}
-spark.sql.codegen.wholeStage false
-spark.sql.codegen.factoryMode NO_CODEGEN
+#: They are given as options of Java: a folder with files on the class path, such as that of ``spark-defaults.conf``,
+#: rules out an archive of classes.
+_SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.executor.memory": "1g",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+#: What uses most of the classes that a job uses; its process writes them to an archive when it ends.
+_TRAINING = """
+import sys
+from pyspark.sql import SparkSession
+session = SparkSession.builder.master("local[1]").getOrCreate()
+session.sparkContext.setLogLevel("ERROR")
+def store(name, select):
+    session.sql(select).write.parquet(f"file://{sys.argv[1]}/{name}")
+    session.read.parquet(f"file://{sys.argv[1]}/{name}").createOrReplaceTempView(name)
+store("numbers", "SELECT id, CAST(id AS STRING) AS word, ARRAY(id) AS many FROM RANGE(9)")
+store("counts", "SELECT word, COUNT(DISTINCT id) AS count FROM numbers GROUP BY word")
+place = "ROW_NUMBER() OVER (PARTITION BY word ORDER BY id)"
+store("ranks", f"SELECT id, {place} AS place FROM numbers JOIN counts USING (word)")
+frame = session.sql("SELECT id FROM ranks ORDER BY id").repartition("id").sortWithinPartitions("id")
+frame.mapInArrow(lambda batches: batches, "id LONG").write.parquet(f"file://{sys.argv[1]}/mapped")
+session.sql("SELECT COUNT(*) FROM ranks").collect()
+session.stop()
 """
 
 
@@ -80,19 +97,29 @@ class _Log:
         return found[number - 1]
 
 
+def _options(java: str, settings: Mapping[str, str]) -> str:
+    """Options of Java's command line, settings of Spark among them."""
+    return " ".join([java, *(f'"-D{name}={value}"' for name, value in settings.items())])
+
+
 class SparkCluster:
     """A master and two workers; ``environment`` is that of programs that use it."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="pagelets-spark-"))
-        (self._folder / "spark-defaults.conf").write_text(_DEFAULTS)
+        settings = self._folder / "settings"
+        settings.mkdir()
         self.environment = {
             **os.environ,
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_DAEMON_JAVA_OPTS": _JAVA,
-            "SPARK_CONF_DIR": str(self._folder),
+            "SPARK_CONF_DIR": str(settings),
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
+        }
+        java = f"{_JAVA} -XX:SharedArchiveFile={self._archive()}"
+        self.environment |= {
+            "SPARK_DAEMON_JAVA_OPTS": java,
+            "SPARK_SUBMIT_OPTS": _options(java, {**_SETTINGS, "spark.executor.extraJavaOptions": java}),
         }
         self._processes: list[subprocess.Popen[str]] = []
         self.workers: list[_Log] = []
@@ -104,6 +131,20 @@ class SparkCluster:
             self.workers.append(self._start("worker.Worker", *options, "--work-dir", folder, self.master))
         for worker in self.workers:
             worker.find("Successfully registered with master")
+
+    def _archive(self) -> Path:
+        """Archive classes of Spark: to load and link them is half of what a process of a short job costs."""
+        archive, folder = self._folder / "classes.jsa", self._folder / "training"
+        options = _options(f"{_JAVA} -XX:ArchiveClassesAtExit={archive}", _SETTINGS)
+        done = subprocess.run(
+            [sys.executable, "-c", _TRAINING, str(folder)],
+            env={**self.environment, "SPARK_SUBMIT_OPTS": options},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[-3000:]
+        return archive
 
     def _start(self, name: str, *options: str) -> _Log:
         command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *options]

@@ -31,12 +31,10 @@ _ABOUT: Final = {
     "merge": "put the parts of a shared crawl together",
     "corpus": "clean a corpus of WARC or Parquet files",
 }
-#: Modules that are not called as their command.
-_NAMES: Final = {"index": "fill_index", "duplicates": "find_duplicates"}
+_NAMES: Final = {"index": "fill_index", "duplicates": "find_duplicates"}  # modules that are not called as their command
 #: Command -> its description and its module.
 COMMANDS: Final = {name: (about, f"{__package__}.{_NAMES.get(name, name)}") for name, about in _ABOUT.items()}
-#: Library that a command may need -> its name, and the extra that installs it.
-_EXTRAS: Final = {"sklearn": ("scikit-learn", "topic")}
+_EXTRAS: Final = {"sklearn": ("scikit-learn", "topic")}  # library of a command -> its name, and its extra
 
 
 class Parser(argparse.ArgumentParser):
@@ -61,9 +59,8 @@ def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | Non
 def _describe(parser: argparse.ArgumentParser, module: ModuleType, script: str) -> None:
     module.add_arguments(parser)
     if getattr(module, "USES_SETTINGS", False):
-        parser.add_argument(
-            "-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help="set a setting (repeatable)"
-        )
+        about = "set a setting (repeatable)"
+        parser.add_argument("-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help=about)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     examples = (f"  {example.replace('pagelets', script, 1)}" for example in module.EXAMPLES)
     parser.epilog = "\n".join(("examples:", *examples))

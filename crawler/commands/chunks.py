@@ -17,8 +17,7 @@ EXAMPLES: Final = (
     "pagelets chunks pages.jsonl -o chunks.jsonl",
     "pagelets chunks pages.jsonl --no-duplicates | head -3",
 )
-#: What a chunk does not say of its page.
-_LEFT_OUT: Final = ("text", "markdown", "html", "sketch", "content_hash")
+_LEFT_OUT: Final = ("text", "markdown", "html", "sketch", "content_hash")  # what a chunk does not say of its page
 #: What it says: the fields of the feed that are a string.
 _PAGE: Final = tuple(one.name for one in FEED if one.kind == "string" and not one.listed and one.name not in _LEFT_OUT)
 _ADVICE: Final = "crawl with -s PAGELETS_CHUNKS=200 to have chunks of 200 words"

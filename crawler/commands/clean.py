@@ -17,9 +17,7 @@ EXAMPLES: Final = (
     "pagelets clean mirror/ --base https://example.com/ -o mirror.jsonl",
 )
 USES_SETTINGS: Final = True
-_FORMATS: Final = ("markdown", "text", "html", "json")
 _ARCHIVE: Final = lazily(r"\.warc(\.(gz|zst|zstd))?$", re.IGNORECASE)
-_WEB: Final = ("http://", "https://")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "learnt, then cleaned into a feed",
     )  # fmt: skip
     parser.add_argument("--url", default="", help="of one page: its address, to which its links are relative")
-    parser.add_argument("--format", choices=_FORMATS, help="of one page: what is printed (default: markdown)")
+    formats = ("markdown", "text", "html", "json")
+    parser.add_argument("--format", choices=formats, help="of one page: what is printed (default: markdown)")
     parser.add_argument("--base", default="", metavar="URL", help="of a folder: what precedes the paths of its files")
     add_output(parser, STDOUT)
 
 
 def run(options: argparse.Namespace) -> int:
     source = options.source
-    if source.startswith(_WEB):
+    if source.startswith(("http://", "https://")):
         raise CommandError(f"{source} is an address: {options.script} crawl {source} --pages 1")
     is_page = source == STDOUT or (os.path.isfile(source) and not _ARCHIVE.search(source))
     if is_page and options.given:

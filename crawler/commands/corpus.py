@@ -17,10 +17,8 @@ from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
-    from scrapy_pagelets.corpus.distributed import SparkEngine
-    from scrapy_pagelets.corpus.embedded import EmbeddedEngine
     from scrapy_pagelets.corpus.inputs import CorpusOptions
-    from scrapy_pagelets.corpus.job import Report
+    from scrapy_pagelets.corpus.job import Engine, Report
 
 EXAMPLES: Final = (
     "pagelets corpus crawl.warc.gz tables/",
@@ -33,14 +31,12 @@ _ENGINES: Final = {"duckdb": (("duckdb", "pyarrow"), "corpus"), "spark": (("pysp
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "input",
-        metavar="IN",
+        "input", metavar="IN",
         help="WARC, WACZ or Parquet files: a file, a folder, a glob in quotes, a list (.paths) or an index (.cdxj); "
         "paths or URLs",
-    )
-    parser.add_argument(
-        "output", metavar="OUT", help="folder for the tables; it must be empty, or that of a job that was stopped"
-    )
+    )  # fmt: skip
+    folder = "folder for the tables; it must be empty, or that of a job that was stopped"
+    parser.add_argument("output", metavar="OUT", help=folder)
     parser.add_argument("--base", default="", help="prefix of relative names in a list or an index")
     parser.add_argument("--engine", choices=_ENGINES, default="duckdb", help="where to run (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=0, help="number of processes (default: one for each processor)")
@@ -101,7 +97,7 @@ def corpus_options(config: Config) -> CorpusOptions:
     )
 
 
-def _engine(options: argparse.Namespace, out: Path) -> EmbeddedEngine | SparkEngine:
+def _engine(options: argparse.Namespace, out: Path) -> Engine:
     if options.engine == "spark":
         from scrapy_pagelets.corpus.distributed import SparkEngine
 

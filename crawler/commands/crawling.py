@@ -40,8 +40,7 @@ from scrapy_pagelets.session.page_context import context_of
 
 #: Suffix of a feed -> its format.
 _FORMATS: Final = {".jsonl": "jsonlines", ".jl": "jsonlines", ".parquet": "parquet", ".json": "json", ".csv": "csv"}
-#: Pages of which the one is chosen that is shown before and after.
-_CANDIDATES: Final = 40
+_CANDIDATES: Final = 40  # pages of which the one is chosen that is shown before and after
 _WIDTH: Final = 100
 _SKIPPED: Final = "pagelets/archive/skipped/"
 _STOPPING: Final = "stopping: the requests under way are finished, and the feed is kept; Ctrl-C again stops at once"
@@ -56,8 +55,7 @@ class _Process(AsyncCrawlerProcess):
         from twisted.internet import reactor
 
         super()._signal_shutdown(signum, frame)
-        # Not in here: what was interrupted may be writing to the same stream.
-        reactor.callFromThread(warn, _STOPPING)
+        reactor.callFromThread(warn, _STOPPING)  # not in here: what was interrupted may be writing to the same stream
 
     def _signal_kill(self, signum: int, frame: Any) -> None:
         self.killed = True
@@ -108,7 +106,6 @@ def project_settings(options: argparse.Namespace) -> Settings:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    """The settings of a crawl that writes one feed and a short log."""
     if options.out == STDOUT and sys.stdout is None:
         raise CommandError("standard output is closed: name a file with -o")
     if options.log:
@@ -207,10 +204,9 @@ def _summary(stats: dict[str, Any], options: argparse.Namespace, sample: _Sample
 
 
 _FIRST, _LAST = 5, 3  # pagelets that are shown at the beginning and at the end of a page
-#: Characters of a region, of a line, and of a role.
-_LONGEST: Final = 400
-_WIDEST: Final = 110
-_ROLE: Final = 11
+_LONGEST: Final = 400  # characters of a region
+_WIDEST: Final = 110  # of a line
+_ROLE: Final = 11  # and of a role
 _STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"  # ANSI: dimmed and struck out, and back
 
 
@@ -222,14 +218,7 @@ class Region(NamedTuple):
 
 
 def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: int, *, ansi: bool) -> Iterator[str]:
-    r"""A page, with its numbers of words, for a terminal, or with ``[-...-]`` around what was stripped.
-
-    >>> regions = [Region("navigation", "Home Help"), Region("content", "All about tea")]
-    >>> print("\n".join(lines("http://h/", 3, 2, regions, 60, ansi=False)))
-    http://h/: 3 words kept, 2 stripped [-like this-]
-      navigation [-Home Help-]
-      content    All about tea
-    """
+    """A page, with its numbers of words, for a terminal, or with ``[-...-]`` around what was stripped."""
     mark = _struck("like this", ansi=ansi)
     yield f"{visible(url)}: {counted(kept, 'word')} kept, {stripped:,} stripped {mark}"
     hidden = regions[_FIRST:-_LAST] if len(regions) > _FIRST + _LAST + 1 else []

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = ("pagelets diff last-week.jsonl pages.jsonl", "pagelets diff last-week.jsonl pages.jsonl --changes 0")
 _DIFFERENT, _TROUBLE = 1, 2  # exit codes, as those of ``diff``
-#: Changes of a page that are shown unless an option says otherwise.
-_CHANGES: Final = 10
+_CHANGES: Final = 10  # changes of a page that are shown unless an option says otherwise
 _SCHEMA: Final = """
 CREATE TABLE old (key INTEGER PRIMARY KEY, url TEXT, hash TEXT, text TEXT);
 CREATE TABLE new (key INTEGER PRIMARY KEY, url TEXT, hash TEXT, text TEXT);
@@ -36,13 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "feed, JSON lines (.jsonl, .jsonl.gz) or Parquet (.parquet)"
     parser.add_argument("old", help=f"the earlier {about}")
     parser.add_argument("new", help="the later one")
-    parser.add_argument(
-        "--changes",
-        type=int,
-        default=_CHANGES,
-        metavar="N",
-        help="changes to show of each page, 0 for none (default: %(default)s)",
-    )
+    shown = "changes to show of each page, 0 for none (default: %(default)s)"
+    parser.add_argument("--changes", type=int, default=_CHANGES, metavar="N", help=shown)
 
 
 def run(options: argparse.Namespace) -> int:

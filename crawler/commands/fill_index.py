@@ -12,8 +12,7 @@ from scrapy_pagelets.index.interface import IndexedPage, now, page_of, shown
 from scrapy_pagelets.index.targets import kind_of, open_index
 
 EXAMPLES: Final = ("pagelets index pages.jsonl pages.sqlite", "pagelets index pages.jsonl pages.sqlite --purge")
-#: Number of pages to write at once.
-_BATCH: Final = 64
+_BATCH: Final = 64  # number of pages to write at once
 _COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")
 _PAGELET: Final = ("id", "role", "templateness", "text", "words")
 

@@ -44,35 +44,22 @@ class Pages:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
+    blocks = "compare blocks instead of pages, and show those on several hosts"
+    parser.add_argument("--pagelets", action="store_true", help=blocks)
     parser.add_argument(
-        "--pagelets", action="store_true", help="compare blocks instead of pages, and show those on several hosts"
-    )
-    parser.add_argument(
-        "--bloom",
-        type=int,
-        metavar="PAGES",
+        "--bloom", type=int, metavar="PAGES",
         help="for feeds too large for memory: use fixed memory for this number of pages, and show only "
         "which pages resemble an earlier one, on any site",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--contained",
-        type=float,
-        metavar="SHARE",
+        "--contained", type=float, metavar="SHARE",
         help="show the pages of whose content at least this share stands on a larger page, as of excerpts, digests and "
         "print versions; the feed needs the field sketch",
-    )
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        default=_DEFAULT.duplicates_threshold,
-        help="similarity of near-duplicates within a site (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--across",
-        type=float,
-        default=_DEFAULT.duplicates_threshold_across,
-        help="the same between sites (default: %(default)s)",
-    )
+    )  # fmt: skip
+    within, across = _DEFAULT.duplicates_threshold, _DEFAULT.duplicates_threshold_across
+    about = "similarity of near-duplicates within a site (default: %(default)s)"
+    parser.add_argument("--threshold", type=float, default=within, help=about)
+    parser.add_argument("--across", type=float, default=across, help="the same between sites (default: %(default)s)")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -130,7 +117,6 @@ def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
-    """A line for each page that resembles an earlier one."""
     from scrapy_pagelets.duplicates.band_index import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import minhash

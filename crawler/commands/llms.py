@@ -18,13 +18,8 @@ EXAMPLES: Final = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), best with the field markdown")
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="FOLDER",
-        default=".",
-        help="folder of the files, or of a folder for each host if there are several (default: the working directory)",
-    )
+    about = "folder of the files, or of a folder for each host if there are several (default: the working directory)"
+    parser.add_argument("-o", "--out", metavar="FOLDER", default=".", help=about)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -20,8 +20,7 @@ EXAMPLES: Final = (
     "pagelets rank all.jsonl --pagerank",
     'pagelets rank all.jsonl --query "install"',
 )
-#: Lower scores are not shown.
-_LEAST: Final = 0.0005
+_LEAST: Final = 0.0005  # lower scores are not shown
 _TITLE: Final = 60
 _COLUMNS: Final = ("title", "pagelets")
 _PAGELET: Final = ("id", "role", "text", "links")
@@ -32,19 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), made with -s PAGELETS_EXPORT=all")
     parser.add_argument("--query", metavar="WORDS", help="rank by hubs and authorities for these words")
     parser.add_argument(
-        "--version",
-        metavar="NAME",
+        "--version", metavar="NAME",
         help="page, page-fnm, pagelet, pagelet-fnm, pagelet-ft or pagelet-ft-fnm (default): hubs are pages or "
         "pagelets; fnm leaves out those without a word of the query, ft those of templates",
-    )
+    )  # fmt: skip
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--pagerank", action="store_true", help="rank by PageRank, without the links of templates")
     other.add_argument("--related", metavar="URL", help="pages that content pagelets cite together with this one")
-    parser.add_argument(
-        "--within",
-        action="store_true",
-        help="count links within a site as well; this is the default if the feed has a single site",
-    )
+    within = "count links within a site as well; this is the default if the feed has a single site"
+    parser.add_argument("--within", action="store_true", help=within)
     parser.add_argument("--top", type=int, default=20, metavar="N", help="number of lines of a table (default: 20)")
 
 

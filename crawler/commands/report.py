@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = ("pagelets report pages.jsonl", "pagelets report pages.jsonl --html report.html")
 _COLUMNS: Final = ("template", "pagelets", "text", "near_duplicate_of")
-#: Doubtful pages, and texts that were stripped, in the terminal.
-_SHOWN: Final = 5
+_SHOWN: Final = 5  # doubtful pages, and texts that were stripped, in the terminal
 _MEANING: Final = (
     "kept, stripped: words of content and template; share: stripped of all words; doubles: near-duplicates; "
     "empty: pages of which nothing is left; repeated: content that a tenth of the pages share, counted on each page"
 )
-#: Width of output that is not a terminal, and the least width of the table, in characters.
-_WIDTH: Final = 120
-_NARROW: Final = 70
+_WIDTH: Final = 120  # characters of a line of output that is not a terminal
+_NARROW: Final = 70  # characters that the table needs
 _SITES: Final = 1000  # sites in the terminal
 
 

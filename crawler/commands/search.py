@@ -20,8 +20,7 @@ EXAMPLES: Final = (
     'pagelets search pages.sqlite "install"',
     'pagelets search pages.sqlite "install" --feedback segments --top 3',
 )
-#: Length of the passage of a pagelet that is shown, in runs without white space.
-_PASSAGE: Final = 40
+_PASSAGE: Final = 40  # length of the passage of a pagelet that is shown, in runs without white space
 _BOLD: Final = ("\033[1m", "\033[0m")
 _STARS: Final = ("**", "**")
 
@@ -30,27 +29,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `pagelets index` write it")
     parser.add_argument("query", help="words to search; in quotes if there are several")
     parser.add_argument(
-        "--feedback",
-        choices=("none", "segments", "blocks", "windows", "pages", "rm3"),
-        default="none",
+        "--feedback", choices=("none", "segments", "blocks", "windows", "pages", "rm3"), default="none",
         help="search again with terms of the best pagelets (segments), paragraphs (blocks), windows of 200 words or "
         "pages of a first search, or with a model of these pages (rm3); default: none",
-    )
+    )  # fmt: skip
     parser.add_argument("--pages", type=int, metavar="N", help="with feedback: number of the best pages to cut")
     parser.add_argument("--segments", type=int, metavar="N", help="with feedback: number of segments to select")
     parser.add_argument("--terms", type=int, metavar="N", help="with feedback: number of terms to add (default: 10)")
+    share = "with feedback: weight of added terms as a share of the paper's (default: 0.1; as printed: 1)"
+    parser.add_argument("--share", type=float, metavar="X", help=share)
     parser.add_argument(
-        "--share",
-        type=float,
-        metavar="X",
-        help="with feedback: weight of added terms as a share of the paper's (default: 0.1; as printed: 1)",
-    )
-    parser.add_argument(
-        "--as-printed",
-        action="store_true",
+        "--as-printed", action="store_true",
         help="rank and expand as Yu et al. (2003) do: weights of terms may be negative, titles count once, added terms "
         "have their full weight, English stop words are left out",
-    )
+    )  # fmt: skip
     parser.add_argument("--top", type=int, default=10, metavar="N", help="number of pages to show (default: 10)")
 
 

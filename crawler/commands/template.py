@@ -21,14 +21,12 @@ EXAMPLES: Final = (
 )
 USES_SETTINGS: Final = True
 _WEB: Final = ("http://", "https://")
-#: Settings of the crawl of a site: nothing of it stays but its store.
-_SETTINGS: Final = {
+_SETTINGS: Final = {  # settings of the crawl of a site: nothing of it stays but its store
     "PAGELETS_DETECTION": "etdm", "PAGELETS_INDEX": "", "ITEM_PIPELINES": {}, "FEEDS": {}, "JOBDIR": "",
     "LOG_ENABLED": False, "LOG_FILE": None,
 }  # fmt: skip
 _ERRORS: Final = 1000  # errors of its log that are remembered
-#: Number of other classes that are named.
-_NAMED: Final = 20
+_NAMED: Final = 20  # number of other classes that are named
 _UNSAFE: Final = lazily(r"[^\w.#-]")
 _LONGEST_NAME: Final = 100
 
@@ -48,15 +46,11 @@ class _Class:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "source",
-        metavar="STORE-or-URL",
-        help="a store of sites (PAGELETS_STORE), folder or file; or the address of a page",
-    )
+    source = "a store of sites (PAGELETS_STORE), folder or file; or the address of a page"
+    parser.add_argument("source", metavar="STORE-or-URL", help=source)
     parser.add_argument("--site", metavar="NAME", help="only classes of this site")
-    parser.add_argument(
-        "--class", dest="number", type=int, metavar="N", help="the class with this number (default: the largest one)"
-    )
+    number = "the class with this number (default: the largest one)"
+    parser.add_argument("--class", dest="number", type=int, metavar="N", help=number)
     parser.add_argument("--out", metavar="FOLDER", help="write the templates of all classes, a file for each of them")
 
 

@@ -70,7 +70,6 @@ def flush() -> None:
 
 
 def _failed(stream: TextIO, error: OSError) -> Exception:
-    """Return the error to raise."""
     discard(stream)
     if isinstance(error, BrokenPipeError):
         return OutputClosed()
@@ -131,11 +130,9 @@ _line: Final = _WorkingLine()
 @contextmanager
 def working(about: str) -> Iterator[None]:
     """While it is entered, a terminal shows what is being done, if that takes long."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    _line.about = about
-    _line.begin()
+    if sys.stderr is not None and sys.stderr.isatty():
+        _line.about = about
+        _line.begin()
     try:
         yield
     finally:
@@ -183,6 +180,5 @@ def add_output(parser: argparse.ArgumentParser, default: str) -> None:
         help="file to write, replaced if it exists; a feed is named .jsonl, .parquet, .json or .csv; - is standard "
         "output (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--log", metavar="FILE", help="of a feed: write Scrapy's log to a file (default: only warnings are shown)"
-    )
+    log = "of a feed: write Scrapy's log to a file (default: only warnings are shown)"
+    parser.add_argument("--log", metavar="FILE", help=log)

@@ -51,29 +51,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder, whose subfolders are named by host; with --page-level, train on rendered pages as well: up to 16 of "
         "each site are rendered with the files of the archives",
     )  # fmt: skip
-    parser.add_argument(
-        "--base", default="http://", help="prefix of the URLs of HTML files, before their path (default: http://)"
-    )
+    base = "prefix of the URLs of HTML files, before their path (default: http://)"
+    parser.add_argument("--base", default="http://", help=base)
     parser.add_argument(
         "--gold", nargs="*", default=[], metavar="FILE",
         help="JSON lines (.gz too) with `content` and the page's `url`, or its `path` below the folder of the file; "
         "without this option, labels come from the parts that pages of a site share",
     )  # fmt: skip
     parser.add_argument(
-        "--out",
-        required=True,
-        metavar="FILE",
+        "--out", required=True, metavar="FILE",
         help="file to write: name it in PAGELETS_MODEL; with --page-level, in PAGELETS_CLASSIFIER; with --segments, in "
         "PAGELETS_SEGMENTER_WEIGHTS",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--families", metavar="FILE",
         help="JSON object with the family of each site, such as its generator or kind: the cross-validation leaves out "
         "whole families",
     )  # fmt: skip
-    parser.add_argument(
-        "--folds", metavar="FOLDER", help="also write the models of the cross-validation: fold-0.npz ..."
-    )
+    folds = "also write the models of the cross-validation: fold-0.npz ..."
+    parser.add_argument("--folds", metavar="FOLDER", help=folds)
     parser.add_argument("--trees", type=int, default=300, help="number of trees of each model (default: 300)")
 
 

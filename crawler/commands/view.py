@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from scrapy_pagelets.inspector.contents import Inspected, Picture
     from scrapy_pagelets.inspector.inspection import PageSource
     from scrapy_pagelets.page.page import Page
-    from scrapy_pagelets.rules.host_rules import Rules
 
 EXAMPLES: Final = (
     "pagelets view page.html --no-picture --out page-view.html",
@@ -40,8 +39,7 @@ _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
 _TEXT: Final = 80  # characters of a pagelet in the list
-#: Status codes from here on mean that a page is not there.
-_FAILED: Final = 400
+_FAILED: Final = 400  # status codes from here on mean that a page is not there
 _PAGES: Final = (".html", ".htm")
 
 
@@ -49,26 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("page", metavar="URL-or-file", help="address of a page, an HTML file, or a feed")
     parser.add_argument("--page", dest="of_feed", metavar="URL", help="the page of the feed")
     parser.add_argument("--source", metavar="FILE", help="HTML file, archive or folder with the page of the feed")
-    parser.add_argument(
-        "--base", default="", metavar="URL", help="prefix of the URLs of files in the source, as the spider had it"
-    )
+    base = "prefix of the URLs of files in the source, as the spider had it"
+    parser.add_argument("--base", default="", metavar="URL", help=base)
     parser.add_argument("--store", metavar="FOLDER", help="what a crawl has learnt (its PAGELETS_STORE or JOBDIR)")
     parser.add_argument("--rules", metavar="FILE", help="rules to apply, instead of those of PAGELETS_RULES")
     parser.add_argument("--method", help="segmentation method (default: that of PAGELETS_SEGMENTER)")
     parser.add_argument("--segments", type=int, metavar="N", help="wanted number of segments, for methods that take it")
-    parser.add_argument(
-        "--whole", action="store_true", help="do not divide pagelets that have both content and template"
-    )
+    whole = "do not divide pagelets that have both content and template"
+    parser.add_argument("--whole", action="store_true", help=whole)
     parser.add_argument("--no-scripts", action="store_true", help="do not run the scripts of the page")
-    parser.add_argument(
-        "--no-picture", action="store_true", help="show the text only; needs no browser, and a file or a feed"
-    )
-    parser.add_argument(
-        "--out",
-        default="pagelets.html",
-        metavar="FILE",
-        help="file to write: .html, .png or .jpg (default: pagelets.html)",
-    )
+    text_only = "show the text only; needs no browser, and a file or a feed"
+    parser.add_argument("--no-picture", action="store_true", help=text_only)
+    out = "file to write: .html, .png or .jpg (default: pagelets.html)"
+    parser.add_argument("--out", default="pagelets.html", metavar="FILE", help=out)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -115,7 +106,10 @@ async def _write(options: argparse.Namespace) -> None:
     page, picture, notes = await _load(options, config, source)
     if page is not None:
         page = rules.mark(page)
-        notes = [*notes, *_without_effect(rules)]
+        if selectors := rules.without_element():
+            notes.append(f"These selectors match nothing on this page: {'; '.join(selectors)}.")
+        if hosts := rules.without_page():
+            notes.append(f"These rules are for other hosts: {'; '.join(hosts)}.")
     inspected = _inspected(options, config, page, source)
     inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin, picture=picture)
     html = html_file(contents(inspected), picture.jpeg if picture else b"")
@@ -203,14 +197,6 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         finally:
             await browser.close()
     return page_of(frames, source.url, own, config.limits), picture
-
-
-def _without_effect(rules: Rules) -> list[str]:
-    selectors, hosts = rules.without_element(), rules.without_page()
-    return [
-        *([f"These selectors match nothing on this page: {'; '.join(selectors)}."] if selectors else []),
-        *([f"These rules are for other hosts: {'; '.join(hosts)}."] if hosts else []),
-    ]
 
 
 def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:

@@ -38,10 +38,8 @@ _CUT: Final = "%s ends early, its body in the archive is cut off: what there is 
 _BATCH: Final = 32  # records read by one call in a thread
 #: Bytes of the bodies of pages that stay in memory until they are cleaned; parsed, a page takes twenty times as much.
 _KEPT: Final = 4_000_000
-#: Pages that are cut in threads while another one is in the pipelines.
-_AHEAD: Final = 4
-#: Pages rendered at the same time.
-_RENDERING: Final = 8
+_AHEAD: Final = 4  # pages that are cut in threads while another one is in the pipelines
+_RENDERING: Final = 8  # pages rendered at the same time
 
 
 class ArchiveSpider(Spider):
@@ -149,7 +147,6 @@ class ArchiveSpider(Spider):
             start += length
 
     async def _numbered(self) -> AsyncIterator[tuple[int, Record]]:
-        """The pages of the archive and their numbers, in order, to be cleaned."""
         number = 0
         async for record in self._records("cleaning"):
             yield number, record
@@ -351,7 +348,6 @@ def _request(record: Record, number: int | None = None) -> Request:
 
 
 def _token(record: Record) -> str:
-    """The key of a rendered page in the response store."""
     return f"archived-{blake2b(f'{record.source}:{record.offset}'.encode(), digest_size=16).hexdigest()}"
 
 

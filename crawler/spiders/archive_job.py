@@ -25,9 +25,8 @@ from scrapy_pagelets.session.crawl_session import session_of
 logger = logging.getLogger(__name__)
 
 NUMBER: Final = "_pagelets_page_number"  # request meta: the place of a page among those of the archive
-#: In the job directory: our journal of pages, and Scrapy's request queue.
-_JOURNAL: Final = "pagelets-archive.sqlite"
-_QUEUE: Final = "requests.queue"
+_JOURNAL: Final = "pagelets-archive.sqlite"  # in the job directory: our journal of pages
+_QUEUE: Final = "requests.queue"  # and Scrapy's request queue
 _APPENDED: Final = (
     "%s already has lines, which stay. If an earlier run has written them from the same archive, each page will stand "
     "there twice: replace the feed (-O), or use JOBDIR, with which a run goes on where the last one was killed"

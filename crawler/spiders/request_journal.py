@@ -15,14 +15,12 @@ from scrapy_pagelets.session.requests import from_json, to_json
 logger = logging.getLogger(__name__)
 
 _VERSION: Final = 2
-#: Its requests were pickles: reading them could run code.
-_FORMER: Final = 1
+_FORMER: Final = 1  # its requests were pickles: reading them could run code
 FORMER_JOB: Final = (
     "the job in {} cannot be continued: an earlier version began it, whose files could run code when they are read. "
     "Crawl again with a new JOBDIR"
 )
-#: State of a request: pending, its page is settling, its item is made, it has led to no page.
-_ASKED, _HELD, _PAGE, _NO_PAGE = range(4)
+_ASKED, _HELD, _PAGE, _NO_PAGE = range(4)  # states: pending, settling, its item is made, led to no page
 _SET_STATE: Final = "UPDATE requests SET state = ? WHERE number = ?"
 #: ``held`` are settling pages, ``spare`` URLs in reserve. ``fingerprints`` has an additional row for each redirect.
 #: ``names`` are the hosts of the crawl and the sites that have settled.
@@ -56,8 +54,7 @@ class RequestJournal:
     """
 
     def __init__(self, path: Path | None) -> None:
-        #: called with a sentence if something cannot be written or read
-        self.failed: Callable[[str], None] = logger.warning
+        self.failed: Callable[[str], None] = logger.warning  # called with a sentence on what cannot be written or read
         self.problem = ""  # why an earlier file cannot be used; "" if it can, or if there is none
         self.complete = True  # False if something could not be written
         self.unreadable = 0  # number of requests of an earlier run that cannot be read

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
 from scrapy_pagelets.page.page import Page
@@ -17,8 +17,7 @@ from scrapy_pagelets.session.shared_crawl import LEASE, lease_of
 from scrapy_pagelets.session.threads import in_thread
 
 NUMBER: Final = "_pagelets_number"  # request meta: the number of the request in the journal
-#: In place of a site: the pages whose canonical links lead to others, which come after all others.
-_COPIES: Final = ""
+_COPIES: Final = ""  # in place of a site: the pages whose canonical links lead to others, which come after all others
 _MAX_COPIES: Final = 1000  # number of such pages that are held back; then the wait is over for all of them
 _PREFIX: Final = "held-"  # prefix of the tokens of settling pages in the response store
 
@@ -31,11 +30,7 @@ class SettlingPages:
     """
 
     def __init__(
-        self,
-        crawler: Crawler,
-        make: Callable[[HtmlResponse], Any],
-        ask: Callable[[str], Request],
-        journal: RequestJournal,
+        self, crawler: Crawler, make: Callable[[Response], Any], ask: Callable[[str], Request], journal: RequestJournal
     ) -> None:
         self.crawler = crawler
         self.session = session_of(crawler)
@@ -43,8 +38,7 @@ class SettlingPages:
         self._ask = ask
         self._journal = journal
         self._waiting: dict[str, list[Held]] = {}
-        #: Token of a settling page -> the lease of its request in a shared crawl.
-        self._leases: dict[str, str | None] = {}
+        self._leases: dict[str, str | None] = {}  # token of a settling page -> the lease of its request, if shared
         self._settled = journal.names("settled")
         waiting = self._waiting
         self.session.progress.waiting["until more of their site is known"] = lambda: sum(map(len, waiting.values()))

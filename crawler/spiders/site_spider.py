@@ -34,18 +34,14 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
-#: Default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk.
-_FIRST_PAGES: Final = 100
+_FIRST_PAGES: Final = 100  # default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk
 _SPARE: Final = 10_000  # with a limited number of pages: URLs in reserve, to replace pages that fail
-#: In the job directory: our journal of requests, and Scrapy's request queue.
-_JOURNAL: Final = "pagelets-journal.sqlite"
-_QUEUE: Final = "requests.queue"
-#: The requests that Scrapy has seen, in the job directory.
-_SEEN: Final = "requests.seen"
+_JOURNAL: Final = "pagelets-journal.sqlite"  # in the job directory: our journal of requests
+_QUEUE: Final = "requests.queue"  # and Scrapy's request queue
+_SEEN: Final = "requests.seen"  # and the requests that Scrapy has seen
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
 _MAX_LISTED: Final = 100_000  # pages of sitemaps whose keys are kept: probes prefer them
-#: Links of a crawl that are remembered: as many as a table can hold.
-_MAX_LINKS: Final = 1 << 31
+_MAX_LINKS: Final = 1 << 31  # links of a crawl that are remembered: as many as a table can hold
 _ARGUMENTS: Final = "url, urls, depth, pages, sitemap, listed and since"
 _NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sitemap=1, or the URL of a sitemap"
 
@@ -162,7 +158,7 @@ class SiteSpider(Spider):
             what = "requests of the job could not be read"
             self.session.record_loss(what, "crawl again with a new job directory", self.journal.unreadable)
 
-    def item(self, response: HtmlResponse) -> Any:
+    def item(self, response: Response) -> Any:
         return self.session.config.blank_item(response.url)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
@@ -303,7 +299,6 @@ class SiteSpider(Spider):
             self.journal.settle(request.meta.get(NUMBER), page=False)
 
     def spider_closed(self, reason: str) -> None:
-        """Report if the job cannot be continued, and close the journal."""
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
             what = "job cannot be continued: its requests could not be written down"
             remedy = "the first warning about the journal says why; crawl again, with a new job directory"

@@ -24,11 +24,7 @@ _OF_THIS_MACHINE: Final = lazily(r"(localhost|127(\.\d+){3}|\[::1\])(?![\w.-])",
 
 
 def start_urls(url: str, urls: str) -> list[str]:
-    """Return the start pages: the argument ``url``, or the lines of the file ``urls``; a ValueError says what to give.
-
-    >>> [start_urls(url, "")[0] for url in ("example.com/a", "localhost:8000", "127.0.0.1/a", "localhost.example.com")]
-    ['https://example.com/a', 'http://localhost:8000', 'http://127.0.0.1/a', 'https://localhost.example.com']
-    """
+    """Return the start pages: the argument ``url``, or the lines of the file ``urls``; ValueError says what to give."""
     if bool(url) == bool(urls):
         raise ValueError(f"{_START}, not both" if url else _START)
     try:
@@ -54,22 +50,14 @@ def _absolute(url: str) -> str:
 
 
 def number(name: str, value: str | int) -> int:
-    """Return the value of an argument that takes a whole number; a script gives it as one.
-
-    >>> number("depth", "3"), number("pages", 10)
-    (3, 10)
-    """
+    """Return the value of an argument that takes a whole number; a script gives it as one."""
     if not (str(value).isascii() and str(value).isdecimal()):
         raise ValueError(f"{name} is {value!r}: give a whole number, 0 for no limit")
     return int(value)
 
 
 def moment(name: str, value: str) -> datetime | None:
-    """Return the value of an argument that takes a day, or a time; None for none.
-
-    >>> moment("since", "2026-11-20").isoformat()
-    '2026-11-20T00:00:00+00:00'
-    """
+    """Return the value of an argument that takes a day, or a time; None for none."""
     try:
         found = datetime.fromisoformat(value) if value else None
     except ValueError:
@@ -78,11 +66,7 @@ def moment(name: str, value: str) -> datetime | None:
 
 
 def sitemap(value: str) -> tuple[bool, str]:
-    """Return whether the argument ``sitemap`` asks for sitemaps, and the URL of one if it names that.
-
-    >>> sitemap("1"), sitemap("example.com/map.xml")
-    ((True, ''), (True, 'https://example.com/map.xml'))
-    """
+    """Return whether the argument ``sitemap`` asks for sitemaps, and the URL of one if it names that."""
     if value in ("", "0", "1"):
         return value == "1", ""
     try:
@@ -111,8 +95,7 @@ def unknown(names: dict[str, object], known: str) -> str:
     return f"unknown argument {', '.join(unknown_names)}: the spider takes {known}" if unknown_names else ""
 
 
-#: Bytes of an unpacked sitemap: the protocol allows 50 MB, and a compressed one may be a bomb.
-_MAX_SIZE: Final = 50 << 20
+_MAX_SIZE: Final = 50 << 20  # bytes of an unpacked sitemap: the protocol allows 50 MB; a compressed one may be a bomb
 _SITEMAP_LINE: Final = lazily(r"^[ \t]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 _MAX_ROBOTS: Final = 500 << 10  # bytes of robots.txt that are read (RFC 9309)
 

@@ -14,8 +14,7 @@ from scrapy_pagelets.archives.unpacking import SNIFFED, WARC, holds_warc, looks_
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
-#: Separates the folder from the path that becomes part of the URL, as in ``rsync --relative``.
-ROOT: Final = "/./"
+ROOT: Final = "/./"  # separates the folder from the path that becomes part of the URL, as in ``rsync --relative``
 
 
 def sources(path: str) -> list[str]:

@@ -83,9 +83,8 @@ class Reader(AbstractContextManager["Reader"]):
             raise
         except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:
             self.close()
-            raise ArchiveError(
-                f"{source} has no page at {_where(offset)} any more, start over with the file as it is now: {error}"
-            ) from None
+            gone = f"{source} has no page at {_where(offset)} any more"
+            raise ArchiveError(f"{gone}, start over with the file as it is now: {error}") from None
 
     def close(self) -> None:
         """Close the open file, if there is one."""
@@ -153,10 +152,7 @@ def _require_fastwarc() -> None:
 
 
 def parts(sites: Sequence[str]) -> list[int]:
-    """Return the numbers of pages of the smallest parts of an archive of which no two have pages of one site.
-
-    An archive whose sites follow each other has a part for each; one whose sites alternate is a single part.
-    """
+    """Return the numbers of pages of the smallest parts of an archive of which no two have pages of one site."""
     last = {site: number for number, site in enumerate(sites)}
     found, start, end = [], 0, 0
     for number, site in enumerate(sites):

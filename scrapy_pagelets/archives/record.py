@@ -82,11 +82,7 @@ Headers = dict[str, list[str]]
 
 
 def parse(block: bytes) -> tuple[int, Headers, bytes]:
-    r"""Split a response into status, 0 for none, headers in title case, and body; ValueError for too long headers.
-
-    >>> parse(b"HTTP/1.1 200 OK\ncontent-type: text/html\n\n<p>")
-    (200, {'Content-Type': ['text/html']}, b'<p>')
-    """
+    """Split a response into status, 0 for none, headers in title case, and body; ValueError for too long headers."""
     blank = _BLANK.search(block, 0, _MAX_HEADERS)
     if blank is None and len(block) > _MAX_HEADERS:
         raise ValueError("the headers are too long")

@@ -39,13 +39,10 @@ class Resources:
         return self._file(url) or self._record(url)
 
     def original(self, url: str, digest: str) -> Record | None:
-        """Return the page that a revisit refers to, by the digest of its body or by its URL; None if it is not there.
-
-        Records behind another one in a compressed member are left out: to look for them would take too long.
-        """
+        """The page that a revisit refers to, by the digest of its body or by its URL; None if it is not there."""
         place = self._places().get(_digest_key(digest)) if digest else None
         place = self._places().get(_key(url)) if place is None and url else place
-        if place is None or place[1] < 0:
+        if place is None or place[1] < 0:  # behind another record of a member: to look for it would take too long
             return None
         with closing(warc.Finder(place[0])) as finder, suppress(SkipRecord, Bomb, OSError, EOFError, ValueError):
             return warc.page(finder.find(place[1]), *place)
@@ -54,8 +51,7 @@ class Resources:
     def _file(self, url: str) -> tuple[str, bytes] | None:
         for folder in self._folders:
             for path in self._paths(folder, url):
-                # A page must not get files from outside the folder.
-                real = os.path.realpath(path)
+                real = os.path.realpath(path)  # a page must not get files from outside the folder
                 if real.startswith(os.path.join(folder, "")) and os.path.isfile(real):
                     kind = mimetypes.guess_type(real.partition("?")[0])[0] or ""
                     return kind, Path(real).read_bytes()

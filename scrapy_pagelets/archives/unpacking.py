@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from fastwarc.stream_io import WarcReader
 
 
-#: The first bytes of a member: the magic number, and deflate, the only compression method.
-MAGIC: Final = b"\x1f\x8b\x08"
+MAGIC: Final = b"\x1f\x8b\x08"  # first bytes of a member, with deflate, the only method
 WARC: Final = b"WARC/"  # the first bytes of a record
 _WINDOW: Final = 31
 _CHUNK: Final = 1 << 16
@@ -24,12 +23,11 @@ _SCANNED: Final = 1 << 20
 #: A member is a bomb if it unpacks to more bytes than this, and to more than this multiple of its size.
 _UNPACKED: Final = 256 << 20
 _RATIO: Final = 200
-#: A member is also a bomb if it has more consecutive white space: FastWARC takes 0.1 s to skip a megabyte of it.
-BLANK: Final = 4 << 20
+BLANK: Final = 4 << 20  # white space that makes a bomb as well: FastWARC takes 0.1 s to skip a megabyte
 
 
 class Bomb(Exception):
-    """Raised for a member that is a compression bomb. ``offset``: offset of the member in the file."""
+    """Raised for a member that is a compression bomb, by its offset in the file."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(f"a compression bomb at offset {offset}")
@@ -37,13 +35,10 @@ class Bomb(Exception):
 
 
 class Unpacked:
-    """A stream of the unpacked members of a file, from its current position on.
-
-    ``starts``: offset in the file of each member that was begun, by its offset in the stream.
-    """
+    """A stream of the unpacked members of a file, from its current position on."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.starts: dict[int, int] = {}
+        self.starts: dict[int, int] = {}  # offset in the file of each member that was begun, by that in the stream
         self._file = file
         self._offset = file.tell()
         self._packed = b""
@@ -200,13 +195,7 @@ def looks_like_html(body: bytes) -> bool:
 
 
 def other_type(body: bytes) -> str:
-    r"""Return the type of a body that is no page, though it may be labelled so; "" if nothing speaks against a page.
-
-    >>> other_type(b"%PDF-1.7\n"), other_type(b"<?xml version='1.0'?><rss><channel/></rss>"), other_type(b'{"a": 1}')
-    ('application/pdf', 'application/xml', 'application/json')
-    >>> other_type(b"<p>{}"), other_type(b'{"debug": 1}<!doctype html><p>A page</p>')
-    ('', '')
-    """
+    """Return the type of a body that is no page, though it may be labelled so; "" if nothing speaks against a page."""
     if magic := _MAGIC_START.match(body):
         return _MAGIC[magic[0]]
     if _INNER.match(body):
@@ -224,11 +213,7 @@ def other_type(body: bytes) -> str:
 
 
 def why_no_page(body: bytes) -> str:
-    """Why a file is no page, and what to do, as the end of a sentence; "" if nothing speaks against a page.
-
-    >>> why_no_page(b"a,b"), why_no_page(b"<p>a, b")
-    ('is not HTML, it has no tag: give the HTML of a page', '')
-    """
+    """Why a file is no page, and what to do, as the end of a sentence; "" if nothing speaks against a page."""
     if not body.strip():
         return "is empty: give the HTML of a page"
     kind = other_type(body)

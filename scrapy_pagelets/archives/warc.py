@@ -115,8 +115,7 @@ class Finder:
         self._walking.close()
 
 
-#: Finds the page of an earlier record by its URL and the digest of its body, "" for what is not known.
-Originals = Callable[[str, str], Record | None]
+Originals = Callable[[str, str], Record | None]  # by URL and digest, "" if unknown
 
 
 def page(record: WarcRecord, source: str, offset: int, originals: Originals | None = None) -> Record:

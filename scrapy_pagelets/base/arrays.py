@@ -40,11 +40,7 @@ def band_hashes(sketches: NDArray[Any], bands: int, rows: int, start: Ints) -> I
 
 
 def up_to(column: Ints | Bools) -> Ints:
-    """(m + 1,) the sums of the first values of a column, (m,), from none to all of them.
-
-    >>> up_to(np.array([3, 1, 2])).tolist()
-    [0, 3, 4, 6]
-    """
+    """(m + 1,) the sums of the first values of a column, (m,), from none to all of them."""
     sums = np.zeros(len(column) + 1, np.int64)
     column.cumsum(out=sums[1:])
     return sums

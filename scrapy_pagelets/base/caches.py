@@ -1,7 +1,4 @@
-"""What is remembered: results of functions by their arguments or in an object, and the keys that came last.
-
-Caches are bounded by bytes, because pages choose how many texts there are, and how long.
-"""
+"""What is remembered, bounded by bytes: results of functions, by arguments or in an object, and the last keys."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -17,16 +14,7 @@ _ENTRY: Final = 100  # bytes of an entry beside its key and its value
 
 
 def cached(function: T) -> T:
-    """Keep what a function returns, which is never None, for each of its positional arguments.
-
-    >>> @cached
-    ... def length(text):
-    ...     print("once")
-    ...     return len(text)
-    >>> length("word") + length("word")
-    once
-    8
-    """
+    """Keep what a function returns, which is never None, for each of its positional arguments."""
     known: dict[tuple[Any, ...], Any] = {}
     left = MOST_BYTES
 
@@ -58,10 +46,7 @@ R = TypeVar("R")
 
 
 def once(function: Callable[[Holder], R]) -> Callable[[Holder], R]:
-    """Let an object keep what a function returns for it, as with `functools.cached_property`; two threads may both ask.
-
-    ``function``: of one object that never changes and has a ``__dict__``, such as a page or a node table.
-    """
+    """Let an object that never changes keep what a function returns for it, as a `cached_property`; threads may ask."""
     name = f"{function.__module__}.{function.__name__}"
 
     @wraps(function)

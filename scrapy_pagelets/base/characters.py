@@ -20,8 +20,7 @@ _BREAKS: Final = frozenset("\v\f\r\x85\u2028\u2029")
 #: Marks on one letter from which on they stay in their order, and the distance of the characters that are looked at.
 _MARKS: Final = re.compile("([^\\w\\0-\\x7f]{100,})")
 _STRIDE: Final = 50
-#: Not printable according to Python, but harmless: the soft hyphen and the joiners within words.
-_JOINERS: Final = frozenset("\xad\u200c\u200d")
+_JOINERS: Final = frozenset("\xad\u200c\u200d")  # harmless: the soft hyphen, joiners within words
 
 
 def readable(text: str) -> str:
@@ -29,9 +28,6 @@ def readable(text: str) -> str:
 
     Line breaks become a line feed, word separators a space, and noncharacters (lone surrogates, U+FFFE and U+FFFF)
     U+FFFD. All others are dropped.
-
-    >>> readable("a\x1b[2J\u2028b\x80\x99c\r\n\ud800")
-    'a[2J\nb c\n�'
     """
     if not _CONTROL.search(text):
         return text
@@ -52,9 +48,6 @@ def normalised(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
 
     Python sorts the marks on a letter in quadratic time: a megabyte of them takes an hour. No letter has more than 30
     (Unicode Standard Annex 15, 13).
-
-    >>> normalised("NFKC", "ｅ\u0301"), len(normalised("NFC", "e" + 300 * "\u0301\u0316"))
-    ('é', 601)
     """
     if not any(map(combining, text[::_STRIDE])):
         return normalize(form, text)
@@ -62,31 +55,17 @@ def normalised(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    r"""Replace each control character of a text that a user typed by a space.
-
-    >>> without_controls("old\0bell\udcff")
-    'old bell '
-    """
+    """Replace each control character of a text that a user typed by a space."""
     return _CONTROL.sub(" ", text)
 
 
 def quoted(url: str) -> str:
-    r"""Percent-encode the control characters of a URL, as a browser does when it requests it.
-
-    >>> quoted("http://h/\x1b[2J\u2028")
-    'http://h/%1B[2J%E2%80%A8'
-    """
+    """Percent-encode the control characters of a URL, as a browser does when it requests it."""
     return url if url.isprintable() else _CONTROL.sub(lambda match: quote(match[0], errors="replace"), url)
 
 
 def visible(text: str) -> str:
-    r"""Prepare a text for one line of a terminal or a log: white space becomes a space, invisible characters escapes.
-
-    Marks that change the direction of writing (U+202E) are escaped as well, because they would reorder what follows.
-
-    >>> print(visible("a\x1b[2J\tb \x9b\u202eخ"))
-    a\x1b[2J b \x9b\u202eخ
-    """
+    """A text for a line of a terminal or log: white space becomes a space, what is invisible, as U+202E, escapes."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
@@ -107,25 +86,16 @@ IDEOGRAPHS: Final = "\u3400-\u9fff"  # the first two, and the symbols of the Boo
 #: Scripts that write no space between words.
 UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
 BY_CHARACTER: Final = THAI + KANA + IDEOGRAPHS + HANGUL  # scripts in which each character counts as a word
-#: One character of these scripts, or a run of other letters and digits.
-WORD: Final = re.compile(rf"[{BY_CHARACTER}]|[^\W{BY_CHARACTER}]+")
+WORD: Final = re.compile(rf"[{BY_CHARACTER}]|[^\W{BY_CHARACTER}]+")  # a character of these, or a run of others
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, case-folded and in compatibility form (NFKC).
-
-    >>> words("Café n°\u00a05, 東京")
-    ['café', 'n', '5', '東', '京']
-    """
+    """Return the words of a text, case-folded and in compatibility form (NFKC)."""
     return WORD.findall(caseless(text))
 
 
 def caseless(text: str) -> str:
-    """Return a text in compatibility form (NFKC), without differences between upper and lower case.
-
-    >>> caseless("ＳＴＲＡẞＥ")
-    'strasse'
-    """
+    """Return a text in compatibility form (NFKC), without differences between upper and lower case."""
     return normalised("NFKC", text).casefold()
 
 
@@ -146,10 +116,5 @@ class _Lazy:
 
 
 def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a regular expression that is compiled when one of its methods is first used; others take only its methods.
-
-    >>> words = lazily("[a-z]+", re.IGNORECASE)
-    >>> words.findall("Green tea"), words.fullmatch("2")
-    (['Green', 'tea'], None)
-    """
+    """Return a regular expression that is compiled when a method is first used; others take only its methods."""
     return cast("re.Pattern[str]", _Lazy(pattern, flags))

@@ -1,7 +1,4 @@
-"""Show things to people: numbers in sentences, and tables in notebooks, in HTML that loads and runs nothing.
-
-IPython asks objects for ``_repr_html_``, see "Rich display" in its documentation.
-"""
+"""Show things to people: numbers in sentences, and tables in notebooks (``_repr_html_``) that load and run nothing."""
 
 from collections.abc import Sequence
 from html import escape
@@ -17,20 +14,12 @@ Row = Sequence[str | int | float]
 
 
 def counted(number: int, name: str) -> str:
-    """A number of things, in figures that are easy to read.
-
-    >>> counted(1, "page"), counted(31072, "page")
-    ('1 page', '31,072 pages')
-    """
+    """A number of things, in figures that are easy to read: ``31,072 pages``."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
 def shortened(text: str, most: int) -> str:
-    """The first characters of a text; dots say that there are more.
-
-    >>> shortened("All about tea", 3)
-    'All...'
-    """
+    """The first characters of a text; dots say that there are more."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 
@@ -43,13 +32,6 @@ def table(title: str, head: Sequence[str], rows: Sequence[Row], note: str = "", 
     head : names of the columns; none for rows of a name and a value
     rows : at most ``MOST``
     colors : of each row, CSS colours
-
-    Examples
-    --------
-    >>> table("Tea", (), [("words", 3)])
-    '<div style="max-width:64rem;overflow-x:auto"><p><b dir="auto">Tea</b> </p><table \
-style="border-collapse:collapse"><tbody><tr><td dir="auto" \
-style="text-align:start">words</td><td style="text-align:right">3</td></tr></tbody></table></div>'
     """
     names = "".join(f'<th scope="col" style="text-align:start">{escape(name)}</th>' for name in head)
     edges = [f' style="border-left:5px solid {color}"' for color in colors] or [""] * len(rows)

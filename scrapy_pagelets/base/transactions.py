@@ -13,14 +13,7 @@ _PAUSE: Final = 0.01  # seconds between two attempts
 
 @contextmanager
 def writing(base: sqlite3.Connection) -> Iterator[None]:
-    """Write all or nothing; no other process writes meanwhile.
-
-    >>> base = sqlite3.connect(":memory:", isolation_level=None)
-    >>> with writing(base):
-    ...     _ = base.execute("CREATE TABLE pages (url)")
-    >>> base.in_transaction
-    False
-    """
+    """Write all or nothing; no other process writes meanwhile."""
     base.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -32,10 +25,7 @@ def writing(base: sqlite3.Connection) -> Iterator[None]:
 
 
 def write_ahead(base: sqlite3.Connection, patience: float) -> None:
-    """Let the writers of a database not wait for its readers (SQLite's write-ahead log), after so many seconds at most.
-
-    While another connection writes, SQLite refuses that at once, whatever the timeout of this one.
-    """
+    """Let writers not wait for readers (SQLite's write-ahead log), which is refused while another connection writes."""
     until = time.monotonic() + patience
     while True:
         try:
@@ -83,11 +73,7 @@ def append_whole(file: int, data: bytes) -> None:
 
 
 def why_not_writable(name: str | Path) -> str:
-    """Why a file cannot be written, found out before there is much work for it; "" if it can.
-
-    >>> why_not_writable("/nowhere/x.txt")
-    'there is no folder /nowhere'
-    """
+    """Why a file cannot be written, found out before there is much work for it; "" if it can."""
     path = Path(name).absolute()
     if path.is_dir():
         return "it is a folder"

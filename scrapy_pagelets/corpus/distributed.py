@@ -15,14 +15,12 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.corpus.engines import Work, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError
 
-#: Spark 4 needs this version of Java.
-_JAVA: Final = 17
+_JAVA: Final = 17  # Spark 4 needs this version of Java
 _VERSION: Final = lazily(r'version "(\d+)')
 _STANDALONE: Final = lazily(r"spark://([^/]+):(\d+)")
 _PATIENCE: Final = 10.0  # seconds to wait for the port of a master
 _BATCH: Final = 64  # rows of a batch, which Spark holds in memory as a whole; pages are large
-#: Rows that a function gets at once, at least.
-_ROWS: Final = 64
+_ROWS: Final = 64  # rows that a function gets at once, at least
 _SETTINGS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH),
     # Sites are of all sizes: large partitions of a join are divided, and small ones joined.
@@ -36,17 +34,16 @@ _SETTINGS: Final = {
 
 
 class SparkEngine:
-    """A Spark session, with the methods of `EmbeddedEngine`. The output folder must be one that all machines see.
+    """A Spark session, with the methods of `EmbeddedEngine`; CorpusError if it does not start.
 
-    ``master``: as ``spark://HOST:PORT``; "" for that of spark-submit, or this machine. CorpusError if it does not
-    start.
+    The output folder must be one that all machines see. ``master``: "" for that of spark-submit, or this machine.
     """
 
     binary = "BINARY"
     round_sources = 10_000
     round_pages = 2_000_000
 
-    def __init__(self, master: str = "") -> None:
+    def __init__(self, master: str) -> None:
         from pyspark.sql import SparkSession
 
         # Told at each call; what is used of pandas, which checks only, works.
@@ -113,9 +110,16 @@ class SparkEngine:
 
 
 def check(master: str) -> None:
-    """Raise CorpusError, before anything is written, without Java for Spark, or if a master does not answer."""
+    """Raise CorpusError without Java, or if a standalone master does not answer: Spark itself would try for minutes."""
     _check_java()
-    _check_master(master)
+    if (match := _STANDALONE.match(master)) is None:
+        return
+    try:
+        socket.create_connection((match[1], int(match[2])), _PATIENCE).close()
+    except OSError as error:
+        why = "it does not answer" if isinstance(error, TimeoutError) else error.strerror or error
+        advice = "start it, or give --master local[*] for this machine"
+        raise CorpusError(f"there is no Spark cluster at {master}: {why}; {advice}") from None
 
 
 def _check_java() -> None:
@@ -131,20 +135,6 @@ def _check_java() -> None:
     match = _VERSION.search(told)
     if match is None or int(match[1]) < _JAVA:
         raise CorpusError(f"Spark needs Java {_JAVA}, {java} is {match[1] if match else 'another program'}: {advice}")
-
-
-def _check_master(master: str) -> None:
-    """Find out now whether a standalone master answers: Spark itself would try for minutes."""
-    match = _STANDALONE.match(master)
-    if match is None:
-        return
-    try:
-        socket.create_connection((match[1], int(match[2])), _PATIENCE).close()
-    except OSError as error:
-        why = "it does not answer" if isinstance(error, TimeoutError) else error.strerror or error
-        raise CorpusError(
-            f"there is no Spark cluster at {master}: {why}; start it, or give --master local[*] for this machine"
-        ) from None
 
 
 def _first_line(error: BaseException) -> str:

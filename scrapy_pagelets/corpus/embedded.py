@@ -24,13 +24,10 @@ from scrapy_pagelets.corpus.inputs import CorpusError
 _ROWS: Final = 64
 _MANY: Final = 512
 _GROUP: Final = 16 << 20  # bytes of a row group, before compression: a row may be a large page, or a link
-#: The same of pages as they were received: a round reads, of every file, the groups that have pages of it.
-_RAW_GROUP: Final = 4 << 20
-#: Share of the memory for DuckDB; the workers need the rest.
-_SHARE: Final = 0.4
+_RAW_GROUP: Final = 4 << 20  # the same of pages as received: a round reads the groups that have pages of it
+_SHARE: Final = 0.4  # share of the memory for DuckDB; the workers need the rest
 _FILE: Final = "256MB"
-#: Of the tables that DuckDB writes: by default a row group has 122,880 rows, and each thread keeps one in memory.
-_ROW_GROUP: Final = "64MB"
+_ROW_GROUP: Final = "64MB"  # of DuckDB's tables; each thread keeps one in memory, by default of 122,880 rows
 #: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
 #: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.extensions``).
 _THRESHOLDS: Final = (10_000, 10, 10)
@@ -57,9 +54,8 @@ class EmbeddedEngine:
     """
 
     binary = "BLOB"  # name of the SQL type of bytes
-    #: Number of sources, and of pages, after which the result is written for good.
-    round_sources = 64
-    round_pages = 2000
+    round_sources = 64  # number of sources after which the result is written for good
+    round_pages = 2000  # and of pages
 
     def __init__(self, spill: Path, workers: int = 0, memory: str = "") -> None:
         self._workers = workers or os.cpu_count() or 1
@@ -98,10 +94,7 @@ class EmbeddedEngine:
             return self._connection.execute(statement)
 
     def map(self, folder: Path, work: Work) -> None:
-        """Store what a function makes of the rows of a statement; a file for each table that it gets.
-
-        A row that ends its process, by lack of memory or a fault of a library, is left out, see `left_out`.
-        """
+        """Store what a function makes of the rows of a statement; `left_out` names those that end their process."""
         folder.mkdir(parents=True)
         with _failures():
             by = f" ORDER BY {', '.join([*work.keys, *work.order])}" if work.keys else ""

@@ -20,11 +20,9 @@ from scrapy_pagelets.feed.feed_schema import FEED, FeedField, arrow_type
 #: The tables that stay, and the folder of all others, which is deleted when the job is done.
 RESULTS: Final = ("pages", "pagelets", "links", "templates", "duplicates")
 WORK: Final = "_work"
-#: The end of the name of a folder that is being written.
-_UNFINISHED: Final = ".part"
+_UNFINISHED: Final = ".part"  # the end of the name of a folder that is being written
 Row = Mapping[str, Any]
-#: What maps a table to tables, in a worker process or an executor.
-TableFunction = Callable[[pa.Table], Iterator[pa.Table]]
+TableFunction = Callable[[pa.Table], Iterator[pa.Table]]  # for a worker process, or an executor
 _TEXT: Final = pa.string()
 _WHOLE: Final = pa.int64()
 _NUMBER: Final = pa.float64()
@@ -39,8 +37,7 @@ RAW: Final = pa.schema(
 COUNTS: Final = pa.schema({"site": _TEXT, "part": _WHOLE, "counts": pa.binary()})
 #: Resemblance of two pages, the second of which is the earlier one.
 PAIRS: Final = pa.schema({"page": _WHOLE, "earlier": _WHOLE, "similarity": _NUMBER, "canonical": pa.bool_()})
-#: Rows that cleaning a page makes; ``page`` is the number of the page everywhere.
-KINDS: Final = {
+KINDS: Final = {  # rows that cleaning a page makes; ``page`` is the number of the page everywhere
     "pagelet": {"page": _WHOLE, "url": _TEXT, "id": pa.int32(), "role": _TEXT, "templateness": _NUMBER,
                 "words": pa.int32(), "text": _TEXT, "xpaths": pa.list_(_TEXT)},
     "link": {"page": _WHOLE, "url": _TEXT, "pagelet": pa.int32(), "role": _TEXT, "target_url": _TEXT, "anchor": _TEXT,
@@ -61,11 +58,9 @@ class Work:
     select: str  # the statement
     function: TableFunction  # gets tables of whole groups
     schema: pa.Schema  # of the tables that it yields
-    #: columns that are equal within a group; groups come one after the other, in no particular order
-    keys: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()  # columns that are equal within a group; groups come in no particular order
     order: tuple[str, ...] = ()  # columns by which the rows of a group are sorted
-    #: without keys, each row is a task, unless it is said that a task may have many rows, in any order
-    many: bool = False
+    many: bool = False  # without keys, a task may have many rows, in any order, if this is true, else one
 
 
 class TableFolders:
@@ -166,7 +161,6 @@ def _cuts(table: pa.Table, keys: Sequence[str], size: int) -> list[int]:
 
 
 def _starts(table: pa.Table, keys: Sequence[str]) -> Ints:
-    """Rows at which a group begins."""
     if not keys:
         return np.arange(len(table))
     fresh = np.zeros(len(table), np.bool_)

@@ -7,9 +7,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.errors import PageletsError
@@ -26,14 +25,12 @@ _LIST: Final = lazily(r"\.paths(\.gz)?$", re.IGNORECASE)
 _INDEX: Final = lazily(r"\.cdxj?(\.gz)?$", re.IGNORECASE)
 _REMOTE: Final = lazily(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
-#: Columns of Common Crawl's index as Parquet.
-COLUMNS: Final = ("warc_filename", "warc_record_offset", "warc_record_length")
+COLUMNS: Final = ("warc_filename", "warc_record_offset", "warc_record_length")  # of Common Crawl's index
 _ADVICE: Final = (
     "give WARC (.warc, .warc.gz, .warc.zst), .wacz or .parquet files, a folder or a glob of them, a list of files "
     "(.paths) or an index (.cdx, .cdxj, Common Crawl's as .parquet)"
 )
-#: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
-PART: Final = 1000
+PART: Final = 1000  # a site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks
 SAMPLE: Final = 4000  # a site with more pages than this is learnt from this number of its pages
 BUCKETS: Final = 1024  # sites are hashed to this number of buckets, by which a job is divided into rounds
 
@@ -69,12 +66,10 @@ class CorpusOptions(RecordOptions):
 
 @dataclass
 class Source:
-    """A file that is read, or the records of it that an index has selected.
+    """A file that is read, or the records of it that an index has selected."""
 
-    ``path``: of the file, or its URL. ``offsets`` and ``sizes``: in bytes, of the records; None for the whole file.
-    """
-
-    path: str
+    path: str  # of the file, or its URL
+    #: offsets, sizes: in bytes, of the records; None for the whole file
     offsets: list[int] | None = None
     sizes: list[int] | None = field(default=None, repr=False)
 
@@ -113,7 +108,6 @@ def _sources(path: str, base: str) -> Iterator[Source]:
 
 
 def _files(path: str) -> Iterator[str]:
-    """The files of a path, a folder or a glob."""
     if is_remote(path):
         yield from _remote_files(path)
     elif os.path.isdir(path):
@@ -139,7 +133,6 @@ def _remote_files(path: str) -> Iterator[str]:
 
 
 def _selected(rows: Iterable[tuple[str, int, int]], base: str) -> Iterator[Source]:
-    """The records of an index by their files, in the order of their offsets."""
     files: dict[str, list[tuple[int, int]]] = {}
     for name, offset, size in rows:
         files.setdefault(name, []).append((offset, size))
@@ -214,13 +207,9 @@ def file_system(path: str) -> tuple[Any, str]:
     return system, inside
 
 
-@contextmanager
-def reading(path: str) -> Iterator[IO[bytes]]:
+def reading(path: str) -> IO[bytes]:
     """Open a file, local or remote, for reading."""
-    if is_remote(path):
-        system, inside = file_system(path)
-        with system.open(inside, "rb") as file:
-            yield file
-    else:
-        with open(path, "rb") as file:
-            yield file
+    if not is_remote(path):
+        return open(path, "rb")
+    system, inside = file_system(path)
+    return cast(IO[bytes], system.open(inside, "rb"))

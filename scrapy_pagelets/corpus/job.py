@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from scrapy_pagelets.corpus.distributed import SparkEngine
     from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 
+    Engine = EmbeddedEngine | SparkEngine
+
 _PLAN: Final = "job.json"
-#: Views on the rows of `cleaned_schema`, with their kinds.
-_VIEWS: Final = {
+_VIEWS: Final = {  # views on the rows of `cleaned_schema`, with their kinds
     "cleaned_pages": "page", "cut_pagelets": "pagelet", "found_links": "link", "shingles": "shingle",
     "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
 }  # fmt: skip
 _FORMS: Final = {"local": "of_site", "global": "shingle"}
-#: Most rounds of small sites, and of large sites: each round searches all files for its pages.
-_ROUNDS: Final = 64
+_ROUNDS: Final = 64  # most rounds of small sites, and of large ones: each round searches all files for its pages
 Progress = Callable[[str], None]
 
 
@@ -99,12 +99,7 @@ class CorpusJob:
     """A job on an engine; ``out`` is its folder, see `prepare_job`, and ``progress`` gets a sentence now and then."""
 
     def __init__(
-        self,
-        engine: EmbeddedEngine | SparkEngine,
-        out: Path,
-        sources: Sequence[Source],
-        options: CorpusOptions,
-        progress: Progress,
+        self, engine: Engine, out: Path, sources: Sequence[Source], options: CorpusOptions, progress: Progress
     ) -> None:
         self._engine = engine
         self._tables = engines.TableFolders(out)
@@ -285,11 +280,7 @@ def _round_size(sizes: Sequence[tuple[int, int]], least: int) -> int:
 
 
 def _ranges(sizes: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int, int]]:
-    """First and last number, and sum of the sizes, of runs of numbers with about ``most`` in all.
-
-    >>> list(_ranges([(0, 3), (1, 3), (4, 9), (5, 1)], 5))
-    [(0, 1, 6), (4, 4, 9), (5, 5, 1)]
-    """
+    """First and last number, and sum of the sizes, of runs of numbers with about ``most`` in all."""
     first, total = None, 0
     for number, size in sizes:
         first = number if first is None else first

@@ -22,11 +22,9 @@ from scrapy_pagelets.corpus.inputs import BUCKETS, Source, file_system, is_remot
 from scrapy_pagelets.page import urls
 
 POSITION: Final = 32  # bits of a page number that count the pages of a source
-#: Pages are sorted by site in runs of about this number of bytes, so that the pages of a site can be found again.
-_RUN: Final = 64 << 20
+_RUN: Final = 64 << 20  # bytes of pages that are sorted by site, so that those of a site can be found again
 _RANGES: Final = 64  # ranges of a remote file that are requested at once
-#: Reasons that make a source a broken one, see `reader.records`.
-BROKEN: Final = frozenset({"unreadable", "truncated", "bomb"})
+BROKEN: Final = frozenset({"unreadable", "truncated", "bomb"})  # reasons why a source is broken
 #: Names that the columns of raw pages may have, of which the first one present counts.
 _NAMES: Final = {
     "url": ("url", "warc_target_uri"),
@@ -38,10 +36,7 @@ _ROWS: Final = 64
 
 
 def read_pages(table: pa.Table, started: str) -> Iterator[pa.Table]:
-    """Yield the pages of sources in tables of the schema ``RAW``; the last row of each says what was skipped in it.
-
-    ``started``: the time of pages without a date.
-    """
+    """Yield the pages of sources as ``RAW``, undated ones as of ``started``; the last rows say what was skipped."""
     for row in table.to_pylist():
         yield from _read_source(row["source"], Source(row["path"], row["offsets"], row["sizes"]), started)
 

@@ -39,8 +39,7 @@ from scrapy_pagelets.sites.site_store import pack, unpack
 #: parsed twice. A page takes some thirty times its bytes.
 _KEPT: Final = 8 << 20
 _BLOCK: Final = 50  # pages whose rows are in memory at the same time
-#: Characters of the text of a pagelet that TEMPLATES shows.
-_SHOWN: Final = 200
+_SHOWN: Final = 200  # characters of the text of a pagelet that TEMPLATES shows
 _NOT_TO_BE_INDEXED: Final = "it asks not to be indexed, and PAGELETS_ROBOTS is obey"
 Rows = dict[str, list[dict[str, Any]]]
 #: Tables of a site, and those whose last columns count the pages of each class.

@@ -20,13 +20,11 @@ from scrapy_pagelets.duplicates.sketch import band_keys, banding
 
 logger = logging.getLogger(__name__)
 _CAPACITY: Final = 1024  # initial capacity, in sketches
-#: Most entries read from a chain, the last ones first: where thousands of pages are alike, a few of them suffice.
-_LONGEST: Final = 64
+_LONGEST: Final = 64  # entries read from a chain, the last first: of thousands of like pages, a few suffice
 #: Sketches that are linked at once after the index has grown: with more, the arrays in between take tens of megabytes,
 #: which the process keeps, and no less time.
 _BLOCK: Final = 1 << 10
-#: Entries are numbered by 32-bit integers.
-_LIMIT: Final = 1 << 31
+_LIMIT: Final = 1 << 31  # entries are numbered by 32-bit integers
 _BYTE: Final = 8
 
 
@@ -47,7 +45,6 @@ class BandIndex:
         self._allocate(_CAPACITY)
 
     def __len__(self) -> int:
-        """Return the number of sketches."""
         return self._count
 
     @property
@@ -66,10 +63,7 @@ class BandIndex:
         return first
 
     def query(self, keys: NDArray[np.uint32]) -> tuple[Ints, Ints, Ints]:
-        """Find sketches with some of (n, bands) keys; return rows of these, sketch numbers, and numbers of common keys.
-
-        Ordered by row, then by descending number of common keys, then by sketch number.
-        """
+        """Rows of (n, bands) keys, sketches that have some of them, and how many: by row, the most first, by sketch."""
         wanted, row = keys.ravel(), np.repeat(np.arange(len(keys)), self._bands)
         at = self._heads[self._slots(wanted)]
         column, pairs = self._keys.reshape(-1), [np.zeros(0, np.int64)]
@@ -140,11 +134,6 @@ class BloomBands:
 
     ``capacity``: number of texts that they are made for. ``threshold``: see `banding`. ``error``: share of new texts
     that are taken for near-duplicates when full, beside those slightly below the threshold. ValueError if out of range.
-
-    >>> filters = BloomBands(1000)
-    >>> sketches = np.arange(256, dtype=np.uint32).reshape(2, 128)
-    >>> filters.add(sketches).tolist(), filters.add(sketches[1:]).tolist()
-    ([False, False], [True])
     """
 
     def __init__(self, capacity: int, threshold: float = 0.8, error: float = 1e-4) -> None:

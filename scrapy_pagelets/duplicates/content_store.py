@@ -27,8 +27,7 @@ _VERSION: Final = 2
 #: Errors of the disk, not of the file: it is full or not writable.
 _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")
 _PATIENCE: Final = 5.0  # seconds to wait for another process, which a job should not have
-#: Number of candidates that are verified by their shingles: those with the most common bands.
-_VERIFIED: Final = 8
+_VERIFIED: Final = 8  # number of candidates that are verified by their shingles: those with the most common bands
 _BLOCK: Final = 4096  # sketches that are read at once when a job is continued
 #: SQLite's cache_size: a negative number of KiB. The cache is small, because each transaction visits all of its changed
 #: pages if the file is a temporary one.
@@ -50,13 +49,10 @@ COMMIT;
 
 
 class Verdict(NamedTuple):
-    """The earlier page of which a page is a near-duplicate, by its URL.
-
-    ``similarity``: the two pages' Jaccard of the shingles, of two sites weighted; at least the threshold.
-    """
+    """The earlier page of which a page is a near-duplicate."""
 
     url: str
-    similarity: float
+    similarity: float  # the two pages' Jaccard of the shingles, of two sites weighted; at least the threshold
 
 
 @dataclass(frozen=True)
@@ -112,10 +108,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
-    """Compute everything that `ContentStore.enter` needs; None for a text with fewer words than a shingle.
-
-    ``within_sites``: compare pages of one site only. Raise ValueError if there is not one weight for each word.
-    """
+    """Compute what `ContentStore.enter` needs; None for a text shorter than a shingle, ValueError for bad weights."""
     token, weight, weights = shingles.word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):
         raise ValueError(f"there are {len(weight)} weights for {len(token)} words")
@@ -181,7 +174,6 @@ class ContentStore:
             raise ValueError(f"its scheme is {theirs!r}, that of this crawl is {ours!r}")
 
     def _load(self) -> None:
-        """Build the index from the sketches in the file."""
         with closing(self._base.execute("SELECT scope, sketch FROM contents ORDER BY id")) as rows:
             while block := rows.fetchmany(_BLOCK):
                 sketches = np.frombuffer(b"".join(sketch for _, sketch in block), np.uint32)

@@ -17,11 +17,9 @@ from scrapy_pagelets.page.urls import host_of
 
 T = TypeVar("T", bound=Hashable)
 _BLOCK: Final = 256  # texts that are sketched before each query of the index
-#: Number of candidates of a text that are verified by their shingles.
-_VERIFIED: Final = 8
-#: A host is a mirror of another one that has at least this number and this share of its pages.
-_PAGES: Final = 3
-_SHARE: Final = 0.5
+_VERIFIED: Final = 8  # number of candidates of a text that are verified by their shingles
+_PAGES: Final = 3  # a host is a mirror of another one that has at least this number of its pages
+_SHARE: Final = 0.5  # and this share
 
 
 class Mirror(NamedTuple):
@@ -107,11 +105,7 @@ def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold | None = 
 
 
 def connected(pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
-    """Return the groups that pairs connect; groups, and the members of each, in the order in which they are named.
-
-    >>> connected([("a", "b"), ("c", "d"), ("b", "e")])
-    [['a', 'b', 'e'], ['c', 'd']]
-    """
+    """Return the groups that pairs connect; groups, and the members of each, in the order in which they are named."""
     from scipy.cluster.hierarchy import DisjointSet
 
     found: Any = DisjointSet()
@@ -125,10 +119,7 @@ def connected(pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
 
 
 def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror]:
-    """Find mirrored hosts, most pages of which have a near-duplicate on another (Bar-Yossef & Rajagopalan 2002, 1).
-
-    ``groups``: groups of near-duplicates, as URLs of pages. ``urls``: URLs of all pages.
-    """
+    """Find hosts most of whose pages, ``urls``, are near another host's (Bar-Yossef & Rajagopalan 2002, Section 1)."""
     pages = Counter(map(host_of, dict.fromkeys(urls)))
     common: Counter[tuple[str, str]] = Counter()
     for group in groups:
@@ -142,10 +133,7 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
 
 
 def on_several_hosts(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return the groups of blocks on several hosts, most hosts first: first block, number of pages, number of hosts.
-
-    ``groups``: groups of near-duplicate blocks, as numbers. ``urls``: URL of the page of each block.
-    """
+    """The groups of blocks on several hosts, by the URLs of their pages: first block, numbers of pages and of hosts."""
     rows = []
     for group in groups:
         pages_by_host = defaultdict(set)

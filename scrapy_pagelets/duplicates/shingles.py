@@ -22,8 +22,7 @@ from scrapy_pagelets.core.text import runs_of_words as runs_of_words
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.text import write_leaves
 
-#: Default number of words in a shingle.
-SIZE: Final = 5
+SIZE: Final = 5  # default number of words in a shingle
 _CODE_POINTS: Final = 0x110000
 _BMP: Final = 0x10000
 _PLANES: Final = 0x40000  # end of the planes that have letters

@@ -31,8 +31,7 @@ PERMUTATIONS: Final = 128
 #: Our own, not the 1 that datasketch takes by default: it refuses to compare sketches of two seeds, so that ours are
 #: never compared with those of other hashes.
 SEED: Final = 1_348_560_748
-#: datasketch's number of the scheme.
-_CODE: Final = 1
+_CODE: Final = 1  # datasketch's number of the scheme
 _HEADER: Final = struct.Struct("<qiB")
 _MISSED: Final = 0.001  # accepted share of pairs at the threshold that have no band in common
 
@@ -57,12 +56,7 @@ class SketchError(PageletsError, ValueError):
 
 
 def lean_minhash(sketch: str) -> LeanMinHash:
-    """Read a sketch of a feed as a ``datasketch.LeanMinHash``; SketchError if it is damaged, or as before version 0.3.
-
-    >>> one, other = (minhash(np.arange(start, 90, dtype=np.uint32)) for start in (0, 10))
-    >>> lean_minhash(encode(one)).jaccard(lean_minhash(encode(other)))  # in truth 80 / 90
-    0.921875
-    """
+    """Read a sketch of a feed as a ``datasketch.LeanMinHash``; SketchError if it is damaged, or from before 0.3."""
     from datasketch import LeanMinHash
 
     try:
@@ -127,14 +121,10 @@ class Threshold(NamedTuple):
         return self.within if one == other else self.across
 
 
-#: False candidates cost little, because they are verified, and missed ones cannot be made up for.
-_WEIGHTS: Final = (0.01, 0.99)
-#: The ensemble is made for this part of the least share: at the share itself, and above all at 1, it misses pairs.
-_SLACK: Final = 0.9
-#: Longest bands of the ensemble: with longer ones it needs more memory, and found no more pairs.
-_ROWS: Final = 4
-#: Number of candidates that are verified by their shingles: those with the highest estimates.
-_VERIFIED: Final = 8
+_WEIGHTS: Final = (0.01, 0.99)  # false candidates are verified, missed ones are lost
+_SLACK: Final = 0.9  # the ensemble is made for this part of the share: at the share itself, it misses pairs
+_ROWS: Final = 4  # longest bands of the ensemble: with longer ones it needs more memory, and found no more pairs
+_VERIFIED: Final = 8  # number of candidates that are verified by their shingles: those with the highest estimates
 #: Prefix trees of the forest. Texts of resemblance 0.1 meet in one of 32 with probability 0.97.
 _TREES: Final = 32
 _CANDIDATES: Final = 20  # candidates that are compared for each page that is wanted

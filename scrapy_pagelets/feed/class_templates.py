@@ -13,13 +13,11 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, NodeTable
 from scrapy_pagelets.page.text import text_of
 
-#: A text or link is exported if it is stripped from this share of the pages of its class, and from two of them.
-SHARE: Final = 0.05
+SHARE: Final = 0.05  # share of a class's pages, two at least, from which an exported text or link is stripped
 #: Most texts, or links, of a class, and most characters of all its texts or links; the rarest are dropped.
 MOST: Final = 5_000
 MOST_CHARACTERS: Final = 1_000_000
-#: Texts and links of all classes that are kept; with more, further classes are left out.
-MOST_IN_ALL: Final = 1_000_000
+MOST_IN_ALL: Final = 1_000_000  # texts and links of all classes that are kept; with more, further classes are left out
 _SEPARATORS: Final = {SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
 Key = TypeVar("Key", bound=Hashable)
 

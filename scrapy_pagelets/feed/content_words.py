@@ -25,11 +25,9 @@ _INVISIBLE: Final = lazily(
 #: Punctuation between white space does not count: hyphens before items, bars between links, permalinks of headings.
 _PUNCTUATION: Final = "|/\\·•:;,.-–—¶#§»«>…"
 give("text", INVISIBLE=_INVISIBLE, MARKS=_PUNCTUATION, normalised=normalised)
-#: Most different words of a content that are counted; of longer contents, a sample is counted.
-MOST_WORDS: Final = 4096
-#: What has at most this templateness is in doubt; and the most contents with it that are compared.
-_DOUBTFUL: Final = 0.9
-_MOST_CUTS: Final = 32
+MOST_WORDS: Final = 4096  # most different words of a content that are counted; of longer contents, a sample is counted
+_DOUBTFUL: Final = 0.9  # what has at most this templateness is in doubt
+_MOST_CUTS: Final = 32  # contents with it that are compared
 Counts = NDArray[np.uint32]
 
 

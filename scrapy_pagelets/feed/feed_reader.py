@@ -17,19 +17,18 @@ from scrapy_pagelets.base.errors import DOCS, PageletsError
 from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
 
 Line = dict[str, Any]
+Names = Sequence[str]
 _Check = tuple[Callable[[Any], bool], str]
 CONTENT: Final = "content"  # role of pagelets that are not template
-#: Numbers from here on do not fit into an index.
-_LIMIT: Final = 2**31
+_LIMIT: Final = 2**31  # numbers from here on do not fit into an index
 _TEXT: Final[_Check] = (lambda value: isinstance(value, str), "a string")
 _LIST: Final[_Check] = (lambda value: isinstance(value, list), "a list")
 _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
 _WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
 _CHECKS: Final = {"string": _TEXT, "integer": _WHOLE, "number": _NUMBER, "object": _OBJECT}
-#: Most fields that an error lists, and most characters of each name and value in messages.
-_MAX_FIELDS: Final = 8
-_MAX_CHARACTERS: Final = 60
+_MAX_FIELDS: Final = 8  # that an error lists
+_MAX_CHARACTERS: Final = 60  # of each name and value in messages
 
 
 def _checks(fields: Iterable[FeedField]) -> dict[str, _Check]:
@@ -58,16 +57,10 @@ class Feed:
     """
 
     def __init__(
-        self,
-        path: str,
-        columns: Sequence[str],
-        pagelet: Sequence[str] = (),
-        one_of: Sequence[str] = ("pagelets",),
-        advice: str | None = None,
+        self, path: str, columns: Names, pagelet: Names = (), one_of: Names = ("pagelets",), advice: str = ""
     ) -> None:
         self.path = path
-        #: Number of lines that were left out.
-        self.left_out = 0
+        self.left_out = 0  # number of lines that were left out
         self._columns = columns
         self._pagelet = pagelet
         self._one_of = one_of
@@ -223,7 +216,6 @@ def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:
 
 
 def _names_of_fields(line: Line) -> str:
-    """A phrase that lists the fields that a line has."""
     names = [str(name) for name, value in line.items() if value is not None]
     more = " and others" if len(names) > _MAX_FIELDS else ""
     return f"only {', '.join(name[:_MAX_CHARACTERS] for name in names[:_MAX_FIELDS])}{more}" if names else "no fields"

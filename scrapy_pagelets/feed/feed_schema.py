@@ -29,17 +29,12 @@ class FeedField:
     nullable: bool = False  # True if it can be null
     parts: tuple[FeedField, ...] = ()  # the fields of an object, or of each object in a list
     setting: str = ""  # the setting that switches it on or off; "" if there is none
-    #: True if the field is missing when its setting is off; others are in all our items and have a Parquet column
-    optional: bool = False
+    optional: bool = False  # True if it is missing when its setting is off; others are in all items
     step: str = ""  # of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
 
     @property
     def type(self) -> str:
-        """The type in words.
-
-        >>> FeedField("box", "left, top, right, bottom", "integer", listed=True).type
-        'list of integers'
-        """
+        """The type in words: ``list of integers``, ``string or null``."""
         return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
 
     def is_on(self, settings: object) -> bool:
@@ -59,10 +54,8 @@ def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
     return tuple(replace(field, step=step) for field in fields)
 
 
-#: Made by ``Pagelet.links``.
-LINK: Final = (FeedField("url", "absolute URL"), FeedField("anchor", "text of the link"))
-#: Made by ``Pagelet.record``.
-PAGELET: Final = (
+LINK: Final = (FeedField("url", "absolute URL"), FeedField("anchor", "text of the link"))  # made by ``Pagelet.links``
+PAGELET: Final = (  # made by ``Pagelet.record``
     FeedField(
         "id",
         "number of the pagelet on its page, from 0 in document order; pagelets that are not exported leave gaps",
@@ -79,8 +72,7 @@ PAGELET: Final = (
     FeedField("words", "number of its words; Han, kana, hangul and Thai count by character", "integer"),
     _list("links", "its hyperlinks in document order, see below", "object", parts=LINK),
 )
-#: Made by `chunk_records`.
-CHUNK: Final = (
+CHUNK: Final = (  # made by `chunk_records`
     FeedField("id", "number of the chunk on its page, from 0", "integer"),
     FeedField("url", "URL of the page, with the nearest name in the page at or above the chunk as fragment"),
     _list(
@@ -97,15 +89,13 @@ CHUNK: Final = (
     ),
     FeedField("templateness", "0 to 1, the mean over its words", "number"),
 )
-#: Made by ``PageRecord.posts``.
-POST: Final = (
+POST: Final = (  # made by ``PageRecord.posts``
     _nullable("author", "who wrote it, as the page says"),
     _nullable("published", "when, as `published` of the page"),
     FeedField("role", "what it is: `content` or `comments`"),
     _list("xpaths", "paths, as in pagelets, to its text"),
 )
-#: Made by ``PageRecord.template``.
-TEMPLATE: Final = (
+TEMPLATE: Final = (  # made by ``PageRecord.template``
     FeedField("id", "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl"),
     FeedField("pages", "number of pages of this class that were known when the page was cleaned", "integer"),
     FeedField("share", "the chrome ratio: words of the template divided by all words of the page, 0 to 1", "number"),
@@ -122,8 +112,7 @@ TEMPLATES: Final = (
     FeedField("text", "the texts of the template in document order, with blank lines between blocks"),
     _list("links", "its hyperlinks in document order, see below", "object", parts=TEMPLATE_LINK),
 )
-#: Made by `product_markup.product_of`.
-PRODUCT: Final = (
+PRODUCT: Final = (  # made by `product_markup.product_of`
     _nullable("name", "what it is called"),
     _nullable(
         "price",
@@ -217,8 +206,7 @@ _CHANGE: Final = (
     ),
     _nullable("changed_share", "share of the words that differ, 0 to 1; null if unknown", "number"),
 )
-#: The fields of a line, in their order.
-FEED: Final = (
+FEED: Final = (  # the fields of a line, in their order
     *_set_by(PAGE, _OF_PAGE),
     *_set_by(STRIP, (*_FORMS, _COMMENTS, _POSTS)),
     *_set_by(SEGMENT, _REGIONS),

@@ -22,8 +22,7 @@ from scrapy_pagelets.page.roles import COMMENTS, CONTENT, ROLES, role_of
 from scrapy_pagelets.page.text import cleaned, plain
 from scrapy_pagelets.papers.methods import METHODS, labels_of
 
-#: Digits of the share of template: the words that were stripped follow from it and the words that were kept.
-_DIGITS: Final = 5
+_DIGITS: Final = 5  # of the share of template, with which the words that were stripped follow from those kept
 _SAID: Final = 0.25  # share of the words of a post from which on it is content, but for its author and date
 
 
@@ -51,26 +50,22 @@ class RecordOptions:
 
 @dataclass(frozen=True, eq=False)
 class PageRecord:
-    """What the feed says of a page: each field is an attribute, computed when it is read.
-
-    Threads may share a record. A new field of the feed needs a row in `feed_schema`, and a property here.
-    """
+    """What the feed says of a page: each field is an attribute, computed when it is read, in any thread."""
 
     page: Page
     decision: Decision  # what of it is template
-    #: the class of the page when the page was decided; None for a page without a class
-    page_class: PageClass | None = None
+    page_class: PageClass | None = None  # the class of the page when it was decided; None without one
     fetched_at: str = ""  # when it was fetched
     options: RecordOptions = field(default_factory=RecordOptions)  # what is wanted
     _cut: dict[bool, list[Pagelet]] = field(default_factory=dict, init=False, repr=False)
     _lock: RLock = field(default_factory=RLock, init=False, repr=False)
 
     def values(self, *steps: str, **known: Any) -> dict[str, Any]:
-        """Return the fields that the options ask for, in the order of the feed.
-
-        ``steps``: of the fields, see `FeedField`. ``known``: values that need not be computed.
-        """
-        known = self._of_page() | known
+        """Return the fields of some steps that the options ask for, in their order; ``known`` need not be computed."""
+        headline, page = self.decision.headline, self.page
+        about = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
+        about |= {"language": page.language, "fetched_at": self.fetched_at}
+        known = about | self.decision.metadata.fields | known
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
         return {name: known[name] if name in known else getattr(self, name) for name in names}
 
@@ -182,12 +177,6 @@ class PageRecord:
     def words_of_content(self) -> int:
         """Number of the words of the content."""
         return int(self.page.nodes.words[self.decision.content].sum())
-
-    def _of_page(self) -> dict[str, Any]:
-        """What the page tells of itself, and when it was fetched."""
-        headline, page = self.decision.headline, self.page
-        about = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
-        return about | {"language": page.language, "fetched_at": self.fetched_at} | self.decision.metadata.fields
 
     @cached_property
     def _document(self) -> Block:

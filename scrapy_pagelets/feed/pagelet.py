@@ -110,7 +110,6 @@ def records_of(pagelets: Sequence[Pagelet]) -> list[dict[str, Any]]:
 
 
 def _links_of(page: Page, numbers: list[int]) -> list[dict[str, str]]:
-    """Some links of a page, as the feed has them."""
     if not numbers:
         return []
     urls = written_addresses(page.base, list(map(page.nodes.links.href.__getitem__, numbers)))
@@ -166,10 +165,7 @@ def segment(
 def pagelets_of(
     page: Page, labels: Ints, templateness: Floats | None = None, roles: Ints | None = None, *, whole: bool = False
 ) -> list[Pagelet]:
-    """Make the pagelets of a page from the labels of its rows, like `segment`.
-
-    ``labels``: (n,) as `labels_of` returns them. ``roles``: (m,) see `page.roles.role_of`.
-    """
+    """Make the pagelets of a page, like `segment`, from the (n,) `labels_of` its rows; for (m,) roles see `role_of`."""
     _check(page, templateness)
     templateness = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness
     roles = np.zeros(len(page.nodes.leaves), np.int64) if roles is None else roles

@@ -18,8 +18,7 @@ from scrapy_pagelets.base.characters import BY_CHARACTER
 from scrapy_pagelets.base.transactions import append_whole, whole_file
 from scrapy_pagelets.index import interface
 
-#: Bytes that are read at once when a file is repaired.
-_BLOCK: Final = 1 << 16
+_BLOCK: Final = 1 << 16  # bytes that are read at once when a file is repaired
 _KEYWORD: Final = {"type": "keyword", "ignore_above": 8000}
 _STORED: Final = {"type": "keyword", "index": False, "doc_values": False}
 _ALONE: Final = "".join(one if one == "-" else rf"\u{ord(one):04X}" for one in BY_CHARACTER)
@@ -115,7 +114,6 @@ class BulkFile(interface.Index):
 
 
 def _lines_of(page: interface.IndexedPage) -> Iterator[dict[str, Any]]:
-    """The action and the document of a page."""
     version = interface.milliseconds(page.crawled)
     yield {"index": {"_id": interface.key_of(page.url), "version": version, "version_type": "external_gte"}}
     pagelets = [pagelet for pagelet in page.pagelets if pagelet.role not in (interface.TITLE, *interface.UNSEARCHED)]

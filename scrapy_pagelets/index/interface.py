@@ -28,27 +28,18 @@ from scrapy_pagelets.page.urls import site_of
 #: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
 _ACCENTS: Final = lazily("[\u0300-\u036f]+")
 _LONGEST: Final = 64  # longer terms are truncated: hardly any word is that long, and databases refuse them
-#: Letters and separators that every Unicode tokenizer classifies as we do.
-_LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"
+_LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"  # letters that every Unicode tokenizer classifies as we do
 _BETWEEN: Final = "\\0-/:-@\\[-`{-\x7f\xa0-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf×÷\u2010-\u2027\u2030-\u205e€"
 _PLAIN: Final = lazily(f"(?:[{_LETTERS}]{{1,{_LONGEST}}}+(?![{_LETTERS}])|[{_BETWEEN}]++)*+")
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms of a text in order: words in compatibility form, without case and accents.
-
-    >>> terms("Café n°\u00a05, foo_bar, 東京")
-    ['cafe', 'n', '5', 'foo', 'bar', '東', '京']
-    """
+    """Return the terms of a text in order: words in compatibility form, without case and accents."""
     return [term[:_LONGEST] for term in _expression().findall(folded(text))]
 
 
 def phrases(query: str) -> list[list[str]]:
-    """Return the distinct phrases of a query: single terms, or consecutive characters of a script without spaces.
-
-    >>> phrases("Tokyo tokyo 東京 AND")
-    [['tokyo'], ['東', '京'], ['and']]
-    """
+    """Return the distinct phrases of a query: single terms, or consecutive characters of a script without spaces."""
     text = folded(query)
     matches = list(_expression().finditer(text))
     groups = [[match] for match in matches[:1]]
@@ -59,11 +50,7 @@ def phrases(query: str) -> list[list[str]]:
 
 
 def is_plain(text: str) -> bool:
-    """True if any tokenizer that removes case and accents splits a text into the same terms.
-
-    >>> is_plain("Tokyo’s Café"), is_plain("東京 Tower"), is_plain("A" * 65)
-    (True, False, False)
-    """
+    """True if any tokenizer that removes case and accents splits a text into the same terms."""
     return _PLAIN.fullmatch(text) is not None
 
 
@@ -92,9 +79,8 @@ def _expression() -> re.Pattern[str]:
 #: Version of the schema. An index of another version is refused.
 VERSION: Final = 1
 QUERY_TERMS: Final = 1024  # maximal number of terms in a query; further ones are ignored
-#: Role and number of the pagelet that holds the title of a page.
-TITLE: Final = "title"
-TITLE_NUMBER: Final = -1
+TITLE: Final = "title"  # role of the pagelet that holds the title of a page
+TITLE_NUMBER: Final = -1  # its number
 UNSEARCHED: Final = ROLES[1:]  # roles of pagelets that are stored but not searched
 _UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")  # NUL and lone surrogates, which databases do not accept
 

@@ -26,8 +26,7 @@ _PLACES: Final = 255
 #: Seconds without an answer after which the server counts as unavailable, for connections and for statements.
 _CONNECT: Final = 10
 _STATEMENT: Final = 120
-#: SQLSTATE classes of errors that a page causes: data, constraints, program limits.
-_REFUSED: Final = ("22", "23", "54")
+_REFUSED: Final = ("22", "23", "54")  # SQLSTATE classes of errors that a page causes: data, constraints, program limits
 #: Parts of messages of a server that refuses connections temporarily; other refusals are permanent.
 _PASSING: Final = ("starting up", "shutting down", "recovery", "too many", "connection slots", "not yet accepting")
 _LOCK: Final = 0x7061676C

@@ -1,7 +1,4 @@
-"""An index in a file: SQLite with FTS5.
-
-The table ``search`` indexes the texts; ``vocabulary`` counts the pagelets of terms, ``postings`` has their positions.
-"""
+"""An index in a file: SQLite with FTS5, whose tables ``vocabulary`` and ``postings`` count and place the terms."""
 
 import json
 import os
@@ -18,8 +15,7 @@ from scrapy_pagelets.index.interface import is_plain, terms
 
 #: Temporary errors: another process is writing, or the disk is full or unavailable.
 _PASSING: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM", "SQLITE_PROTOCOL")
-#: Seconds to wait for another process that is writing.
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 60.0  # seconds to wait for another process that is writing
 _TOKENIZER: Final = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
 _UNSEARCHED: Final = ", ".join(f"'{role}'" for role in interface.UNSEARCHED)
 #: ``pagelets.length`` is the number of terms; ``pagelets.terms`` has the terms of a text that the tokenizer would split
@@ -79,10 +75,7 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 
 
 class SQLiteIndex(interface.Index):
-    """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
-
-    ``create``: False raises IndexUnusable if there is no file, as for one of another version, or that is not an index.
-    """
+    """An index in an SQLite file, which is made unless ``create`` is False. Safe for several threads and crawls."""
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self._path, self._lock = path, threading.RLock()
@@ -170,10 +163,7 @@ class SQLiteIndex(interface.Index):
 
 
 def _address(path: Path) -> str:
-    """Return the URI that opens an index to read it.
-
-    SQLite reads it only if it may write its log beside it, unless it is told that nobody changes the file.
-    """
+    """The URI that opens an index to read it; where SQLite cannot write its log, it is told that nobody changes it."""
     is_fixed = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
     return f"{path.as_uri()}{'?immutable=1' if is_fixed else ''}"
 

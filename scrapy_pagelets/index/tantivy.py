@@ -17,11 +17,9 @@ from scrapy_pagelets.index.interface import terms
 if TYPE_CHECKING:
     import tantivy
 
-#: Memory of the writer in bytes, and number of its threads.
-_HEAP: Final = 50_000_000
-_THREADS: Final = 1
-#: Pagelets that a search reads per requested page; it reads more if these belong to too few pages.
-_PAGELETS: Final = 8
+_HEAP: Final = 50_000_000  # memory of the writer in bytes
+_THREADS: Final = 1  # of the writer
+_PAGELETS: Final = 8  # pagelets that a search reads per requested page; it reads more if these belong to too few pages
 
 
 class TantivyIndex(interface.Index):

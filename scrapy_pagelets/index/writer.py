@@ -17,9 +17,8 @@ from xxhash import xxh3_64_hexdigest
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, PageRefused, line_of, page_of
 
-#: Limits of a batch, which is held in memory; a single page may exceed them.
-_CHARACTERS: Final = 4_000_000
-BATCH_PAGES: Final = 64
+_CHARACTERS: Final = 4_000_000  # of a batch, which is held in memory; a single page may exceed them
+BATCH_PAGES: Final = 64  # pages of a batch
 
 
 class PendingPages:
@@ -36,8 +35,7 @@ class PendingPages:
         #: The files and their numbers of lines.
         self._files = deque((path, len(_lines(path))) for path in sorted(folder.glob(self.path.name)))
         self._damaged = 0
-        #: Number of lines that are not pages; their file is kept as ``*.damaged``.
-        self.unreadable = 0
+        self.unreadable = 0  # number of lines that are not pages; their file is kept as ``*.damaged``
 
     def __len__(self) -> int:
         with self._lock:
@@ -87,10 +85,9 @@ def _page_of(line: bytes) -> IndexedPage | None:
 logger = logging.getLogger(__name__)
 _PAGES: Final = 2 * BATCH_PAGES  # maximal number of pages that wait in memory
 _PATIENCE: Final = 5.0  # seconds that a page waits for room in memory before it is written to disk
-#: Seconds between two attempts to reach an index: the first pause, the longest, and the longest while closing.
-_PAUSE: Final = 0.5
-_LONGEST: Final = 60.0
-_LONGEST_AT_THE_END: Final = 2.0
+_PAUSE: Final = 0.5  # seconds between the first two attempts to reach an index
+_LONGEST: Final = 60.0  # the longest pause
+_LONGEST_AT_THE_END: Final = 2.0  # the longest while closing
 
 
 class Writer:
@@ -113,15 +110,13 @@ class Writer:
         self._tell, self._count = tell, count
         self.lost = 0  # number of pages that are neither in the index nor on disk
         self._lock = threading.Lock()
-        #: None wakes the thread up.
-        self._queue: Queue[IndexedPage | None] = Queue(_PAGES)
+        self._queue: Queue[IndexedPage | None] = Queue(_PAGES)  # None wakes the thread up
         self._stuck = False
         self._end: float | None = None
         self._pause, self._next = _PAUSE, 0.0
         self._thread = threading.Thread(target=self._run, name="pagelets-index", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def put(self, page: IndexedPage) -> None:

@@ -31,8 +31,7 @@ _PAGELETS: Final = 1_000  # pagelets that are listed, each with its reasons and 
 _TEXT: Final = 500_000  # characters of each of the texts
 _SEGMENTED: Final = 4_000  # runs of text of a page whose segmentations are computed
 _PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))  # the penalties of the slider for GCuts
-#: How the inspector writes a run of text: by the nearest of these elements.
-_FORMS: Final = {
+_FORMS: Final = {  # how the inspector writes a run of text: by the nearest of these elements
     **{f"h{level}": "heading" for level in range(1, 7)},
     "li": "item", "dd": "item", "dt": "item", "pre": "code", "blockquote": "quote", "td": "cell", "th": "cell",
 }  # fmt: skip
@@ -61,8 +60,7 @@ class Inspected:
     decided_by: str  # a sentence about who decided
     reasons: Callable[[Ints], list[str]]  # sentences about some leaves
     notes: Sequence[str] = ()  # sentences about what cannot be shown
-    #: for a page made from a feed, the paths of each pagelet in the page that is gone
-    xpaths: Mapping[int, Sequence[str]] | None = None
+    xpaths: Mapping[int, Sequence[str]] | None = None  # paths of pagelets of a page that is gone
     picture: Picture | None = None  # the page as a browser shows it; None if it was not rendered
     twin: dict[str, Any] | None = None  # the near-duplicate of the page, see `inspection.compare_texts`
 
@@ -88,10 +86,7 @@ def contents(inspected: Inspected) -> dict[str, Any]:
 
 
 def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
-    """The HTML file with what `contents` returns, and the page as a browser shows it, JPEG; empty if not rendered.
-
-    None of it is written as HTML: it is JSON in an element that browsers do not run, which the script reads as text.
-    """
+    """The HTML file with what `contents` returns, as JSON that the script reads, and the page as a browser shows it."""
     page, style, script = (
         files("scrapy_pagelets.inspector").joinpath(f"inspector.{end}").read_text(encoding="utf-8")
         for end in ("html", "css", "js")

@@ -32,12 +32,10 @@ from scrapy_pagelets.recrawl.version_store import common_ends
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 
-#: Templateness of what is in no pagelet of the feed.
-_LEFT_OUT: Final = 1.0
+_LEFT_OUT: Final = 1.0  # templateness of what is in no pagelet of the feed
 _FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
 _COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")
-#: Pages of a feed that a message names.
-_NAMED: Final = 5
+_NAMED: Final = 5  # pages of a feed that a message names
 _PIECE: Final = lazily(r"\s+|\S+")  # words and white space, so that a word is never divided
 _MOST: Final = 20_000  # pieces of each text that are compared; the time grows with the square at worst
 

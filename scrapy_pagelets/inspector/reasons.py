@@ -24,8 +24,7 @@ from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.papers.page_level import smoothed
 from scrapy_pagelets.rules.host_rules import Selector
 
-#: Features of the classifier that are named.
-_STRONGEST: Final = 3
+_STRONGEST: Final = 3  # features of the classifier that are named
 #: Whether a feature tells nodes apart: not those of the page as a whole, which are the same for all nodes.
 _OF_NODE: Final = np.array([feature.less != "" for feature in NODE])
 _ALL, _NONE = 0.99, 0.01  # shares of words that count as all and as none

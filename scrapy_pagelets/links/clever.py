@@ -13,15 +13,13 @@ from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import Votes, host_weights, matrix, voters, votes
 
-#: Kleinberg 1999, Section 2: pages of the root set, and of those that link to one of them.
-ROOTS: Final = 200
-_PARENTS: Final = 50
+ROOTS: Final = 200  # pages of the root set (Kleinberg 1999, Section 2)
+_PARENTS: Final = 50  # pages that link to one of them
 #: Hubs are pages, or pagelets. FT, filter templates; FNM, filter non-matching hubs, those without a term of the query:
 #: if hubs are pages, such pages are no authorities either.
 VERSIONS: Final[tuple[str, ...]] = ("page", "page-fnm", "pagelet", "pagelet-fnm", "pagelet-ft", "pagelet-ft-fnm")
 BEST: Final = "pagelet-ft-fnm"  # the version that performed best in the paper
-#: As in Kleinberg 1999; most graphs converge earlier.
-ITERATIONS: Final = 50
+ITERATIONS: Final = 50  # as in Kleinberg 1999; most graphs converge earlier
 _TOLERANCE: Final = 1e-9
 
 
@@ -60,8 +58,11 @@ def clever(
     filtered = tables if template is None else replace(tables, template=template)
     edges = votes(filtered, pagelets=pagelets, templates=not ft, within=within)
     edges = edges.where(base[edges.page] & base[edges.target])
-    if fnm:
-        edges = edges.where(_matching(tables, edges, pagelets))
+    if fnm and pagelets:
+        edges = edges.where(tables.matches[edges.hub] > 0)
+    elif fnm:
+        matches = np.bincount(tables.page, tables.matches, len(tables.urls)) > 0
+        edges = edges.where(matches[edges.page] & matches[edges.target])
     shape = (len(tables.page) if pagelets else len(tables.urls), len(tables.urls))
     authority, hub = host_weights(edges, voters(tables, within))
     anchor = 1.0 + edges.near
@@ -93,15 +94,6 @@ def base_set(edges: Votes, root: Bools) -> Bools:
     target, parent = target[root[target]], parent[root[target]]
     base[parent[np.arange(len(target)) - np.searchsorted(target, target) < _PARENTS]] = True
     return base
-
-
-def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:
-    """(e,) FNM: edges whose hub has a query term in its text; if hubs are pages, the target must have one as well."""
-    if pagelets:
-        return tables.matches[edges.hub] > 0
-    matches = np.bincount(tables.page, tables.matches, len(tables.urls)) > 0
-    kept: Bools = matches[edges.page] & matches[edges.target]
-    return kept
 
 
 def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS) -> tuple[Floats, Floats]:

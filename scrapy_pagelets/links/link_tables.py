@@ -1,7 +1,4 @@
-"""The tables PAGES, PAGELETS and LINKS of a crawl as columns, with the matches of a query.
-
-Source: Bar-Yossef & Rajagopalan 2002, Section 3.2 (``docs/algorithms/pagelets-templates-2002.md``).
-"""
+"""PAGES, PAGELETS and LINKS of a crawl as columns (Bar-Yossef & Rajagopalan 2002, Section 3.2), and query matches."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -11,18 +8,15 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import WORD, caseless, without_controls, words
 from scrapy_pagelets.base.errors import PageletsError, QueryError
-from scrapy_pagelets.duplicates.shingles import word_hashes
 from scrapy_pagelets.page.roles import CONTENT
-from scrapy_pagelets.page.urls import host_of, normalise, resolve, site_of
+from scrapy_pagelets.page.urls import host_of, normalised, resolve, site_of
 
 _WINDOW: Final = 50  # characters on either side of a link that describe its target (Clever: 50 bytes)
-#: Up to this number of terms, a text is first searched for any of them before it is split into words: most have none.
-_FEW: Final = 20
+_FEW: Final = 20  # up to so many terms, a text is first searched for any of them: most have none
 _LABEL: Final = 60  # characters of the text that label a pagelet with links
 
 
@@ -35,11 +29,7 @@ class QueryMatches(NamedTuple):
 
 
 class Query:
-    """The words of a query. Quotes, operators, order and repetition are ignored; QueryError if it has no word.
-
-    >>> sorted(Query('"Classical guitar" OR guitar*').terms)
-    ['classical', 'guitar', 'or']
-    """
+    """The words of a query. Quotes, operators, order and repetition are ignored; QueryError if it has no word."""
 
     def __init__(self, text: str) -> None:
         self.terms = frozenset(words(without_controls(text)))
@@ -71,7 +61,6 @@ def _folded(text: str) -> str:
 
 
 def _places(flat: str, anchors: Sequence[str]) -> list[tuple[int, int]]:
-    """Start and end of each anchor in the text."""
     places, end = [], 0
     for anchor in map(_folded, anchors):
         start = flat.find(anchor, end)
@@ -101,7 +90,6 @@ class Tables:
     number: Ints  # (k,) ``id`` of the pagelet in the feed
     template: Bools  # (k,) whether the role of the pagelet is other than content
     matches: Ints  # (k,) number of occurrences of query terms in the pagelet
-    shingle: Ints  # (k,) hash of the words of the pagelet, in any spelling; 0 if it has none
     labels: list[str]  # k beginnings of the texts, ``""`` for pagelets without links
     #: source, target: (m,) the pagelet and the page that each link connects, in document order
     source: Ints
@@ -126,8 +114,8 @@ class Tables:
 
     def find(self, url: str) -> int | None:
         """Number of the page with a URL, None if the crawl neither has it nor links to it."""
-        wanted = _normalised(url)
-        return next((number for number, other in enumerate(self.urls) if _normalised(other) == wanted), None)
+        wanted = normalised(url)
+        return next((number for number, other in enumerate(self.urls) if normalised(other) == wanted), None)
 
 
 def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tables:
@@ -153,11 +141,10 @@ class _Reader:
         self.known: dict[str, int] = {}
         self.urls: list[str] = []
         self.titles: list[str] = []
-        #: Number of the last line with the page, 0 for pages that are only linked to.
-        self.last = array("q")
+        self.last = array("q")  # number of the last line with the page, 0 for pages that are only linked to
         self.terms = array("q")
         self.labels: list[str] = []
-        #: Rows of page, number, template, matches, shingle and line; of source, target and near.
+        #: Rows of page, number, template, matches and line; of source, target and near.
         self.pagelets, self.links = array("q"), array("q")
         self.lines = 0
 
@@ -165,7 +152,7 @@ class _Reader:
         self.lines += 1
         if not isinstance(line["url"], str):
             raise TypeError("its url is not a string")
-        page = self._page(_normalised(line["url"]), line["url"])
+        page = self._page(normalised(line["url"]), line["url"])
         self.urls[page], self.titles[page], self.last[page] = line["url"], line.get("title") or "", self.lines
         terms: set[str] = set()
         for pagelet in line["pagelets"] or ():
@@ -190,17 +177,17 @@ class _Reader:
         for link, count in zip(links, near, strict=True):
             target = self._page(resolve("", link["url"])[1], link["url"].partition("#")[0])
             self.links.extend((len(self.labels), target, count))
-        self.pagelets.extend((page, pagelet["id"], template, matches, _shingle(text), self.lines))
+        self.pagelets.extend((page, pagelet["id"], template, matches, self.lines))
         self.labels.append(" ".join(text[: 2 * _LABEL].split())[:_LABEL] if links else "")
         return occurrences.terms if occurrences and not template else frozenset()
 
     def tables(self) -> Tables:
         """The tables, with the rows of the last line of each page."""
-        pagelets = np.array(self.pagelets, np.int64).reshape(-1, 6)
+        pagelets = np.array(self.pagelets, np.int64).reshape(-1, 5)
         links = np.array(self.links, np.int64).reshape(-1, 3)
         last = np.array(self.last, np.int64)
-        newest = last[pagelets[:, 0]] == pagelets[:, 5]
-        page, number, template, matches, shingle, _ = pagelets[newest].T
+        newest = last[pagelets[:, 0]] == pagelets[:, 4]
+        page, number, template, matches, _ = pagelets[newest].T
         source, target, near = links[newest[links[:, 0]]].T
         return Tables(
             urls=self.urls,
@@ -211,21 +198,8 @@ class _Reader:
             number=number,
             template=template > 0,
             matches=matches,
-            shingle=shingle,
             labels=[label for label, new in zip(self.labels, newest.tolist(), strict=True) if new],
             source=(np.cumsum(newest) - 1)[source],
             target=target,
             near=near,
         )
-
-
-def _normalised(url: str) -> str:
-    try:
-        return normalise(url)
-    except ValueError:
-        return url
-
-
-def _shingle(text: str) -> int:
-    hashes = word_hashes(text)
-    return (xxh3_64_intdigest(hashes.tobytes()) >> 1) | 1 if len(hashes) else 0

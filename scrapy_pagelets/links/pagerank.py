@@ -8,8 +8,7 @@ from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import votes
 
-#: Probability of following a link.
-_DAMPING: Final = 0.85
+_DAMPING: Final = 0.85  # probability of following a link
 _TOLERANCE: Final = 1e-10
 
 

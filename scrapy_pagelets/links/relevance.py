@@ -33,13 +33,11 @@ _INHERITED: Final = 0.6
 #: Factor by which inherited relevance decays from page to page (Hersovici et al. 1998).
 _DECAY: Final = 0.8
 _HASHES: Final = 2**18  # number of word hashes, the dimension of the vectors
-#: Examples read from one file.
-_MAX_EXAMPLES: Final = 1000
+_MAX_EXAMPLES: Final = 1000  # examples read from one file
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")
-#: Best hubs whose links are followed, and pagelets and pages that are remembered.
-_HUBS: Final = 10
-_MOST: Final = 2000
-_VISITED: Final = 20_000
+_HUBS: Final = 10  # best hubs, whose links are followed
+_MOST: Final = 2000  # pagelets that are remembered
+_VISITED: Final = 20_000  # pages that are remembered
 
 
 class Link(NamedTuple):
@@ -53,13 +51,10 @@ class PageScores(NamedTuple):
     """The scores of a page in a focused crawl."""
 
     relevance: float  # relevance of its content, 0 to 1
-    #: relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
-    inherited: float
-    #: the links by the key of their target: of several, the most relevant one, template only if all of them are
-    links: dict[int, Link]
+    inherited: float  # relevance that its links inherit from it and from the pages before it, 0 to 1
+    links: dict[int, Link]  # by the key of their target: the most relevant link, template if all are
     lists: list[list[int]]  # for each pagelet of the content, the keys of the distinct pages that it links to
-    #: keys of the targets to which no other links lead than those that rules ignore
-    ignored: frozenset[int] = frozenset()
+    ignored: frozenset[int] = frozenset()  # keys of targets of ignored links only
 
 
 class Topic:
@@ -164,10 +159,7 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
 
 
 def examples(path: Path) -> list[str]:
-    """Read example texts from a file: the content of an HTML page, or the text of each line of a feed (``.jsonl``).
-
-    Raise ValueError if the file has no usable text; the message says why.
-    """
+    """Read example texts: the content of an HTML page, or the text of each line of a feed; ValueError says why not."""
     try:
         texts = _of_feed(path) if path.suffix == ".jsonl" else [_of_page(path)]
     except OSError as error:
@@ -189,10 +181,7 @@ def _of_page(path: Path) -> str:
 
 
 class Distiller:
-    """The pagelets of a site with links, and the relevance of the pages that were visited. Thread-safe.
-
-    ``most``: number of pagelets that are remembered; the oldest are forgotten first.
-    """
+    """The last pagelets of a site with links, at ``most``, and the relevance of the pages visited. Thread-safe."""
 
     def __init__(self, most: int = _MOST) -> None:
         self.added = 0  # number of pages that were added
@@ -201,10 +190,7 @@ class Distiller:
         self._lock = Lock()
 
     def add(self, page: int, relevance: float, lists: Iterable[Sequence[int]]) -> None:
-        """Add a visited page by its key, with the relevance of its content, 0 to 1.
-
-        ``lists``: for each pagelet that is no template, the keys of the pages that it links to.
-        """
+        """Add a visited page, its relevance, 0 to 1, and what each of its content pagelets links to; pages by key."""
         with self._lock:
             self.added += 1
             self._relevance[page] = relevance

@@ -24,18 +24,14 @@ COLUMNS: Final = ("title", "headline", "description", "markdown", "text", "pagel
 NEEDED: Final = ("markdown", "text", "pagelets")
 LIST, FULL = "llms.txt", "llms-full.txt"
 _LONGEST: Final = 200  # characters of a description, and of a name
-#: Words of a paragraph that says what a page is about; shorter ones are headings and labels.
-_SHORTEST: Final = 8
+_SHORTEST: Final = 8  # words of a paragraph that says what a page is about; shorter ones are headings and labels
 _PAGES: Final = "Pages"  # the section of pages that are in no folder, or alone in theirs
-#: The folder of pages whose URL has no host that can be read.
-_NO_HOST: Final = "no-host"
+_NO_HOST: Final = "no-host"  # the folder of pages whose URL has no host that can be read
 _HEADING: Final = lazily(r"#[ \t]+(.*)")
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A page in the list: its URL, its name, its title and what it is about."""
-
     url: str
     name: str
     title: str
@@ -146,7 +142,6 @@ def _content(line: Line) -> str:
 
 
 def _page(line: Line, entry: _Entry) -> str:
-    """A page in the file of all: its heading, its URL, its content."""
     content = _content(line).strip()
     first, _, rest = content.partition("\n")
     heading = first if _HEADING.fullmatch(first) else f"# {_inline(entry.name)}"

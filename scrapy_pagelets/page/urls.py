@@ -264,12 +264,17 @@ def _hash(target: str) -> int:
     return xxh3_64_intdigest(target.encode("utf-8", "replace")) >> 1
 
 
+def normalised(url: str) -> str:
+    """The normalised URL; a broken one as it is."""
+    try:
+        return normalise(url)
+    except ValueError:  # "http://[broken"
+        return url
+
+
 def key(url: str) -> int:
     """63-bit hash of the normalised URL; a broken URL is hashed as it is."""
-    try:
-        return _hash(normalise(url))
-    except ValueError:
-        return _hash(url)
+    return _hash(normalised(url))
 
 
 @cached

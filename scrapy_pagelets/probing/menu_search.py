@@ -42,11 +42,9 @@ class MenuSearch:
         self._traffic = traffic
         self._site = site
         self._shapes = shapes
-        #: keys of the largest set of pages found so far that all link each other, the key page among them
-        self.best: set[int] = set()
+        self.best: set[int] = set()  # keys of the largest set so far of pages that link each other
         self.loads = 0  # number of requests sent to the site
-        #: why no page can be loaded for this key page, None if nothing is known to prevent it
-        self.obstacle: Obstacle | None = None
+        self.obstacle: Obstacle | None = None  # why no page can be loaded for this key page
         #: The pages behind the links, by key: those that were loaded, and those that were there.
         self._loaded: dict[int, Page] = {}
         self._known: dict[int, Page | KeptPage] = {}
@@ -55,8 +53,7 @@ class MenuSearch:
         """Search until there are enough pages or no links left to try."""
         self.obstacle = self._prober.obstacle(request)
         links = await in_thread(self._candidates, page)
-        # In the paper, the pages of the set are beside the key page.
-        is_etdm = self._session.config.detection == ETDM
+        is_etdm = self._session.config.detection == ETDM  # in the paper, the pages of the set are beside the key page
         among = None if is_etdm else page.key
         page_outline = outline(page.nodes)
         last = lonely_words(links, page.url) - self._session.in_sitemaps

@@ -39,10 +39,8 @@ _SESSION: Final = (b"Cookie", b"Authorization")
 _IGNORED: Final = frozenset((b"if-modified-since", b"if-none-match", b"referer"))
 #: Keys of request meta that decide how a request is sent, whichever handler sends it.
 _ROUTES: Final = ("bindaddress", "cookiejar", "pagelets_render", "playwright", "playwright_context", "proxy")
-#: Values that mean the same as none: a handler adds them to the request that it sends.
-_DEFAULTS: Final = {"playwright_context": "default"}
-#: Prefixes of request meta that no handler uses to route requests.
-_BOOKKEEPING: Final = (
+_DEFAULTS: Final = {"playwright_context": "default"}  # mean the same as none: a handler adds them
+_BOOKKEEPING: Final = (  # prefixes of request meta that no handler uses to route requests
     "_", "allow_offsite", "autothrottle_", "cached_response", "depth", "dont_", "download_", "give_up_log_level",
     "handle_httpstatus_", "is_start_request", "link_text", "max_retry_times", "pagelets_",
     "playwright_security_details", "playwright_suggested_filename", "redirect_", "referrer_policy", "retry_times",
@@ -134,8 +132,7 @@ PATIENCE: Final = 5.0  # seconds that a search waits for one page
 LIMIT: Final = 15.0  # seconds that it may take altogether
 #: Headers for content negotiation. Others may identify the client; probes get those only from middlewares.
 _NEGOTIATION: Final = ("Accept", "Accept-Encoding", "Accept-Language", "User-Agent")
-#: Permanent errors, which are handed over to the spider. Pages with other errors are requested again.
-_LASTING_ERRORS: Final = (404, 410)
+_LASTING_ERRORS: Final = (404, 410)  # permanent errors, which are handed over; others are requested again
 
 
 class Loaded(NamedTuple):
@@ -144,8 +141,7 @@ class Loaded(NamedTuple):
     page: Page | None = None  # the page, None if there is none
     location: str = ""  # target of a redirect, "" without one
     asked: bool = True  # whether a request was sent to the site
-    #: why no page can be loaded for this key page, whatever the link; None if that is not known
-    obstacle: Obstacle | None = None
+    obstacle: Obstacle | None = None  # why no page can be loaded for this key page, if known
 
 
 class Prober:
@@ -215,11 +211,8 @@ class Prober:
             done = self.session.menu_loads[token] = asyncio.get_running_loop().create_future()
             done.set_result(None)
 
-    def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request | None:
-        """Return a request that loads a URL, see `requested_url`, for a key page; None if it has no fingerprint.
-
-        ``key``: the request of the key page. ``redirected``: the URLs that have redirected to this one.
-        """
+    def probe_for(self, url: str, key: Request, redirected: Sequence[str]) -> Request | None:
+        """Return a request that loads a URL for the page of ``key``, after redirects; None if it has no fingerprint."""
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
         timeout = min(LIMIT + PATIENCE, self.crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
         sent = self.session.sent[key]

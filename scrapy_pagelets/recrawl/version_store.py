@@ -21,8 +21,7 @@ from scrapy_pagelets.page.urls import key
 
 #: Name of the file in a folder. The number goes up with each change of what is stored, or of the hashes.
 FILE: Final = "pagelets-versions-1.sqlite"
-#: Pages that are kept; those that were not crawled for the longest time are dropped.
-MOST_PAGES: Final = 1_000_000
+MOST_PAGES: Final = 1_000_000  # pages that are kept; those that were not crawled for the longest time are dropped
 _LOCK_TIMEOUT: Final = 60.0  # seconds to wait for another crawl, which holds the lock for milliseconds
 #: ``crawl`` has seen the version; ``before`` are those of the crawl before it, ``known`` is 0 if there is none.
 _SCHEMA: Final = """
@@ -36,12 +35,10 @@ DELETE FROM pages WHERE number IN
     (SELECT number FROM pages ORDER BY number LIMIT max(0, (SELECT count(*) FROM pages) - ?))
 """
 _VALIDATORS: Final = "SELECT etag, modified, links FROM validators JOIN pages USING (key) WHERE key = ? AND crawl != ?"
-#: Links of a page that are kept at most; a page with more is loaded again each time.
-_MOST_LINKS: Final = 10_000
+_MOST_LINKS: Final = 10_000  # links of a page that are kept at most; a page with more is loaded again each time
 _Row = tuple[str | None, bytes | None]
 NEW, SAME, CHANGED = "new", "same", "changed"
-#: Fields of a feed that say what the content of a page was; one of the first two is needed.
-COLUMNS: Final = ("content_hash", "text", "pagelets")
+COLUMNS: Final = ("content_hash", "text", "pagelets")  # fields of a feed; one of the first two is needed
 NEEDED: Final = COLUMNS[:2]
 
 
@@ -55,13 +52,6 @@ class PageVersion(NamedTuple):
     def of(cls, text: str) -> Self:
         """The version with a content."""
         return cls(content_hash(text), WordCounts.of(text))
-
-    @classmethod
-    def of_line(cls, line: Line) -> Self:
-        """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
-        known = any(line.get(name) is not None for name in COLUMNS[1:])
-        text = content_text(line)
-        return cls(line.get("content_hash") or content_hash(text), WordCounts.of(text) if known else None)
 
 
 class Validators(NamedTuple):
@@ -94,19 +84,14 @@ class VersionStore:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
             self._base = open_shared(folder / FILE if folder else "", _LOCK_TIMEOUT, _SCHEMA)
-            self._crawl = self._begun()
+            self._crawl = uuid4().hex  # the name of this crawl, or that of the job, which another run has begun
+            if job:
+                self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (job, self._crawl))
+                (self._crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (job,)).fetchone()
         except (OSError, sqlite3.OperationalError) as error:
             raise DiskError(str(error)) from error
         except sqlite3.Error as error:
             raise StoreError(str(error)) from error
-
-    def _begun(self) -> str:
-        """The name of this crawl, or that of the job, which another run has begun."""
-        crawl = uuid4().hex
-        if self._job:
-            self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (self._job, crawl))
-            (crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
-        return crawl
 
     def find(self, page: int) -> PageVersion | None:
         """The version of a page that an earlier crawl has seen, None if there is none. ``page``: key of its URL."""
@@ -154,10 +139,7 @@ class VersionStore:
                 self._put(page, *before)
 
     def put_feed(self, feed: Feed) -> int:
-        """Store the pages of a feed, of each the last line; return the number of lines.
-
-        Raise FeedError if the file is no feed, or no line of it has a text; sqlite3.Error if there is no room for them.
-        """
+        """Store the last line of each page of a feed, FeedError without any; return the number of lines."""
         insert = "INSERT OR REPLACE INTO pages (key, crawl, hash, words, known) VALUES (?, '', ?, ?, 0)"
         with self._lock, writing(self._base):
             return self._base.executemany(insert, map(_row, feed)).rowcount
@@ -185,18 +167,15 @@ class VersionStore:
 
 
 def _row(line: Line) -> tuple[int, str | None, bytes | None]:
-    version = PageVersion.of_line(line)
-    return key(line["url"]), version.hash, None if version.words is None else version.words.to_bytes()
+    """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
+    known = any(line.get(name) is not None for name in COLUMNS[1:])
+    text = content_text(line)
+    digest = line.get("content_hash") or content_hash(text)
+    return key(line["url"]), digest, WordCounts.of(text).to_bytes() if known else None
 
 
 def change(earlier: PageVersion | None, now: PageVersion) -> Change:
-    """Compare the content of a page with its earlier version, None if there is none.
-
-    >>> change(PageVersion.of("Open from nine"), PageVersion.of("Open from ten"))
-    Change(kind='changed', share=0.3333333333333333)
-    >>> change(None, PageVersion.of("Open from ten"))
-    Change(kind='new', share=None)
-    """
+    """Compare the content of a page with its earlier version, None if there is none."""
     if earlier is None:
         return Change(NEW, None)
     if earlier.hash == now.hash:
@@ -208,8 +187,7 @@ def change(earlier: PageVersion | None, now: PageVersion) -> Change:
 
 #: Lines of each version that are compared. With more, the first of those that differ are.
 _MOST_LINES: Final = 2_000
-#: Words, marks and spaces of two passages that are compared one by one; the time grows with the cube at worst.
-_MOST_PIECES: Final = 600
+_MOST_PIECES: Final = 600  # pieces of two passages that are compared; at worst, time grows with the cube
 _ALIKE: Final = 0.4  # passages that have less in common than this are shown one after the other
 #: Lines are cut to this length, and what two passages have in common to this length on either side of a change.
 _SHOWN: Final = 160

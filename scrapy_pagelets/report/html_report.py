@@ -23,21 +23,17 @@ from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Sites, classes of a site, and texts of each that are shown.
-_SITES: Final = 200
-_CLASSES: Final = 20
+_SITES: Final = 200  # sites that are shown
+_OPENED: Final = 50  # sites whose classes and texts are shown
+_CLASSES: Final = 20  # classes of a site that are shown
+_LARGEST: Final = 10  # sites, whose classes show so many texts
 _TEXTS: Final = 20
-#: Number of sites whose classes and texts are shown, and number of the largest sites, whose classes show more texts.
-_OPENED: Final = 50
-_LARGEST: Final = 10
-_FEWER_TEXTS: Final = 5
+_FEWER_TEXTS: Final = 5  # texts of a class of another site
 _RANKED: Final = 20  # sites whose pages were loaded for templates that are named
-#: Subdigraphs whose pages are named.
-_SUBDIGRAPHS: Final = 12
+_SUBDIGRAPHS: Final = 12  # subdigraphs whose pages are named
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
 _SIZE: Final = (5.0, 2.4)
-#: Elements of matplotlib's SVG that a document of its own needs.
-_HEAD: Final = lazily(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
+_HEAD: Final = lazily(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)  # what only an SVG file needs
 _RULE: Final = lazily(r"pagelets/rules/(.+)/(keep|strip|headline|ignore_links)/(pages|words|links)")
 
 
@@ -47,8 +43,7 @@ class CrawlFacts:
 
     stats: Mapping[str, Any]  # of the crawl, which has ended
     loaded: Mapping[str, int]  # number of pages that were loaded for a template, by site
-    #: the site, and the URLs of pages that all link to each other and have taught a template
-    subdigraphs: list[tuple[str, list[str]]]
+    subdigraphs: list[tuple[str, list[str]]]  # site and URLs of pages that link each other
     idle_rules: list[str]  # hosts and selectors of rules that had no effect at all
 
     @property
@@ -64,10 +59,7 @@ class CrawlFacts:
 def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The HTML file on a feed, of which commands show pages. Raises ImportError if matplotlib is not installed.
-
-    ``crawl``: facts of the crawl, if they are known. ``links``: by the URLs of doubtful pages, files that show them.
-    """
+    """The HTML file on a feed, with ``links`` to files that show doubtful pages; ImportError without matplotlib."""
     body = "\n".join(_parts(summary, feed, crawl, links))
     page, style = (
         files("scrapy_pagelets.report").joinpath(name).read_text(encoding="utf-8")

@@ -14,11 +14,9 @@ from scrapy_pagelets.page.urls import site_of
 
 NO_CLASS: Final = "no template"
 NO_SITE: Final = "no site"  # the site of files that were read without the beginning of their URLs
-#: Content repeats if at least this many pages of a site have it, and at least this share of them.
-_LEAST: Final = 3
-_REPEATED: Final = 0.1
-#: Shorter pagelets, in words, may repeat by chance.
-_WORDS: Final = 4
+_LEAST: Final = 3  # content repeats if at least so many pages of a site have it
+_REPEATED: Final = 0.1  # and at least this share of them
+_WORDS: Final = 4  # shorter pagelets, in words, may repeat by chance
 #: Most texts that are counted of a class or site, and of all classes and sites; the least number of a class or site.
 _TEXTS: Final = 2_000
 _ALL_TEXTS: Final = 200_000
@@ -30,18 +28,14 @@ _GROUPS: Final = 50
 _NAMED: Final = 5
 _REMEMBERED: Final = 200_000
 _KNOWN: Final = 10  # a class needs this many pages before one of them can be the odd one out
-#: A page is the odd one out if its share differs from the mean by so many standard deviations, and by so much.
-_DEVIATIONS: Final = 3.0
-_DIFFERENCE: Final = 0.3
-#: Little is left if these words, and this part of the mean of the class, are not reached.
-_FEW_WORDS: Final = 20
-_FEW: Final = 0.1
-#: Templateness at which a pagelet could as well be decided otherwise, and the share of such words that is doubtful.
-_UNSURE: Final = (0.3, 0.7)
-_MOSTLY: Final = 0.5
+_DEVIATIONS: Final = 3.0  # the share of the odd one out differs from the mean by so many standard deviations
+_DIFFERENCE: Final = 0.3  # and by so much
+_FEW_WORDS: Final = 20  # little is left if these words are not reached
+_FEW: Final = 0.1  # nor this part of the mean of the class
+_UNSURE: Final = (0.3, 0.7)  # templateness at which a pagelet could as well be decided otherwise
+_MOSTLY: Final = 0.5  # the share of such words that is doubtful
 _POINTS: Final = 25  # points of the curves, half of the most
-#: A heap of values, each with the URL of its page.
-_Highest: TypeAlias = list[tuple[float, str]]
+_Highest: TypeAlias = list[tuple[float, str]]  # a heap of values, each with the URL of its page
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 
@@ -110,10 +104,7 @@ class SiteSummary(Totals):
 
     @property
     def repeated(self) -> list[tuple[str, int]]:
-        """Content that many pages share, with the number of the pages: perhaps template that was kept.
-
-        Source: Bar-Yossef & Rajagopalan 2002, Figure 4, with a share of the pages as the least number.
-        """
+        """Content that many pages share, perhaps template, and how many (Bar-Yossef & Rajagopalan 2002, Figure 4)."""
         least = max(_LEAST, _REPEATED * self.pages)
         return sorted(self.contents.at_least(least), key=lambda found: -found[1])
 
@@ -219,7 +210,6 @@ class Summary(Totals):
 
 
 def _cut(text: str) -> str:
-    """The beginning of a text, which shows that there is more."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
@@ -259,16 +249,7 @@ def _keep(heap: list[Any], one: Any) -> None:
 
 
 class Frequent:
-    """Counts of texts, of which the rarest are dropped when there are too many; one that comes back is counted anew.
-
-    Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
-
-    >>> counts = Frequent(2)
-    >>> for text in "a a b c a d".split():
-    ...     counts.add(text)
-    >>> counts.top(1)
-    [('a', 3)]
-    """
+    """Counts of texts, of which the rarest are dropped when there are too many: Manku, Motwani 2002, lossy counting."""
 
     def __init__(self, most: int) -> None:
         self._most = most

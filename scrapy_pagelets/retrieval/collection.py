@@ -13,19 +13,16 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, terms
 
-#: A function from the texts of a page's pagelets to the texts of its segments.
-Cut = Callable[[Sequence[str]], Sequence[str]]
+Cut = Callable[[Sequence[str]], Sequence[str]]  # from the texts of pagelets to those of segments
 _WINDOW: Final = 200  # number of words of a window
 _BLANK: Final = lazily(r"\n\s*\n")  # blank lines separate the blocks of a text in the feed
-#: The record in which FTS5 keeps the number of texts and of their tokens.
-_AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
+_AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"  # FTS5's numbers of texts and tokens
 _POSTINGS: Final = f"""
 SELECT page, id, count(*), length, role = '{TITLE}' FROM postings CROSS JOIN pagelets ON id = doc WHERE term = ?
 GROUP BY doc ORDER BY doc
 """
 _MATCHING: Final = "SELECT rowid FROM search(?)"
-#: Read from the index by_page alone, without the texts.
-_PAGES: Final = "SELECT id, page FROM pagelets"
+_PAGES: Final = "SELECT id, page FROM pagelets"  # read from the index by_page alone, without the texts
 _UNSEARCHED: Final = ", ".join(f"'{role}'" for role in UNSEARCHED)
 _LENGTHS: Final = f"""
 SELECT key, sum(length) FROM json_each(?) CROSS JOIN pagelets ON page = value WHERE role NOT IN ({_UNSEARCHED})
@@ -81,13 +78,10 @@ class StoredMatches(NamedTuple):
 
 
 class StoredCollection:
-    """An SQLite index as a collection, without the pagelets that are not searched; a query reads only what it needs.
-
-    ``base``: the database; reads are consistent with each other if a transaction has begun.
-    """
+    """An SQLite index as a collection, without the pagelets that are not searched; a query reads only what it needs."""
 
     def __init__(self, base: sqlite3.Connection) -> None:
-        self._base = base
+        self._base = base  # reads are consistent with each other if a transaction has begun
 
     @cached_property
     def size(self) -> Size:
@@ -150,13 +144,7 @@ def cut_blocks(texts: Sequence[str]) -> Sequence[str]:
 
 
 def cut_windows(texts: Sequence[str]) -> Sequence[str]:
-    """Fixed blocks: each 200 words of the page, one after the other, are a segment; the last one may be shorter.
-
-    Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS), the next paper after that of 2003.
-
-    >>> [len(window.split()) for window in cut_windows(["one " * 150, "two " * 100])]
-    [200, 50]
-    """
+    """Fixed blocks of 200 words of a page (FixedPS; Cai, Yu, Wen & Ma 2004, "Block-based Web Search")."""
     [text] = cut_whole(texts)
     starts = [word.start() for word in islice(WORD.finditer(text), _WINDOW, None, _WINDOW)]
     return [text[start:end] for start, end in pairwise([0, *starts, len(text)])]

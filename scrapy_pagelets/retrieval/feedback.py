@@ -17,25 +17,20 @@ from scrapy_pagelets.retrieval.collection import Cut, Segments, StoredCollection
 from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded, relevance_weight
 
 Query = Mapping[str, float]
-#: Values that agree to this many decimals count as equal: further digits depend on the order of a sum.
-_DIGITS: Final = 12
+_DIGITS: Final = 12  # values that agree to so many decimals are equal: more depend on the order of a sum
 _ORIGINAL: Final = 0.5  # weight of the query beside the model of RM3
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """How terms are chosen; the defaults are the paper's (Section 3), except for ``common``.
-
-    Raises ValueError for a number below 1, or a share or ``common`` that is not above 0.
-    """
+    """How terms are chosen, by the paper (Section 3) but for ``common``; ValueError for what is not above 0."""
 
     cut: Cut = cut_pagelets  # how a page is cut into segments
     pages: int = 80  # number of the best pages to cut
     selected: int = 20  # number of the best of their segments to select
     terms: int = 10  # number of terms to add
     share: float = 1.0  # share of the paper's weight that new terms get
-    #: terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
-    common: float = 0.5
+    common: float = 0.5  # terms on more pages are not added; in place of the paper's list of 222 stop words
     stop_words: frozenset[str] = frozenset()  # terms that are not added
     model: bool = False  # expand by a model of the segments, RM3, in place of selection values
 

@@ -37,8 +37,7 @@ class Bm2500:
     Its average length of a document, 61200 without a unit, is always that of the collection here, in words.
     """
 
-    #: saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
-    k1: float = 1.2
+    k1: float = 1.2  # saturation of term frequency, at least 0; with 0, only the first occurrence counts
     k3: float = 1000.0  # the same for occurrences in the query
     b: float = 0.75  # strength of the normalisation by document length, 0 to 1
     #: whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights

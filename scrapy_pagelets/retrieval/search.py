@@ -22,14 +22,10 @@ from scrapy_pagelets.retrieval.collection import (
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
-#: BM2500 of the paper, except that terms on most pages have a weight near 0 instead of a negative one.
-FORMULA: Final = Bm2500(plus=True)
-#: Weight of the best pagelet of a page beside that of the page: 0 gave the best results (benchmarks/retrieval.py).
-PASSAGES: Final = 0.0
-#: How often a word of a page's title counts; higher values gain little (benchmarks/retrieval.py --titles).
-TITLE: Final = 10.0
-#: Share of the paper's weight that new terms get: with more, fewer known items are found (benchmarks/retrieval.py).
-_SHARE: Final = 0.1
+FORMULA: Final = Bm2500(plus=True)  # the paper's, but terms on most pages weigh nearly 0, not less
+PASSAGES: Final = 0.0  # weight of a page's best pagelet beside the page: 0 was best (benchmarks/retrieval.py)
+TITLE: Final = 10.0  # times that a title's word counts; more gains little (benchmarks/retrieval.py --titles)
+_SHARE: Final = 0.1  # of the paper's weight for new terms: with more, less is found (benchmarks/retrieval.py)
 #: Methods of feedback, each with the numbers of pages and segments that were best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
     "segments": Feedback(cut_pagelets, pages=80, selected=20, share=_SHARE),
@@ -40,10 +36,8 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
 }
 _RUN: Final = lazily(r"\S+")
 _PIECES: Final = lazily(f"({WORD.pattern})")  # splits a text into words and the strings between them
-#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
-_MAX_RUNS: Final = 20_000
-#: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.
-_BLOCK: Final = 64
+_MAX_RUNS: Final = 20_000  # only this many runs of a text are searched, so that a huge text does not delay the answer
+_BLOCK: Final = 64  # pages to look up at once, until enough of them are no near-duplicates of others
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,13 @@ from scrapy_pagelets.papers.methods import CLASSIFIER, COUNTED, DETECTIONS, ETDM
 from scrapy_pagelets.rules.robots import HANDLINGS, TELL
 from scrapy_pagelets.session import values
 
-#: The names of the fields of the feed.
-FIELDS: Final = tuple(field.name for field in FEED)
+FIELDS: Final = tuple(field.name for field in FEED)  # the names of the fields of the feed
 FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELETS_FORMATS")
-#: What Markdown may have beside text.
-SWITCHES: Final = tuple(field.name for field in fields(Switches))
+SWITCHES: Final = tuple(field.name for field in fields(Switches))  # what Markdown may have beside text
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
-#: Of the pages of a recrawl: only those that are new or have changed.
-ONLY: Final = "only"
-#: Of the rendering: only what needs it.
-AUTO: Final = "auto"
+ONLY: Final = "only"  # of the pages of a recrawl: only those that are new or have changed
+AUTO: Final = "auto"  # of the rendering: only what needs it
 SCOPES: Final = ("auto", "all", "site")
 #: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
 FEW: Final = 10
@@ -36,14 +32,12 @@ _LEAN: Final[Mapping[str, None]] = MappingProxyType(dict.fromkeys(HEAVY))
 _PREFIX: Final = "PAGELETS_"
 #: Settings that do not work in a shared crawl.
 _NOT_SHARED: Final = ("store", "templates", "report", "index", "index_purge")
-#: Settings of earlier versions, by field, and what to do instead.
-_REMOVED: Final = {
+_REMOVED: Final = {  # settings of earlier versions, by field, and what to do instead
     "settle": "set PAGELETS_FIRST_PAGES, which the spider site follows too",
     "vips_tree": "scrapy_pagelets.papers.vips.vips.vips(page) returns the blocks of a page",
     "duplicates_shingle": "shingles have five words",
 }
-#: Prefix of settings that are probably meant for this plugin, perhaps misspelt.
-_LIKE_OURS: Final = "PAGELET"
+_LIKE_OURS: Final = "PAGELET"  # prefix of settings that are probably meant for this plugin, perhaps misspelt
 _RESEMBLANCE: Final = values.decimal(f"give a resemblance from {LEAST} to 1", LEAST, 1)
 _TOKENS: Final = values.whole(
     f"give a number of tokens from {LEAST_TOKENS}, or 0 for no limit", lambda n: n == 0 or n >= LEAST_TOKENS
@@ -237,11 +231,7 @@ _READERS: Final[Mapping[str, values.Reader]] = {f.name: f.metadata["read"] for f
 
 
 def setting_of(name: str) -> str:
-    """Return the name of the setting for a field of `Config`.
-
-    >>> setting_of("max_nodes")
-    'PAGELETS_MAX_NODES'
-    """
+    """Return the name of the setting for a field of `Config`: ``PAGELETS_MAX_NODES`` for ``max_nodes``."""
     return _PREFIX + name.upper()
 
 
@@ -253,13 +243,7 @@ def _read(name: str, value: Any) -> Any:
 
 
 def unknown(settings: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each unknown setting that looks like one of this plugin.
-
-    >>> list(unknown(["PAGELETS_PROBE", "PAGELET_FILEDS", "BOT_NAME"]))
-    ['there is no setting PAGELET_FILEDS: did you mean PAGELETS_FIELDS?']
-    >>> list(unknown(["PAGELET_SPEED"]))  # doctest: +ELLIPSIS
-    ['there is no setting PAGELET_SPEED: https://github.com/.../docs/settings.md lists all of them']
-    """
+    """Yield a sentence for each unknown setting that looks like one of this plugin."""
     known = {setting_of(name): name.upper() for name in _READERS}
     for name in settings:
         if isinstance(name, str) and name.upper().startswith(_LIKE_OURS) and name not in known:

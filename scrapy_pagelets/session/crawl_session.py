@@ -65,15 +65,12 @@ class Step:
 class Progress:
     """What the components of a crawl tell of their work, for the log and the terminal."""
 
-    #: by the reason, a function that counts the pages that wait for it
-    waiting: dict[str, Callable[[], int]] = field(default_factory=dict)
+    waiting: dict[str, Callable[[], int]] = field(default_factory=dict)  # by reason, counts the pages that wait
     step: Step | None = None  # the running step, if the crawl goes by steps
-    #: paths or URIs of the feeds that are written, with the number of their items
-    feeds: dict[str, int] = field(default_factory=dict)
+    feeds: dict[str, int] = field(default_factory=dict)  # by path or URI of a feed, the number of items
     #: the site and the URLs of each complete subdigraph that was found, at most 1,000
     subdigraphs: list[tuple[str, list[str]]] = field(default_factory=list)
-    #: number of pages that were loaded for templates, by site, of at most 1,000 sites
-    loaded: Counter[str] = field(default_factory=Counter)
+    loaded: Counter[str] = field(default_factory=Counter)  # by site, pages loaded for templates; 1,000 sites
     warnings: dict[str, str] = field(default_factory=dict)  # by the name of their stat, the first warning of each kind
     clock: Callable[[], float] = time.monotonic
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
@@ -115,13 +112,11 @@ class Progress:
 
 logger = logging.getLogger(__name__)
 
-#: The format of what the processes of a shared crawl send each other.
-_FORMAT: Final = 2
+_FORMAT: Final = 2  # the format of what the processes of a shared crawl send each other
 P = ParamSpec("P")
 T = TypeVar("T")
 _LARGE: Final = 10_000_000  # pages above this size in bytes take seconds and cause a warning
-#: Problems of pages that are remembered, so that a page that is parsed again is not counted again.
-_REPORTED: Final = 10_000
+_REPORTED: Final = 10_000  # problems of pages that are remembered: a page may be parsed again
 _PRODUCT: Final = lazily(r"[\w-]+")
 _CUT: Final = "%s ends early, its body breaks off: what there is of it is cleaned"
 _SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"
@@ -156,8 +151,7 @@ class CrawlSession:
         is_shared = config.redis and not is_for_single_pages(crawler)
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
         self.shared = SharedCrawl(config, crawler, self.warn, self.record_loss) if is_shared else None
-        #: The requests of a shared crawl that this process works on.
-        self.leases = Leases()
+        self.leases = Leases()  # the requests of a shared crawl that this process works on
         folder = _made(config.store) or job
         store_failed = partial(self.warn, "store/failed", "%s")
         self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
@@ -173,11 +167,9 @@ class CrawlSession:
         self.menu_loads: dict[str, asyncio.Future[Any]] = {}
         #: How requests are sent, as `HandoverMiddleware` saw them.
         self.sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
-        #: The versions of pages that this crawl and earlier ones have seen; None if they are not kept.
-        self.versions: VersionStore | None = None
+        self.versions: VersionStore | None = None  # versions of pages, of this crawl and earlier ones; None without
         self.in_sitemaps: set[int] = set()  # keys of the pages that sitemaps list
-        #: The hosts on which the crawl was started, see `urls.host_of`: they may have private addresses.
-        self.start_hosts: set[str] = set()
+        self.start_hosts: set[str] = set()  # on which the crawl was started: they may have private addresses
         self.resources: Resources | None = None  # the resources of archived pages, for rendering
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
@@ -267,8 +259,7 @@ class CrawlSession:
             self._warn_once(page.url, "too_deep", "%s nests deeper than %d levels: deeper content is lost", MAX_DEPTH)
 
     def _warn_once(self, url: str, name: str, message: str, *arguments: object) -> None:
-        # Pages that were held back, or loaded for a template, are parsed again.
-        if self._is_new(url, name):
+        if self._is_new(url, name):  # pages that were held back, or loaded for a template, are parsed again
             self.warn(f"pages/{name}", message, url, *arguments)
 
     def _is_new(self, url: str, problem: str) -> bool:

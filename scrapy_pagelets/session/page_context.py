@@ -198,8 +198,7 @@ def context_of(response: Any, session: CrawlSession) -> PageContext | None:
 
 
 LIMIT: Final = 15.0  # seconds that an item waits at most
-#: Items that wait at the same time; their responses have no more bytes than the scraper may process at once.
-_MOST: Final = 32
+_MOST: Final = 32  # items that wait at the same time; SCRAPER_SLOT_MAX_ACTIVE_SIZE limits their bytes
 
 
 @dataclass(eq=False)
@@ -295,7 +294,6 @@ class FirstPages:
             engine._slot.nextcall.schedule()  # or the engine would notice only at its next heartbeat that it is idle
 
     def _release_ready(self) -> None:
-        """Release the items whose class has enough pages by now."""
         for held in [one for one in self._held if one.has(self.session.config.first_pages)]:
             self._release(held, "enough")
 
@@ -319,17 +317,14 @@ class FirstPages:
 
 
 def follow_items(crawler: Crawler) -> None:
-    """Make `current_context` available to item pipelines that call this, and let the items of first pages wait.
-
-    Each item is copied: a spider may change it and yield it again while the pipelines still write to it.
-    """
+    """Make `current_context` available to item pipelines that call this, and let the items of first pages wait."""
     if crawler in _followed:
         return
     _followed.add(crawler)
     session = session_of(crawler)
 
     async def process_in_context(item: Any, *, response: Any) -> None:
-        with current(response, session) as context:
+        with current(response, session) as context:  # copied: a spider may change an item, and yield it again
             await process(item if context is None else copied(item), response=response)
 
     process = wrap_items(crawler, process_in_context)

@@ -13,8 +13,7 @@ from scrapy_pagelets.page import urls
 from scrapy_pagelets.session.requests import fingerprint_of, key_of
 
 _COPY: Final = "_pagelets_raised"  # request meta of a copy that overtakes its original
-#: Requests that can be raised, and requests that have left the queue; the oldest are forgotten first.
-_MOST: Final = 50_000
+_MOST: Final = 50_000  # requests that can be raised, and that have left the queue; the oldest are forgotten
 
 
 class WaitingRequests:
@@ -51,10 +50,7 @@ class WaitingRequests:
         return request.replace(priority=higher, dont_filter=True, meta={**request.meta, _COPY: True})
 
     def leaves(self, request: Request) -> bool:
-        """Note that a request has left the queue; return False if its copy, or its original, has left it before.
-
-        Later requests for the page, such as retries, are neither: they are served.
-        """
+        """Note that a request has left the queue; False if its copy, or its original, has before, but for a retry."""
         key = self._key(request)
         self._left.add(key)
         self._waiting.pop(urls.key(request.url), None)

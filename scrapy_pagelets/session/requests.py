@@ -27,7 +27,7 @@ from zope.interface import implementer
 
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.urls import is_page, is_private, is_web, normalise
+from scrapy_pagelets.page.urls import is_page, is_private, is_web, normalised
 from scrapy_pagelets.sites.site_store import MAX_ANSWERED, SiteStore
 
 
@@ -73,15 +73,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 def to_json(request: Request, spider: Spider | None) -> bytes:
-    """Serialise a request of strings, bytes, numbers, None, and lists, tuples and dicts of them, else TypeError.
-
-    Raise ValueError if a callback is no method of the spider.
-
-    >>> request = Request("http://a/", method="POST", body=b"x", meta={"key": (1, b"2")}, cb_kwargs={"n": {3: None}})
-    >>> again = from_json(to_json(request, None), None)
-    >>> again.body, again.meta, again.cb_kwargs
-    (b'x', {'key': (1, b'2')}, {'n': {3: None}})
-    """
+    """Serialise a request of plain values and lists, tuples and dicts of them, called back by the spider, or raise."""
     return json.dumps(_to_plain(request.to_dict(spider=spider))).encode()
 
 
@@ -142,27 +134,18 @@ class PageFingerprinter:
         redirects = len(request.meta.get("redirect_urls", ()))
         before, fingerprint = self._known.get(request, (-1, b""))
         if before != redirects:
-            url = _normalised(request.url)
-            hops = sum(_normalised(old) == url for old in request.meta.get("redirect_urls", ()))
+            url = normalised(request.url)
+            hops = sum(normalised(old) == url for old in request.meta.get("redirect_urls", ()))
             parts = (request.method.encode(), url.encode(), request.body, b"%d" % hops)
             fingerprint = blake2b(b"\0".join(parts), digest_size=20).digest()
             self._known[request] = redirects, fingerprint
         return fingerprint
 
 
-def _normalised(url: str) -> str:
-    try:
-        return normalise(url)
-    except ValueError:  # a malformed host: the download will fail with an error message
-        return url
-
-
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
 FOLLOWED: Final = "_pagelets_followed"
-#: Request meta: the page may be left out if it is not modified since an earlier crawl.
-CONDITIONAL: Final = "pagelets_conditional"
-#: Request meta of a page that is not modified: the links that it had in the earlier crawl.
-UNMODIFIED: Final = "_pagelets_unmodified"
+CONDITIONAL: Final = "pagelets_conditional"  # request meta: the page may be left out if it is not modified
+UNMODIFIED: Final = "_pagelets_unmodified"  # request meta: the former links of a page that is not modified
 
 
 class Obstacle(NamedTuple):
@@ -182,11 +165,7 @@ class Sent(NamedTuple):
 
 
 def requested_url(url: str) -> str:
-    """Return the URL that Scrapy will actually request; "" if it is not a web URL or is ambiguous.
-
-    >>> requested_url("http://example.com/a b"), requested_url("file:///etc/passwd"), requested_url("http://h:65536/")
-    ('http://example.com/a%20b', '', '')
-    """
+    """Return the URL that Scrapy will actually request; "" if it is not a web URL or is ambiguous."""
     if not is_web(url):
         return ""
     try:
@@ -211,10 +190,7 @@ class ForbiddenAddress(IgnoreRequest):
 
 
 async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
-    """True if a host is a private address or, if ``resolve`` is set, a name that resolves to one.
-
-    A name that is not forbidden leads to no private address later, whatever its server answers then.
-    """
+    """True if a host is a private address, or a name that resolves to one; what is not forbidden never leads to one."""
     private = is_private(name)
     if private is None and resolve:
         private = any(map(is_private, await addresses(name)))
@@ -223,8 +199,7 @@ async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
     return bool(private)
 
 
-#: Names that lead to public addresses only from now on, as many as Scrapy caches.
-_PUBLIC: Final[LocalCache[str, bool]] = LocalCache(10000)
+_PUBLIC: Final[LocalCache[str, bool]] = LocalCache(10000)  # names that lead to public addresses only from now on
 
 
 async def addresses(name: str) -> list[str]:
@@ -278,8 +253,6 @@ class _Resolver:
 
 @implementer(IResolutionReceiver)
 class _Receiver:
-    """Collect addresses for a function."""
-
     def __init__(self, complete: Any, receiver: Any = None) -> None:
         self._complete = complete
         self._receiver = receiver

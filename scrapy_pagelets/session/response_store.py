@@ -26,22 +26,16 @@ from scrapy_pagelets.shared.server import RedisProblem, Server
 logger = logging.getLogger(__name__)
 
 _META: Final = ("download_latency", "download_slot")  # keys of request meta that are stored with a response
-#: Number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request.
-_REST: Final = 32
-#: Bytes at the end of a gzip body, with the length of what is packed, modulo the number of such lengths (RFC 1952).
-_LENGTH: Final = 4
+_REST: Final = 32  # number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request
+_LENGTH: Final = 4  # bytes at the end of a gzip body with the length of what is packed, modulo (RFC 1952)
 _UNFINISHED: Final = ".new"  # suffix of a file that is being written
 
 
 class ResponseStore:
-    """A folder of responses, by token.
-
-    ``lasting``: one that outlives the process; None for a temporary one. ``failed`` is told what cannot be written, and
-    stays in memory, or cannot be read.
-    """
+    """A folder of responses, by token; ``failed`` is told what cannot be written, and stays in memory, or be read."""
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
-        self._lasting = lasting
+        self._lasting = lasting  # a folder that outlives the process; None for a temporary one
         self._folder = lasting  # None until a temporary one is needed
         self._failed = failed
         self._unwritten: dict[str, bytes] = {}
@@ -111,19 +105,17 @@ class ResponseStore:
 
     def read(self, token: str) -> Response | None:
         """Return a response without removing it; None if there is none, or if it cannot be read."""
-        if (content := self._unwritten.get(token)) is None:
-            if self._folder is None or not (path := self._folder / token).exists():
-                return None
-            try:
-                content = path.read_bytes()
-            except OSError as error:
-                self._failed(f"{path} cannot be read: {error}")
-                return None
         try:
+            if (content := self._unwritten.get(token)) is None:
+                if self._folder is None or not (path := self._folder / token).exists():
+                    return None
+                content = path.read_bytes()
             return unpacked(content)
+        except OSError as error:
+            self._failed(f"{path} cannot be read: {error}")
         except Exception as error:  # damaged: what is made of it can raise anything
             self._failed(f"the stored page {token} cannot be read: {error!r}")
-            return None
+        return None
 
     def close(self) -> None:
         """Remove a temporary folder."""
@@ -171,8 +163,7 @@ def unpacked(content: bytes) -> Response:
     return responsetypes.from_args(headers=about["headers"], url=about["url"], body=body)(body=body, **about)
 
 
-#: Request meta: the frames of a handed-over page that was rendered when it was loaded for a template.
-FRAMES: Final = "_pagelets_frames"
+FRAMES: Final = "_pagelets_frames"  # request meta: the frames of a page rendered for a template
 
 
 class RenderedResponse(HtmlResponse):
@@ -191,8 +182,7 @@ class SharedResponses:
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
         self._server = server
         self._failed = failed
-        #: Fingerprints of requests in this process whose responses may be stored.
-        self._expected: set[str] = set()
+        self._expected: set[str] = set()  # fingerprints of requests in this process whose responses may be stored
 
     def expect(self, page: str) -> None:
         """Note that the response of a request may be stored: `has` does not ask Redis, the reactor calls it."""
@@ -230,14 +220,12 @@ class SharedResponses:
 
         try:
             content = self._server.call(take)
+            return None if content is None else unpacked(zlib.decompress(content))
         except RedisProblem as error:  # the crawl is closing, or stops for this
             logger.warning("the stored page %s cannot be read: %s", token, error)
-            return None
-        try:
-            return None if content is None else unpacked(zlib.decompress(content))
         except Exception as error:  # damaged: what is made of it can raise anything
             self._failed(f"the stored page {token} cannot be read and will be fetched again: {error!r}")
-            return None
+        return None
 
 
 def is_html(response: Response) -> TypeGuard[HtmlResponse]:

@@ -25,8 +25,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.crawler import Crawler
 from scrapy.utils.spider import DefaultSpider
 
-#: Passes an item on to the pipelines: ``await process(item, response=response)``.
-ProcessItem = Callable[..., Awaitable[None]]
+ProcessItem = Callable[..., Awaitable[None]]  # ``await process(item, response=response)`` passes an item on
 _COMMANDS: Final = "scrapy.commands."
 
 
@@ -100,10 +99,7 @@ def mark_failed(sender: Crawler) -> None:
 
 
 def before_options_are_checked(callback: Callable[[ScrapyCommand, argparse.Namespace], None]) -> None:
-    """Call a function with any command and its options before Scrapy checks ``-o`` and ``-O``.
-
-    Commands read all other options, such as ``-s ADDONS=...``, with this method of their base class.
-    """
+    """Call a function with any command and its options, all of them read, before Scrapy checks ``-o`` and ``-O``."""
     process = ScrapyCommand.process_options
 
     def process_options(command: ScrapyCommand, args: list[str], options: argparse.Namespace) -> None:

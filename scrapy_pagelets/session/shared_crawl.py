@@ -26,8 +26,7 @@ from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
 from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 
-#: Seconds between two questions whether another process has ended its search.
-_PAUSE: Final = 0.2
+_PAUSE: Final = 0.2  # seconds between two questions whether another process has ended its search
 _ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
 
 
@@ -73,14 +72,12 @@ class SharedCrawl:
                 await asyncio.sleep(_PAUSE)
         except RedisAway:  # the crawl is closing
             is_ours = False
-        if not is_ours:
-            yield
-            return
         try:
             yield
         finally:
             with suppress(RedisAway):  # then the search ends when this process has ended
-                await in_waiting_thread(self.frontier.end_search, site)
+                if is_ours:
+                    await in_waiting_thread(self.frontier.end_search, site)
 
 
 LEASE: Final = "_pagelets_lease"  # request meta: the lease of the request in a shared crawl

@@ -19,14 +19,12 @@ T = TypeVar("T")
 #: Several threads that compute would only contend for the interpreter's lock, with each other and with the reactor.
 _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
 _unused: Final[deque[object]] = deque()  # what the next function that computes lets go of
-#: Functions that compute, some for each page, after which freed memory is given back: that takes 40 ms or more.
-GIVE_BACK: Final = 5_000
+GIVE_BACK: Final = 5_000  # functions that compute, after which freed memory is given back: that takes 40 ms or more
 _calls: Final = count(1)
 #: ``malloc_trim`` of the GNU C library, None for another one.
 _malloc_trim: Final = getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 _SHORT: Final = 0.01  # seconds of CPU time that a function may take in the reactor's thread
-#: Times that a short function waits for those that are in the thread, before it goes there as well.
-_PATIENCE: Final = 10
+_PATIENCE: Final = 10  # times that a short function waits for those in the thread, before it goes there as well
 
 
 class _Pace:
@@ -51,7 +49,6 @@ _queued: Final[set[asyncio.Future[Any]]] = set()  # what waits for the thread th
 
 
 async def _in_turn(function: Callable[[], T]) -> T:
-    """Run a function in the thread that computes."""
     if not is_asyncio_available():
         return await _run(function)
     running: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_computing, function)
@@ -63,19 +60,13 @@ async def _in_turn(function: Callable[[], T]) -> T:
 
 
 async def _count_call() -> None:
-    """Count a function that is about to compute; now and then, give freed memory back to the system before.
-
-    The GNU C library does so only with what lies behind the last block in use, not with megabytes between blocks.
-    """
-    if not next(_calls) % GIVE_BACK and _malloc_trim is not None:
+    """Count a function that is about to compute; now and then, give freed memory back to the system before."""
+    if not next(_calls) % GIVE_BACK and _malloc_trim is not None:  # unasked, the library keeps what is between blocks
         await _in_turn(partial(_malloc_trim, 0))
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function that computes in the thread for that, and return its result, whatever reactor Scrapy uses.
-
-    All such functions take turns; one that waits for a server would keep the others waiting, see `in_waiting_thread`.
-    """
+    """Run a function that computes, and waits for nothing, in the thread where these take turns; return its result."""
     await _count_call()
     return await _in_turn(partial(_timed, _Pace(), 0, partial(function, *args, **kwargs)))
 
@@ -110,7 +101,6 @@ async def _run(function: Callable[[], T]) -> T:
 
 
 def _timed(pace: _Pace, size: int, function: Callable[[], T]) -> T:
-    """Call a function that computes, and note its time for a page of a size."""
     started = thread_time()
     try:
         _unused.clear()

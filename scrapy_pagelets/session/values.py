@@ -17,17 +17,12 @@ from scrapy_pagelets.index.targets import kind_of
 
 Reader = Callable[[Any], Any]
 _SHOWN: Final = 100  # longer values are truncated in messages
-#: How the URL of a Redis server may begin.
-_REDIS: Final = ("redis://", "rediss://", "unix://")
+_REDIS: Final = ("redis://", "rediss://", "unix://")  # how the URL of a Redis server may begin
 _FLAGS: Final = {"0": False, "1": True, "false": False, "true": True}
 
 
 def whole(takes: str, fits: Callable[[int], bool]) -> Reader:
-    """Return a reader of whole numbers for which ``fits`` is true; ``takes`` says which these are.
-
-    >>> whole("give a number of words, from 1", lambda n: n >= 1)("5")
-    5
-    """
+    """Return a reader of whole numbers for which ``fits`` is true; ``takes`` says which: ``give a number, from 1``."""
     return _number(int, takes, fits)
 
 
@@ -50,11 +45,7 @@ def _number(kind: Callable[[Any], Any], takes: str, fits: Callable[[Any], bool])
 
 
 def flag_or(*names: str) -> Reader:
-    """Return a reader of a boolean, in the notations of Scrapy, or of one of some names.
-
-    >>> flag("True"), flag(0), flag_or("auto")("auto")
-    (True, False, 'auto')
-    """
+    """Return a reader of a boolean, in the notations of Scrapy, or of one of some names."""
     takes = "give True or False, 1 or 0" + "".join(f", or {name}" for name in names)
 
     def read(value: Any) -> bool | str:

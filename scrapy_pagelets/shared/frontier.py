@@ -8,14 +8,12 @@ from typing import Any, Final, NamedTuple
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.shared.server import LastSeconds, RedisProblem, Server
 
-#: The keys of a crawl, behind its prefix; all are deleted when the crawl has finished.
-NAMES: Final = (
+NAMES: Final = (  # the keys of a crawl, behind its prefix; all are deleted when the crawl has finished
     "crawl", "number", "pages", "requests", "queue", "leases", "held", "workers", "ready", "last", "patience",
     "probing", "probed", "searching", "responses", "meaning", "sites", "versions",
     "contents",
 )  # fmt: skip
-#: Seconds for which it is known that a crawl has finished, so that a process that starts late does not begin it again.
-REMEMBERED: Final = 600
+REMEMBERED: Final = 600  # seconds for which a finished crawl is known, so that no late process begins it again
 _BATCH: Final = 500  # requests that are written at once
 
 
@@ -80,10 +78,7 @@ class Frontier:
         self._exchange = server.script("exchange.lua")
 
     def begin(self, meaning: str) -> bool:
-        """Join the crawl, or begin it; False if it has just finished, ConfigError if others have another ``meaning``.
-
-        ``meaning`` is a digest of what must be the same in all processes.
-        """
+        """Join the crawl, or begin it; False if it has just finished, ConfigError if its ``meaning`` is another."""
         if not (known := self._begin([token_hex(8), meaning, *NAMES])):
             return False
         crawl, theirs = known

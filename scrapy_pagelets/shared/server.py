@@ -23,20 +23,15 @@ T = TypeVar("T")
 _TIMEOUT: Final = 10.0
 _PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
 _RUN: Final = re.compile(rb"^run_id:(\w+)", re.MULTILINE)
-#: The first version of Redis whose scripts are refused as a whole when there is no memory left.
-_OLDEST: Final = (7, 0)
+_OLDEST: Final = (7, 0)  # the first version of Redis whose scripts are refused as a whole when there is no memory left
 
 
 class RedisProblem(PageletsError):
-    """Base class of the errors of a server that has worked at the start of the crawl."""
+    """Raised if a server that has worked at the start of the crawl does not do what it is asked for."""
 
 
 class RedisAway(RedisProblem):
     """Raised if the server cannot be reached and the crawl ends, so that waiting for it makes no sense."""
-
-
-class RedisRefuses(RedisProblem):
-    """Raised if the server does not do what it is asked for, perhaps because the user may not."""
 
 
 class RedisFull(RedisProblem):
@@ -57,20 +52,14 @@ class Server:
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._is_away = False
-        #: How often the server was away, or was restarted: a reply may be lost.
-        self.interruptions = 0
-        #: How often the server was restarted: what it has received in the last seconds may be lost.
-        self.restarts = 0
-        #: The name that the server has given to its run; "" if it has none.
-        self.run = ""
+        self.interruptions = 0  # how often the server was away, or was restarted: a reply may be lost
+        self.restarts = 0  # how often the server was restarted: what it has received in the last seconds may be lost
+        self.run = ""  # the name that the server has given to its run; "" if it has none
         self._redis = _connected(url, self._greet)
         _check(self._redis, self.name)
 
     def call(self, function: Callable[[Redis], T]) -> T:
-        """Call a function with a client; while the server is away, wait and call it again.
-
-        Raise RedisFull if the server refuses to write; RedisAway if the server is away and the crawl is closing.
-        """
+        """Call a function with a client, again while the server is away; RedisFull if it is full, RedisAway at last."""
         from redis.exceptions import ConnectionError, OutOfMemoryError, ResponseError, TimeoutError
 
         attempt = 0
@@ -85,7 +74,7 @@ class Server:
             except ResponseError as error:
                 if isinstance(error, OutOfMemoryError) or str(error).startswith("MISCONF"):
                     raise RedisFull(f"Redis at {self.name} is full ({error})") from error
-                raise RedisRefuses(f"Redis at {self.name} refuses a command ({error})") from error
+                raise RedisProblem(f"Redis at {self.name} refuses a command ({error})") from error
             else:
                 self._note_back()
                 return result
@@ -138,11 +127,7 @@ class Server:
 
 
 def shown(url: str) -> str:
-    """Return the address of a server for messages, without user and password.
-
-    >>> shown("redis://:secret@localhost:6379/2")
-    'localhost:6379/2'
-    """
+    """Return the address of a server for messages, without user and password."""
     parts = urlsplit(url)
     return parts.netloc.rpartition("@")[2] + parts.path
 

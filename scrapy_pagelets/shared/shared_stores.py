@@ -15,18 +15,13 @@ from scrapy_pagelets.shared.frontier import CrawlLost
 from scrapy_pagelets.shared.server import LastSeconds, RedisProblem, Server
 from scrapy_pagelets.sites.site_store import UNREADABLE, pack, unpack
 
-#: How often a site is written while others write it too: a version is random, so that none comes back.
-_ATTEMPTS: Final = 100
+_ATTEMPTS: Final = 100  # to write a site that others write too: a version is random, so that none comes back
 
 
 class SharedSites:
-    """Sites in Redis, for all processes of a crawl; the counterpart of `SiteStore`. Thread-safe.
+    """Sites in Redis, the counterpart of `SiteStore`; ``unreadable`` is told if one is damaged, and replaced."""
 
-    ``failed`` is told if a site cannot be written, until the next time; ``unreadable`` if one is damaged, and replaced.
-    """
-
-    #: The observations of each site are recorded, to be added to what other processes have written.
-    lasting: Final = True
+    lasting: Final = True  # observations are recorded, to be added to what others have written
 
     def __init__(self, server: Server, failed: Callable[[str], None], unreadable: Callable[[str], None]) -> None:
         self._server = server
@@ -94,14 +89,9 @@ class SharedSites:
     def exchange(self, pages: object, sites: object) -> None:
         """Pagelets of pages are not shared: ``PAGELETS_DETECTION`` local and global are refused."""
 
-    def close(self) -> None:
-        """Let go of the sites."""
-        self._versions.clear()
-
 
 _BATCH: Final = 200  # entries that are read at once
-#: More entries than a server that is restarted may have lost; so many are read again.
-_UNCERTAIN: Final = 10_000
+_UNCERTAIN: Final = 10_000  # more entries than a server that is restarted may have lost; so many are read again
 
 
 class SharedContents:
@@ -146,7 +136,6 @@ class SharedContents:
         return int(length)
 
     def _catch_up(self, end: int) -> None:
-        """Enter the entries of other processes."""
         key = self._server.key + "contents"
         for start in range(self._entered, end, _BATCH):
             last = min(start + _BATCH, end) - 1

@@ -17,10 +17,8 @@ from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
 from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, Pagelets, RepeatedPagelets
 
-#: Entries of all sites in memory, of about 60 bytes each (``python -m benchmarks memory``).
-_CAPACITY: Final = 2_000_000
-#: Pages of a site that are learnt before it is written; a killed process loses up to this many.
-_FLUSH: Final = 50
+_CAPACITY: Final = 2_000_000  # entries of all sites in memory, of about 60 bytes each (``python -m benchmarks memory``)
+_FLUSH: Final = 50  # pages of a site that are learnt before it is written; a killed process loses up to this many
 
 
 class Store(Protocol):
@@ -68,8 +66,7 @@ class SiteCache:
         self._loaded: OrderedDict[str, Site] = OrderedDict()
         #: Sites that are still referenced somewhere: there must never be two of one name.
         self._alive: WeakValueDictionary[str, Site] = WeakValueDictionary()
-        #: Sites with pages that the store does not have.
-        self._changed: dict[str, Site] = {}
+        self._changed: dict[str, Site] = {}  # sites with pages that the store does not have
         self._sizes: dict[str, int] = {}
         self._total = 0
         self._fills = False

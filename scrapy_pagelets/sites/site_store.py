@@ -26,13 +26,10 @@ from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
 
 logger = logging.getLogger(__name__)
-#: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
-_LOCK_TIMEOUT: Final = 60.0
+_LOCK_TIMEOUT: Final = 60.0  # seconds to wait for another crawl's lock, which is held for a fraction of one
 FILES: Final = "pagelets-sites-*.sqlite"  # pattern for the names of the files in a folder of stores
-#: Raised by data that are damaged, or of another version.
-UNREADABLE: Final = (TypeError, LookupError, ValueError)
-#: Answered requests of a job that are remembered.
-MAX_ANSWERED: Final = 100_000
+UNREADABLE: Final = (TypeError, LookupError, ValueError)  # raised by data that are damaged, or of another version
+MAX_ANSWERED: Final = 100_000  # answered requests of a job that are remembered
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sites (name TEXT PRIMARY KEY, version INTEGER NOT NULL, learnt BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS answered (job TEXT NOT NULL, fingerprint TEXT NOT NULL, UNIQUE (job, fingerprint));
@@ -44,8 +41,7 @@ _UPSERT: Final = """
 INSERT INTO sites VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, learnt = excluded.learnt
 """
-#: A page with an example of everything that is hashed.
-_REFERENCE: Final = (
+_REFERENCE: Final = (  # a page with an example of everything that is hashed
     b"<html><body class='wide page-4711'><ul id=menu role=navigation><li><a href=/a/index.html?utm_source=x>Caf\xc3\xa9"
     b" 12</a><li class=active><a href=b#c>B</a><li><a href=d>D</a></ul><p>Some text.<p>More "
     b"\xe6\x97\xa5\xe6\x9c\xac</p></body></html>"
@@ -66,8 +62,7 @@ class SiteStore:
         self._failed = failed
         self._lock = threading.Lock()
         self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
-        #: Number of the last page of each site whose pagelets have been read.
-        self._last_pages: dict[str, int] = {}
+        self._last_pages: dict[str, int] = {}  # number of the last page of each site whose pagelets have been read
         path = folder / f"pagelets-sites-{meaning(model)}.sqlite" if folder else None
         self._db = self._open(path) if path else open_shared("", _LOCK_TIMEOUT, _SCHEMA)
 
@@ -100,10 +95,7 @@ class SiteStore:
         return False
 
     def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
-        """Write the pagelets of pages; return those that others have written for the given sites, None if that fails.
-
-        These are those since the last call with the site, or all.
-        """
+        """Write pagelets; return what others have written for the sites since the last call, None if that fails."""
         rows = [(page.key, page.site, _packed(page)) for page in pages]
         others: list[tuple[int, str, bytes]] = []
         select = "SELECT key, site, pagelets FROM pages WHERE site = ? AND number > ? ORDER BY number"
@@ -185,10 +177,7 @@ class SiteStore:
 
 
 def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
-    """Yield the name of each site of a store, and what is known of it; StoreError if the file is no usable store.
-
-    The counts can only be used with the model that they were made with.
-    """
+    """Yield each site of a store with its counts, which only their model can use; StoreError if the file is none."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
             for name, content in db.execute("SELECT name, learnt FROM sites ORDER BY name"):

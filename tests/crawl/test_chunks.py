@@ -3,6 +3,7 @@
 import json
 import re
 from argparse import ArgumentParser
+from functools import lru_cache
 from itertools import pairwise, takewhile
 
 import numpy as np
@@ -38,6 +39,12 @@ PARSER = MarkdownIt("commonmark", {"maxNesting": 200}).enable("table")
 def document(html):
     found = page(html)
     return document_of(found, every(found))
+
+
+@lru_cache(1)
+def huge(html):
+    """A page with its document, which the tests of it share."""
+    return page(html), document(html)
 
 
 def own_heading(found):
@@ -397,8 +404,8 @@ def test_pieces_follow_pagelets():
     ids="headings heading sentences word code items lists table name bold".split(),
 )
 def test_huge_pages(html, most, tokens):
-    found = page(html)
-    made = chunk_records(found, document(html), np.zeros(len(found.nodes.leaves)), most, tokens=tokens)
+    found, whole = huge(html)
+    made = chunk_records(found, whole, np.zeros(len(found.nodes.leaves)), most, tokens=tokens)
     assert not tokens or max(record["tokens"] for record in made) <= tokens
     assert any("deep" in record["markdown"] for record in made)
     assert sum(len(json.dumps(record)) for record in made) < 40 * len(html) + 1_000_000

@@ -1,9 +1,13 @@
 """The core built with the address sanitizer and that of undefined behaviour: its tests, and fuzzed pages."""
 
+import shutil
 import subprocess
 import sys
 
 import pytest
+from hypothesis.configuration import storage_directory
+from hypothesis.internal.charmap import charmap
+from hypothesis.internal.conjecture.providers import _get_local_constants
 
 from tests.builds import ROOT, copy_of_the_project, modules, run
 
@@ -35,8 +39,12 @@ def test_no_sanitizer_finds_a_fault_and_fuzzed_pages_come_out_as_with_the_core_t
     loaded = run(folder, "-c", "from scrapy_pagelets import core; print(core.MODULES)", **checked)
     assert loaded.stdout == f"{tuple(sorted(built))}\n"
     tests = [f"tests/core/{path.name}" for path in folder.glob("tests/core/test_core_*.py")]
-    # What is made of a table of all characters takes many times as long with sanitizers.
-    run(folder, "-c", "from hypothesis.internal.charmap import charmap; charmap()")
+    # To make tables of all characters, and of the constants of all modules, takes many times as long with sanitizers.
+    charmap()
+    _get_local_constants()
+    for name in ("unicode_data", "constants"):
+        made = storage_directory(name).path
+        shutil.copytree(made, folder / ".hypothesis" / name, ignore=shutil.ignore_patterns(".tmp-*"))
     # Pages of so many nodes take half a minute; and code that runs many times as long gets fewer examples.
     few = ("-k", "not 70000 and not long-", "--hypothesis-profile", "quick")
     done = run(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", *few, *tests, **checked)

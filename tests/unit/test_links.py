@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from benchmarks.links import compare, local_templates, means, report, shares
+from benchmarks.links import compare, local_templates, means, report, shares, shingles
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, roots
 from scrapy_pagelets.links.link_tables import Query, TableError, read
@@ -515,7 +515,8 @@ class TestCocitation:
 @settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["", "a b", "A, b!", "c", "d e f"]), max_size=4), max_size=6), st.data())
 def test_local_detection_on_the_base_set_is_figure_4(texts, data):
-    tables = read([line(f"http://h/{n}", *(map(pagelet, found))) for n, found in enumerate(texts)])
+    lines = [line(f"http://h/{n}", *(map(pagelet, found))) for n, found in enumerate(texts)]
+    tables = read(lines)
     base = np.array([data.draw(st.booleans()) for _ in texts], np.bool_)
     words = [text.lower().replace(",", "").replace("!", "") for found in texts for text in found]
     numbers = {text: number for number, text in enumerate(["", *dict.fromkeys(filter(None, words))])}
@@ -525,7 +526,7 @@ def test_local_detection_on_the_base_set_is_figure_4(texts, data):
     of_base = [row for row in rows if base[row[0]]]
     templates = {found.shingle for found in shared_templates.local_templates(of_base)}
     expected = [bool(base[page]) and shingle in templates for page, _, shingle in rows]
-    assert local_templates(tables, base).tolist() == expected
+    assert local_templates(tables, base, shingles(lines)).tolist() == expected
 
 
 def test_ft_by_local_detection_needs_no_roles():
@@ -535,9 +536,10 @@ def test_ft_by_local_detection_needs_no_roles():
         line(f"http://h{n}.com/", pagelet("guitar shops", *menu), pagelet(f"a guitar of {'abc'[n]}", best))
         for n in range(3)
     ]
-    tables = read([*lines, *map(line, [*menu, best])], Query("guitar"))
+    lines += map(line, [*menu, best])
+    tables = read(lines, Query("guitar"))
     assert set(scores(tables, clever(tables, "pagelet-ft", within=False).authorities)) >= set(menu)
-    local = local_templates(tables, clever(tables, within=False).base)
+    local = local_templates(tables, clever(tables, within=False).base, shingles(lines))
     for version in ("pagelet-ft", "pagelet-ft-fnm"):
         assert scores(tables, clever(tables, version, within=False, template=local).authorities) == {best: 1.0}
     same = [clever(tables, "pagelet", within=False, template=each).authorities for each in (None, local)]
@@ -549,11 +551,12 @@ def test_ft_by_local_detection_needs_no_roles():
 def test_a_base_set_of_one_page_has_no_authority(version, local, capsys):
     """It links to itself and to a page outside of the crawl."""
     alone = line("http://h.com/", pagelet("a guitar", "http://h.com/", "http://i.com/"))
-    tables = read([alone, line("http://j.com/", pagelet("a bell"))], Query("guitar"))
+    lines = [alone, line("http://j.com/", pagelet("a bell"))]
+    tables = read(lines, Query("guitar"))
     found = clever(tables, version, template=np.zeros(2, np.bool_) if local else None)
     assert found.base.sum() == 1
     assert not found.authorities.any()
-    assert not local_templates(tables, found.base).any()
+    assert not local_templates(tables, found.base, shingles(lines)).any()
     navigation = np.zeros(len(tables.urls), np.bool_)
     report("sites", {version: [shares(found.authorities, navigation, navigation)]}, 0.5)
     assert f"{version} - - - - 0.000".split() == capsys.readouterr().out.splitlines()[2].split()
