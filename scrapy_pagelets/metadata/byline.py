@@ -635,10 +635,9 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     """The dates of the texts that begin as "Last updated on"; without a heading, as in threads, not those of posts."""
     strings = page.nodes.strings
-    looks = enumerate(page.nodes.looks if has_heading else ())
-    may_be = [(number, look) for number, look in looks if "last" in look[1] or "last" in look[2]]
+    may_be = ((number, look) for number, look in enumerate(page.nodes.looks) if "last" in look[1] or "last" in look[2])
     named = [number for number, look in may_be if _NAMED_CHANGE.search(" ".join(look[1:3]))]
-    for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named else ():
+    for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named and has_heading else ():
         text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST]
         found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
         yield from (date for date, *_ in found[: len(found) == 1])
