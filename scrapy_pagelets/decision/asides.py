@@ -61,6 +61,7 @@ _FEWEST_LINKS, _REPEATED = 3, 0.6
 _CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
+_OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-target data-toggle".split())
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
 _LEVELS: Final = 4  # levels of the elements of a button beside code
 _TOOLTIP: Final = lazily(rf"^{TOOLTIP}$")
@@ -148,12 +149,15 @@ def _with_labels(nodes: NodeTable, found: Bools, most: int) -> Bools:
 def _buttons(nodes: NodeTable) -> Iterator[int]:
     """Rows of the buttons whose text another one has, and of several in a row that say a word or two and open no panel.
 
-    The question that opens an answer has a button of its own.
+    The question that opens an answer has a button of its own. What only has the role of a button says a few words.
     """
     labels = (row for row in rows_with(nodes, looks.CONTROL) if nodes.tag.item(row) == TAG["label"])
     rows = sorted((*rows_tagged(nodes, TAG["button"]), *_short(nodes, labels, _LABELS)))
     buttons = [row for row in rows if nodes.first_leaf[row] < nodes.last_leaf[row]]
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
+    roles = (row for row in rows_with(nodes, looks.CONTROL) if nodes.looks[nodes.look.item(row)][3] == "button")
+    idle = _short(nodes, (row for row in roles if nodes.tag.item(row) != TAG["button"]), _LABELS)
+    yield from (row for row, each in zip(idle, elements_at(nodes, idle), strict=True) if _OPENS.isdisjoint(each.attrib))
     count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
     short = [row for row, text in zip(buttons, texts, strict=True) if len(text.split()) <= _OF_ROW]
@@ -170,8 +174,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
     captions = [nodes.leaves_of(row) for row in rows_tagged(nodes, TAG["caption"])]
     links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
     for row in (row for row, href in links if href.startswith(_RUN)):
-        leaf = nodes.first_leaf.item(row)
-        if any(each.start < leaf < each.stop for each in captions) or not nodes.words_of(row):
+        if any(each.start < nodes.first_leaf[row] < each.stop for each in captions) or not nodes.words_of(row):
             yield row
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
@@ -423,14 +426,11 @@ def _sections(nodes: NodeTable) -> list[int]:
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
     within = begins < ends
-    like = {_tag_and_classes(nodes, row) for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]}
-    alike = [row for row in comments.tolist() if _tag_and_classes(nodes, row) in like]
+    like = {
+        nodes.looks[nodes.look.item(row)][:3:2] for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]
+    }
+    alike = [row for row in comments.tolist() if nodes.looks[nodes.look.item(row)][:3:2] in like]
     return [*np.array(sections)[within].tolist(), *alike]
-
-
-def _tag_and_classes(nodes: NodeTable, row: int) -> tuple[str, str]:
-    tag, _, classes, _ = nodes.looks[nodes.look.item(row)]
-    return tag, classes
 
 
 def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:

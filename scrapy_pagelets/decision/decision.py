@@ -81,6 +81,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
         for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, told.trail | profiles)):
             named[leaves] = ROLES.index(role)
+        for post in told.thread.posts if not told.thread.is_thread else ():
+            named[[*post.leaves]] = ROLES.index(COMMENTS)
         stripped = comments | sections | signatures
         stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
         stripped[controls_of_posts(page.nodes, told.thread)] = True

@@ -15,6 +15,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, up_to
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
+from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, below, rows_named, rows_tagged
@@ -31,7 +32,7 @@ _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 _AMID, _BEHIND = 6, 3
 #: Words of a label and of a value, and leaves from content to a value.
 _LABEL, _VALUE, _NEAR = 3, 12, 12
-_MOST_BEHIND: Final = 0.9  # the most templateness of a value, and of a text right behind content
+_MOST_OF_VALUE, _MOST_BEHIND = 0.98, 0.9  # the most templateness of a value, and of a text right behind content
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
 _NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
@@ -56,7 +57,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
     template unless they lead to files: many pages end with their own address. A few words without links between content
-    are content unless nearly all pages have them there.
+    are content unless nearly all pages have them there, and so is what has no link between the heading and content, but
+    for bylines.
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
     place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
@@ -90,7 +92,7 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     is_own = keep | (around & alone) if blocks else keep
     for row, leaves in blocks:  # half of a block of code is none, and others that look the same are as much content
         mask[leaves] |= bool((alone if nodes.look.item(row) in kept else is_own)[leaves].any() or is_own[leaves].any())
-    near = (before <= _NEAR) & (templateness <= _MOST_BEHIND)
+    near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
     rare = alike < _OFTEN * others
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
         mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
@@ -99,6 +101,10 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     for mark, leaves in _notes(nodes, keep):
         mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
+    if headline is not None and 0 < (first := int(keep[own_end:].argmax())) <= _AMID:  # facts right below the heading
+        facts = slice(own_end, own_end + first)
+        is_form = IS_NO_DATA[nodes.tag[nodes.end[headline.row] : nodes.leaves[own_end + first]]].any()
+        mask[facts] |= (alone & ~linked)[facts] & (not is_form and not any(map(has_year, nodes.strings[facts])))
     for leaves in _lists_behind(nodes, keep, linked):
         says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
         mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
@@ -153,10 +159,11 @@ def _notes(nodes: NodeTable, keep: Bools) -> Iterator[tuple[int, slice]]:
     """The notes and sources that content refers to by links to places below it: the leaves of link and note."""
     begin, links = nodes.first_leaf.item, nodes.links
     rows = [(row, href[1:]) for row, href in zip(links.row.tolist(), links.href, strict=True) if href[:1] == "#"]
-    may_be = [*((keep | np.roll(keep, 1)) & (nodes.words <= _LABEL)).tolist(), False] if rows else []
+    near = _distances(keep, np.cumsum(nodes.words > 0))[0] <= 1 if rows else keep
+    may_be = [*(near & (nodes.words <= _LABEL)).tolist(), False] if rows else []
     refs = [(name, leaf) for row, name in rows if may_be[leaf := begin(row)]]
     numbers = {look[1]: number for number, look in enumerate(nodes.looks) if look[1]} if refs else {}
-    no_note = IS_NO_DATA[nodes.tag] | (nodes.signs[nodes.look] & (HEADING | _NO_NOTE) > 0) if refs else keep
+    no_note = IS_NO_DATA[nodes.tag] | (nodes.signs[nodes.look] & (HEADING | _NO_NOTE) > 0) if refs else near
     for name, leaf in refs:
         row = int((nodes.look == numbers[name]).argmax()) if name in numbers else 0
         while row and _IS_INLINE[nodes.tag[row]]:  # the number of the note alone

@@ -23,6 +23,7 @@ from scrapy_pagelets.page.text import cleaned, plain
 from scrapy_pagelets.papers.methods import METHODS, labels_of
 
 _DIGITS: Final = 5  # of the share of template, with which the words that were stripped follow from those kept
+_SAID: Final = 0.25  # share of the words of a post from which on it is content, but for its author and date
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,11 @@ class PageRecord:
 
         page, decision = self.page, self.decision
         leaves = [np.array(post.leaves, np.int64) for post in decision.metadata.thread.posts]
-        means = [float(np.average(decision.templateness[own], weights=page.nodes.words[own] + 1)) for own in leaves]
+        words, kept = page.nodes.words, decision.content
+        means = [float(np.average(decision.templateness[own], weights=words[own] + 1)) for own in leaves]
+        for number, post in enumerate(decision.metadata.thread.posts):  # a quotation may be longer than the answer
+            text = np.setdiff1d(leaves[number], (*post.profile, *post.line))
+            means[number] *= (words * kept)[text].sum() < _SAID * words[text].sum()
         roles = [role_of(page.nodes, own, mean, decision.roles) for own, mean in zip(leaves, means, strict=True)]
         return [
             {"author": post.author, "published": post.published, "role": role, "xpaths": xpaths_of(page, own)}

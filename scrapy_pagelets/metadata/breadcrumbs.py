@@ -38,6 +38,7 @@ _MOST_NAMES: Final = 15
 _MOST_WORDS: Final = 80
 _MOST_LEAVES: Final = 60
 _FEWEST: Final = 3  # names of a trail that nothing calls so
+_PLAIN: Final = 3  # words behind the last link
 _BEFORE: Final = 60  # leaves before the heading in which it is looked for
 _MOST: Final = 50  # elements with such a name that are looked at
 _LONGEST: Final = 300  # characters of a name
@@ -106,8 +107,9 @@ def _list_in(nodes: NodeTable, row: int) -> tuple[int, int]:
 def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     """Return the names of a trail that nothing calls so, and its leaves; none without one.
 
-    These are links before the page's own heading with arrows between them, and behind them the words of the heading:
-    once more, or as the heading itself.
+    These are links before the page's own heading with arrows between them, and behind them the words of the heading,
+    once more or as the heading itself, or a few words without a link right before it, which are a name if they are part
+    of it.
     """
     if headline is None:
         return [], slice(0)
@@ -121,6 +123,12 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
         names, first = _names_before(page, leaf)
         if _FEWEST <= len(names) + 1 <= _MOST_NAMES:
             return [*names, _pointed(strings[leaf])], slice(first, leaf + 1)
+    if own.start > 0 and not page.nodes.anchor[page.nodes.leaves[own.start - 1]]:
+        names, first = _names_before(page, own.start - 1)
+        last = _pointed(strings[own.start - 1])
+        is_trail = _FEWEST <= len(names) + 1 <= _MOST_NAMES and "/" not in strings[first + 1]
+        if is_trail and 0 < len(last.split()) <= _PLAIN:
+            return [*names, last][: None if last.casefold() in heading else -1], slice(first, own.start)
     names, first = _names_before(page, own.start)
     is_pointed = own.start > 0 and bool(_ARROW.fullmatch(strings[own.start - 1]))
     is_long = _FEWEST <= len(names) + 1 <= _MOST_NAMES

@@ -31,6 +31,8 @@ from scrapy_pagelets.page.page import Page
 _ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title", TAG["?"]: "datetime"}
 #: Elements that may tell in words how long ago something was, and in their title exactly when.
 _DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
+#: Classes of the days on which something begins and ends, as in hCalendar: they are not those of the page.
+_OF_EVENT: Final = lazily(r"(?:^|[\s_-])(?:dt-?start|dt-?end|(?:start|end|event)-?date)(?:$|[\s_-])", re.IGNORECASE)
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
@@ -75,6 +77,10 @@ _BEGINS_FACT: Final = (
     "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
 )
 _LABEL: Final = 30  # characters of such a label
+#: The head of a letter, as archives of mailing lists write it: "From: Ana Bo <ana@b.test>", and the date below it.
+_LETTER: Final = lazily(
+    r"From\s*:\s*\"?(?P<name>[^\n<>(\"@]{2,80}?)\"?\s*[<(].{0,400}?\n\s*Date\s*:\s*(?P<date>[^\n]{8,80})", re.DOTALL
+)
 _FIRST_PAGES: Final = "1990"
 _INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
 _CHANGED: Final = lazily(
@@ -116,6 +122,10 @@ _AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", r
 _NOBODY: Final = frozenset(
     "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody,super user".split(",")
 )
+#: What stands behind a name: marks, what somebody else did, "says", a date, something in brackets.
+_BEHIND_NAME: Final = lazily(
+    r"\s+[|·•–—]\s+|,\s+\w+\s+(?:by|von|par|por)\s|\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
+)
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
     "log in login sign up register".split()
@@ -128,6 +138,8 @@ _LAST_CHANGE: Final = lazily(
     r"(?: on)?\b",
     re.IGNORECASE,
 )
+#: Names of elements that tell of it.
+_NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*(?:$|[\s_-])", re.IGNORECASE)
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 _WITH_CENTURY: Final = r"\g<1>19"
@@ -168,8 +180,8 @@ class Byline:
     @cached_property
     def author(self) -> str | None:
         """The one name that it tells."""
-        if self._heading is None:
-            return None
+        if self._heading is None or self._letter[0]:
+            return self._letter[0]
         _, _, dated = self._dates
         if signed := signed_name(self._tail):
             return signed
@@ -179,7 +191,16 @@ class Byline:
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        return self._dates[0] or _date_of_address(self._page, self._near) or self._facts[1]
+        return self._letter[1] or self._dates[0] or _date_of_address(self._page, self._near) or self._facts[1]
+
+    @cached_property
+    def _letter(self) -> tuple[str | None, str | None]:
+        """The author and the date of the one letter on the page."""
+        begins = leaves_beginning(self._page.nodes, ("F", "r", "o", "m"))
+        texts = ("\n".join(self._page.nodes.strings[leaf : leaf + _AFTER]) for leaf in begins)
+        letters = [match for text in texts if (match := _LETTER.match(text))]
+        date = dates.find(letters[0]["date"]) if len(letters) == 1 else None
+        return (_name(letters[0]["name"]), date[0]) if date else (None, None)
 
     @cached_property
     def _facts(self) -> tuple[str | None, str | None]:
@@ -191,7 +212,7 @@ class Byline:
         """The first date of a change, or that of the last change, in ISO 8601."""
         is_own = self._heading is not None and not self._posts
         changes = set() if self._dates[1] else set(_changes(self._page, self._habits, is_own))
-        return changes.pop() if len(changes) == 1 else self._dates[1]
+        return max(changes, key=len) if len({change[:10] for change in changes}) == 1 else self._dates[1]
 
     @cached_property
     def _near(self) -> list[int]:
@@ -347,12 +368,14 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     apart: these are often the first and the last day of something.
     """
     nodes, text = page.nodes, _SHORT_YEAR.sub(_WITH_CENTURY, page.nodes.strings[leaf])
-    if told := machine_date(page, page.nodes.parent.item(page.nodes.leaves.item(leaf))):
+    row = nodes.parent.item(nodes.leaves.item(leaf))
+    if _OF_EVENT.search(nodes.looks[nodes.look.item(row)][2]):
+        return []
+    if told := machine_date(page, row):
         date, change = told
         return [(date, _BY_WORDS if _CHANGED.search(text) else change)]
     found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
     if not found:
-        row = nodes.parent.item(nodes.leaves.item(leaf))
         is_age = nodes.tag.item(row) in _DATED and any(map(str.isdecimal, text))  # "3 years ago"
         moment = (_moment(nodes, row) or _moment(nodes, nodes.parent.item(row))) if is_age else None
         return [(moment, 0)] if moment else []
@@ -367,9 +390,11 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
 
 
 def _moment(nodes: NodeTable, row: int) -> str | None:
-    """The moment in the title of an element, which says "3 years ago"; None without one."""
-    match = dates.MOMENT.search(attributes_at(nodes, [row], "title")[0])
-    return dates.iso(match[0]) if match else None
+    """The moment in the title or data of an element, which says "3 years ago"; None without one."""
+    told = " ".join(attributes_at(nodes, [row], name)[0] for name in ("title", "data-datetime", "data-date"))
+    match = dates.MOMENT.search(told)
+    found = dates.find(told) if ":" in told and not match else None
+    return dates.iso(match[0]) if match else found and found[0]
 
 
 def machine_date(page: Page, row: int) -> tuple[str, int] | None:
@@ -535,7 +560,7 @@ def _before_date(text: str, start: int) -> str:
 def _name(text: str) -> str | None:
     """A text as a name; None if it is too long, has no letters, or is a date, an address or the label of a link."""
     name = _undated(text.strip(_MARKS + ":"))
-    cut = re.split(r"\s+[|·•]\s+|\s+on\s+(?=\w+ \d|\d)|\s+[–—]\s+|\s+\((?!.*\) \w)", name, maxsplit=1)[0].strip()
+    cut = _BEHIND_NAME.split(name, maxsplit=1)[0].strip()
     words = _WORD.findall(cut.lower())
     odd = "@" in cut or "://" in cut or _AROUND_DATE.issuperset(words) or _NO_NAME.issuperset(words)
     odd = odd or dates.find(cut, day_first=True) is not None or not is_name(cut)
@@ -582,7 +607,7 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str
         return None, None
     others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
     elsewhere = nodes.leaves_below(others)
-    authors, moments = set[str](), set[str]()
+    authors, moments, made = set[str](), set[str](), set[str]()
     for leaf in (each for each in labels if each + 1 < len(strings) and not elsewhere[each] and each not in posts):
         label = strings[leaf]
         above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
@@ -590,17 +615,24 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str
             continue  # the heads of two columns
         if labels[leaf]:
             told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
-            moments.update(filter(None, (_behind(page, leaf) or next(told, None),)))
+            is_of_thing = "creat" in label.lower()  # of a picture, say, that was posted later
+            (made if is_of_thing else moments).update(filter(None, (_behind(page, leaf) or next(told, None),)))
         elif name := _name(strings[leaf + 1][:_LONGEST]):
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search
             authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
-    return authors.pop() if len(authors) == 1 else None, moments.pop() if len(moments) == 1 else None
+    return authors.pop() if len(authors) == 1 else None, days.pop() if len(days := moments or made) == 1 else None
 
 
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     """The dates of the texts that begin as "Last updated on"; without a heading, as in threads, not those of posts."""
     strings = page.nodes.strings
+    may_be = ((number, look) for number, look in enumerate(page.nodes.looks) if "last" in look[1] or "last" in look[2])
+    named = [number for number, look in may_be if _NAMED_CHANGE.search(" ".join(look[1:3]))]
+    for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named and has_heading else ():
+        text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST]
+        found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
+        yield from (date for date, *_ in found[: len(found) == 1])
     behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
     ends = range(max(0, len(strings) - _FOOT), len(strings)) if has_heading else ()
     feet = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and "ast " in strings[leaf])

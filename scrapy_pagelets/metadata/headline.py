@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.text import heading_text as heading_text
@@ -254,9 +255,17 @@ class _Candidate(NamedTuple):
 
 def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
     """Rows of the buttons in headings that have other words: to copy a name, to change units."""
-    buttons = rows_tagged(nodes, TAG["button"])
+    buttons = _pressed(nodes)
     for row in rows_with(nodes, HEADING) if buttons else ():
         yield from _buttons_in(nodes, row, buttons)
+
+
+@once
+def _pressed(nodes: NodeTable) -> list[int]:
+    """Rows of the buttons, and of the small links that lead nowhere, as those that fold a section."""
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if "#" in nodes.links.href else ()
+    small = [row for row, href in links if href == "#" and nodes.tag[nodes.parent[row]] == TAG["small"]]
+    return sorted(rows_tagged(nodes, TAG["button"]) + small)
 
 
 def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
@@ -267,7 +276,7 @@ def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
 
 def _without_buttons(nodes: NodeTable, row: int) -> str | None:
     """The text of a heading without that of the buttons in it; None if it has none beside other words."""
-    buttons = rows_tagged(nodes, TAG["button"])
+    buttons = _pressed(nodes)
     if not buttons or not (buttons := _buttons_in(nodes, row, buttons)):
         return None
     leaves, pressed = nodes.leaves_of(row), nodes.leaves_below(buttons)

@@ -158,6 +158,8 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
     if author and first.author in author.split(", "):  # the microdata of a thread names who wrote the other posts, too
         author = first.author
+    if told.author and page.title.endswith(told.author) and beside.author:  # software writes the name of the site
+        author = beside.author
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
         "published": told.date("datePublished", _PUBLISHED)

@@ -33,7 +33,7 @@ from scrapy_pagelets.page.structured_data import types_of, value_of
 
 # Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
 _FORUM: Final = lazily(
-    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
+    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(?:ultimate|u)bb|(thread|topic|board|question|discussion)s?)(?![a-z])",
     re.IGNORECASE,
 )
 #: Addresses of reports of bugs and requests.
@@ -90,7 +90,7 @@ _OPENS: Final = lazily(r"(?:^|\s)topic(?:$|\s)")
 #: Classes of names of users, and of what forums tell of the author of a post.
 _USER: Final = lazily(
     r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
-    r"postleft|authi)(?:$|[\s_-])",
+    r"postleft|authi)(?:$|[\s_-])|(?:^|\s)user(?:$|\s)",
     re.IGNORECASE,
 )
 _PROFILE: Final = lazily(
@@ -104,6 +104,7 @@ _NO_POST: Final = lazily(
     r"dołączył|зарегистр|регистрац|注册|登録",
     re.IGNORECASE,
 )
+_JOINED: Final = lazily(rf"(?:{_NO_POST.pattern})\w*:", re.IGNORECASE)
 #: Classes of elements that tell in words how long ago a post was written, and in their title exactly when.
 _TIME: Final = lazily(
     r"(?:^|[\s_-])(?:age|date|timeline|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE
@@ -165,22 +166,24 @@ NO_THREAD: Final = Thread()
 def thread_of(page: Page, habits: Habits) -> Thread:
     """Find the posts of a thread or the comments of a page, by their names, types and numbers.
 
-    A post counts if it tells its author or its date. Dates in words that are in no order are those of something else,
-    such as when the authors joined, and are left out.
+    A post counts if it tells its author or its date; one that only a link to itself tells, both. Dates in words that
+    are in no order are those of something else, such as when the authors joined, and are left out.
 
     ``habits``: what the pages of the site tell alike.
     """
     rows = _rows(page, habits)
-    looks = [page.nodes.looks[page.nodes.look.item(row)] for row in rows]
-    names = {row: f"{look[1]} {look[2]}" for row, look in zip(rows, looks, strict=True)}
+    names = {row: " ".join(page.nodes.looks[page.nodes.look.item(row)][1:3]) for row in rows}
     others = [row for row in rows if not _COMMENT.search(names[row])]
     is_thread = bool(rows) and (is_discussion(page) or _have_profiles(page.nodes, others))
     rows = rows if is_thread else [row for row in rows if _COMMENT.search(names[row])]
-    if not rows:
+    cited = _cited(page) if not rows else []
+    if not (rows or cited):
         return NO_THREAD
-    in_reply = [bool(_IN_REPLY.search(names[row])) for row in rows]
+    in_reply = [bool(_IN_REPLY.search(names[row])) for row in rows] or [True] * len(cited)
     opens = {number for number, row in enumerate(rows) if _OPENS.search(names[row])}
-    found = [post for post in _Reader(page, habits).posts(rows, in_reply, opens) if post.author or post.published]
+    found = _Reader(page, habits).posts(rows or cited, in_reply, opens)
+    found = [post for post in found if (post.is_signed if cited else post.author or post.published)]
+    is_thread |= bool(cited) and is_discussion(page)
     return Thread(tuple(_in_order(found) if is_thread else found), is_thread and bool(found))
 
 
@@ -234,12 +237,27 @@ def _rows_of(page: Page, elements: set[etree._Element]) -> list[int]:
     return [row for row, each in enumerate(page.nodes.elements) if each in elements] if elements else []
 
 
+def _cited(page: Page) -> list[int]:
+    """Rows of the elements with an id to which a link in them leads, as contributions have for those who cite them."""
+    nodes, found = page.nodes, set[int]()
+    is_signed = called_author(nodes) or rows_named(nodes, _USER)
+    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if is_signed else ():
+        name = href.partition("#")[2]
+        while name and row > 0 and nodes.looks[nodes.look.item(row)][1] != name:
+            row = nodes.parent.item(row)
+        found.add(max(row, 0) if name else 0)
+    return sorted(row for row in found - {0} if nodes.words_of(row))[:_MOST]
+
+
 class _Reader:
     """Reads the posts of a page."""
 
     def __init__(self, page: Page, habits: Habits) -> None:
         self._page, self._habits, nodes = page, habits, page.nodes
         self._in_profile = nodes.leaves_below((*rows_named(nodes, _PROFILE), *rows_with(nodes, SIGNATURE)))
+        may_be = (leaf for leaf, text in enumerate(nodes.strings) if ":" in text and nodes.words.item(leaf) < _LONG)
+        joined = [leaf for leaf in may_be if _JOINED.search(nodes.strings[leaf])]
+        self._in_profile[joined if len(joined) > 1 else []] = True
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
         self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))
         self._dated = dict(self._machine_dates())
@@ -261,10 +279,10 @@ class _Reader:
         inside = _inner(above)
         parts = [[number for number in inner if not found[number].is_signed] for inner in inside]
         for number in range(len(rows) - 1, -1, -1):
-            if len(parts[number]) == 1 and (not found[number].is_signed or _is_plain(found[parts[number][0]])):
-                [part] = parts[number]
-                found[number] = self._joined(found[number], found[part])
-                found[part] = Post()
+            other = found[parts[number][0]] if len(parts[number]) == 1 else Post()
+            if other.leaves and not (found[number].is_signed and (other.author or other.published)):
+                found[number] = self._joined(found[number], other)
+                found[parts[number][0]] = Post()
             if _holds_posts(found[number], found, inside[number]):
                 found[number] = Post()
         for number in range(1, len(rows)):
@@ -432,11 +450,6 @@ class _Reader:
         if 2 * words[inside].sum() > words[leaves].sum():
             return ()
         return tuple(leaf for leaf in inside.tolist() if leaf not in post.line)
-
-
-def _is_plain(post: Post) -> bool:
-    """Whether a post tells nothing: within another one, it is the text of that."""
-    return bool(post.leaves) and post.author is None and post.published is None
 
 
 def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bool:

@@ -135,7 +135,7 @@ _HEADLINE: Final = _names(
 _NO_HEADLINE: Final = ("a", "body", "html")  # elements that are no heading, whatever their names say
 #: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
 CRUMBS_NAMED: Final = lazily(
-    r"(?:bread-?_?crumb|crumb-?_?trail|topic-?_?path|pankuzu|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE
+    r"(?:bread-?_?crumb|crumb-?_?trail|(?:topic|nav)-?_?path|pankuzu|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE
 )
 #: Classes of the elements that hold all forms of a formula: KaTeX, MathJax 2, MediaWiki.
 FORMULA_NAMED: Final = lazily(
@@ -143,9 +143,9 @@ FORMULA_NAMED: Final = lazily(
 )
 #: Classes and ids of what holds all comments, and of each of them: WordPress, Drupal, Movable Type, Disqus and others.
 _COMMENTS: Final = _names(
-    r"comments|commentlist|comments?[-_]?(?:list|area|section|box|form|thread|wrapper|container)|disqus_thread"
+    r"comments|comentarios|commentaires|kommentare|commenti|commentlist|comments?[-_]?(?:list|area|section|box|form|thread|wrapper|container)|disqus_thread"
 )
-_COMMENT: Final = _names("comment")
+_COMMENT: Final = _names("comment|comentario|commentaire|kommentar|commento")
 _REVIEWS: Final = _names(r"reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section)")
 _AUTHOR: Final = lazily(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
@@ -156,7 +156,9 @@ _HEARD: Final = _names(
     r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
-_RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
+_RELATED: Final = _names(
+    r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?|(?:cross|up)-?sell(?:s|ing)?"
+)
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
 _BYLINE: Final = lazily(
     r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
@@ -187,7 +189,7 @@ _POST: Final = lazily(
 _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = lazily(
-    r"title|head|crumb|topic|pankuzu|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
+    r"title|head|crumb|topic|pankuzu|comment|comentario|kommentar|sell|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
     r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
     r"post|reply|message|msg|mail|answer|question|\bp(?:id)?[-_]?\d|src|source|viewcode",
     re.IGNORECASE,

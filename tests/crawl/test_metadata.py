@@ -561,7 +561,7 @@ def test_links_to_the_pages_before_and_after_are_no_breadcrumbs():
         ("<ul><li><a href=/>Home</a> »<li><a href=/a/>Teas</a> »<li><a href=/b>On tea</a></ul>", NAMES),
         ("<p><a href=/>Home</a> / <a href=/c/>Teas</a> <i> / </i>", NAMES[:2]),
         ("<p><a href=/>Home</a> | <a href=/a/>Teas</a> | On tea", None),
-        ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On pots", None),
+        ("<p><a href=/>Home</a> -&gt; <a href=/a/>Teas</a> -&gt; On pots", NAMES[:2]),  # another name of it
         ("<p><a href=/>Home</a> -&gt; On tea", None),
         ("<p>Home -&gt; Teas -&gt; On tea", None),
     ],

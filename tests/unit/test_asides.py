@@ -69,6 +69,7 @@ def found(html):
         (f"<p><a href='/wp-login.php?redirect_to=/a'>Log in</a> {PROSE}", ["Log in"]),
         ("<button>View on map</button><p>Uji</p><button>View on map</button>", ["View on map", "View on map"]),
         ("<h2><button>Where is Uji?</button></h2><button>What is tea?</button><button></button><button></button>", []),
+        ("<div class=cross-selling><b>Cups</b></div><p class=upsold>Mild", ["Cups"]),
         ("<p>The class related-articles-of-law is another word", []),
     ],
 )
@@ -105,6 +106,13 @@ def test_a_forum_beside_the_article_makes_no_forum_of_it(beside, within):
     one = page(f"<div id=main>{article}</div>{topics if beside else ''}")
     keep = np.array(["kettles" not in text for text in one.nodes.strings])
     assert comments_of(one, keep).any() != within
+
+
+@pytest.mark.parametrize("name", ["comentario", "commentaire", "kommentar", "comment"])
+def test_comments_are_named_in_other_languages(name):
+    plural = {"kommentar": "kommentare"}.get(name, f"{name}s")
+    one = page(f"<p>{PROSE * 2}</p><section class={plural}><div class={name}>One reader says this.</div></section>")
+    assert comments_of(one, np.ones(len(one.nodes.leaves), np.bool_)).tolist() == [False, True]
 
 
 def test_a_wrong_end_tag_in_a_comment_ends_no_comments():

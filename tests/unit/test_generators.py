@@ -101,6 +101,10 @@ def test_own_headings(title, body, expected):
         # headings with buttons
         ("<h3>Leaves<button>Metric</button></h3><p>20 g", ["Metric"]),
         ("<h3><button>How hot?</button></h3><p>80 degrees", []),
+        ("<h3>Methods <small><a href=#>collapse</a></small></h3><h3>Struct <a href=#>Tea</a></h3>", ["collapse"]),
+        # what has the role of a button, but for what opens something
+        ("<blockquote>Tea<a role=button tabindex=0>Click to expand...</a></blockquote>", ["Click to expand..."]),
+        ("<a role=button aria-expanded=false>How hot?</a><p>80 degrees<a role=button href=/b>Cups</a>", []),
         # a script behind a sign
         ("<p><a href='javascript:void(0)'>[–]</a> <a href='javascript:show()'>Show it</a>", ["[–]"]),
         # one label for each width of the screen, and labels that choose from one panel
@@ -244,6 +248,17 @@ def test_markdown(html, expected):
         ("<h3 class=byline><a rel=author href=/a>Ana Bo</a></h3>", "Ana Bo"),
         ("<h3><a href=/a>Ana Bo</a></h3>", None),
         ("<span class=author>מאת <a href=/a rel=author>נועה כהן</a></span>", "נועה כהן"),
+        ("by Ana Bo, translated by Tad Roe", "Ana Bo"),
+        # the head of a letter in an archive
+        (
+            "<ul><li><em>From</em>: Ana Bo &lt;<a href=mailto:a>ana@b.test</a>&gt;<li><em>Date</em>: 13 Apr 2024",
+            "Ana Bo",
+        ),
+        (
+            "<pre>From: &quot;Ana Bo&quot; &lt;ana@b.test>\nTo: tad@b.test\nDate: Sat, 13 Apr 2024 10:02:00 +0100",
+            "Ana Bo",
+        ),
+        ("<ul><li>From: Uji (Japan)<li>Harvest: 13 Apr 2024", None),
     ],
 )
 def test_authors(byline, expected):
@@ -291,11 +306,42 @@ def test_authors(byline, expected):
             "2024-04-13T09:10:00",
             "2024-04-14T10:10:00",
         ),
+        ("<h1>Tea</h1><p>Added <a title='04/13/2024 09:10 AM'>2 years</a> ago.", "2024-04-13", None),
+        # data for a script beside a date that nobody can read for sure
+        (
+            "<h1>Tea</h1><table><tr><th>Created<td><span data-datetime='2024-04-03T09:10:00+0000'>04/03/2024</span>",
+            "2024-04-03T09:10:00+00:00",
+            None,
+        ),
+        # when a picture was taken and when it was posted, when an event begins
+        (
+            f"<h1>Tea</h1><p>{PROSE}<dl><dt>Created on<dd>1 May 2020<dt>Posted on<dd>13 April 2024</dl>",
+            "2024-04-13",
+            None,
+        ),
+        ("<h1>Tea</h1><p><abbr class=dtstart title=2024-04-13T19:30>13 April 2024, 7.30pm</abbr>", None, None),
+        # what an element is called, in any language
+        (
+            f"<h1>お茶</h1><p>{PROSE}<ul><li id=footer-info-lastmod>最終更新 2024年4月14日 (日) 10:22</ul>",
+            None,
+            "2024-04-14",
+        ),
+        (
+            "<h1>Tea</h1><pre>From: Ana Bo &lt;ana@b.test>\nDate: Sat, 13 Apr 2024 10:02:00 +0100</pre>",
+            "2024-04-13",
+            None,
+        ),
     ],
 )
 def test_dates(body, published, modified):
     fields = told(f"<title>Tea</title>{body}<p>{PROSE}")
     assert (fields["published"], fields["modified"]) == (published, modified)
+
+
+def test_the_name_of_the_site_is_no_author_where_the_page_tells_one():
+    head = "<title>Tea - Ana's Cups</title><meta name=author content=\"Ana's Cups\">"
+    assert told(f"{head}<h1>Tea</h1><p>By Tad Roe</p><p>{PROSE}")["author"] == "Tad Roe"
+    assert told(f"{head}<h1>Tea</h1><p>{PROSE}")["author"] == "Ana's Cups"
 
 
 def test_the_title_of_an_element_tells_when_a_post_was_written():
@@ -331,6 +377,11 @@ def test_an_arrow_of_another_kind_leads_along_a_trail():
             "<nav class=breadcrumb><ul><li><a href=/all>All</a></ul><ul><li><a href=/>Forum</a><li>White</ul></nav>",
             ["Forum", "White"],
         ),
+        # a few words without a link behind the last one, which are a part of the heading or no name
+        ("<p>Here: <a href=/>Forum</a> » <a href=/b>Leaves</a> » <b>White</b></p>", ["Forum", "Leaves", "White"]),
+        ("<p>当前位置：<a href=/>首页</a> > <a href=/b>新闻</a> > 正文</p>", ["首页", "新闻"]),
+        ("<p><a href=/>DE</a> / <a href=/en>EN</a> / All</p>", []),
+        ("<div class=navpath><ul><li><a href=/>Forum</a><li>White</ul></div>", ["Forum", "White"]),
         ("<ol class=topicpath><li><a href=/>Forum</a><li>White</ol>", ["Forum", "White"]),
     ],
 )
@@ -367,6 +418,10 @@ POST = (
         (
             "<div class=review><span class=username>Ana</span><b class=review-date>Reviewed in India on May 6, 2023</b>"
             "<p>A good cup</div>",
+            [("Ana", "2023-05-06")],
+        ),
+        (
+            "<div class=comment><p class=comment-author>Ana says</p><p>May 6, 2023</p><p>A good cup</div>",
             [("Ana", "2023-05-06")],
         ),
     ],
@@ -481,6 +536,14 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
             [8, 8, 8, 0, 8],
             ["1", "Bo"],
         ),
+        (
+            "<p>Of tea<sup>[<a href=#n>1</a>]</sup><p id=n>Bo",
+            [0, 0.6, 0.6, 0.6, 0.9],
+            [0, 8, 8, 8, 0],
+            ["Bo"],
+        ),
+        # a value, however sure the model is, and facts right below the heading of content, but for bylines
+        ("<dl><dt>Time<dd>22 min</dl>", [0.9, 0.97], [8, 0], ["22 min"]),
         ("<p>(<a href=#n>Bo 19</a>)<aside id=n><p>Of tea</aside>", [0, 0.5, 0, 0.9], [8, 8, 8, 0], ["Of tea"]),
         ("<a href=#n>Buy</a><nav id=n>Of tea</nav>", [0.9, 0.9], [8, 0], []),
         ("<a href=#n>Buy</a><div id=n><h2>Shop</h2>Of tea</div>", [0.9, 0.9, 0.9], [8, 8, 0], []),
@@ -497,7 +560,8 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
 )
 def test_what_else_a_page_alone_says(html, seen, alike, expected):
     read = Page.parse(f"<h1>Tea</h1><p>Green</p>{html}".encode(), "http://a.test/")
-    found = own_texts(read, Headline(2, "Tea"), np.array([0.8, 0, *seen]), np.array([0, 0, *alike]), 8)
+    rated = np.array([0.8, 0, *seen])
+    found = own_texts(read, Headline(2, "Tea"), rated, np.array([0, 0, *alike]), 8)
     texts = [text for text, own in zip(read.nodes.strings, found, strict=True) if own]
     assert texts == expected
 
@@ -564,9 +628,22 @@ def test_cards_of_other_products_are_a_section_of_links_and_tables_are_none(sect
     assert link_sections_of(read, alike, 9, cards=True)[1:].tolist() == [is_found] * (len(alike) - 1)
 
 
+@pytest.mark.parametrize(("facts", "are_kept"), [("Uji, Japan", True), ("Ana Bo</p><p>2 May 2024", False)])
+def test_facts_that_stand_between_the_heading_and_the_text_are_content(facts, are_kept):
+    read = page(f"<h1>Tea</h1><p>{facts}</p><p>Full time</p><a href=/b>Buy it</a><p>Green")
+    rated = np.array([0, *[0.99] * (len(read.nodes.leaves) - 2), 0])
+    alike = np.array([8 * (text in ("Full time", "Buy it")) for text in read.nodes.strings])
+    assert own_texts(read, Headline(2, "Tea"), rated, alike, 8).tolist() == [
+        False,
+        are_kept,
+        *[False] * (len(rated) - 2),
+    ]
+
+
 def test_a_control_in_a_value_and_an_avatar_in_its_frame_are_no_content():
     read = page("<h1>Tea</h1><p>Green<dl><dt>Kind<dd>Leaf of hill 3 <a href=#all>show all</a></dl>")
-    found = own_texts(read, Headline(2, "Tea"), np.array([0, 0, 0.9, 0.8, 0.8]), np.array([0, 0, 8, 0, 8]), 8)
+    rated = np.array([0, 0, 0.9, 0.8, 0.8])
+    found = own_texts(read, Headline(2, "Tea"), rated, np.array([0, 0, 8, 0, 8]), 8)
     assert found.tolist() == [False, False, False, True, False]
     assert ".jpg" not in markdown(
         f"<p>{PROSE}</p><div class=gravatar-wrapper-32><img src=/ana.jpg alt=Ana></div><p>Tea"

@@ -154,6 +154,32 @@ def test_the_cell_with_the_author_of_a_post_is_a_profile():
     assert told(rows, ARTICLE) == []
 
 
+def test_a_line_below_each_post_says_when_its_author_joined():
+    row = UBB.replace("<br>Posts: 7<br>Registered: Mar 2000", "").replace(
+        "</table>", "<p>Posts: 7 | Joined: May 2000</table>"
+    )
+    page = Page.parse((row.format(1, 9, BODY) + row.format(2, 8, OTHER)).encode(), "http://a.example/ultimatebb.cgi")
+    found = [[page.nodes.strings[leaf] for leaf in post.profile] for post in thread_of(page, Habits()).posts]
+    assert found == [["Member", "Posts: 7 | Joined: May 2000"]] * 2
+
+
+def test_what_a_link_in_it_cites_is_a_comment_if_it_tells_author_and_date():
+    note = (
+        "<div id=n{0} class=note><a class=name href='#n{0}'><b class=user>user{0}</b></a>"
+        "<i class=date title='2018-11-1{0} 03:10'>9 years ago</i>{2}</div>"
+    )
+    notes = note.format(1, 9, BODY) + note.format(2, 8, OTHER)
+    assert told(notes, ARTICLE) == [(name, f"{day}T03:10:00") for name, day in TWO]
+    assert told(notes.replace("<b class=user>user2", "<b>user2"), ARTICLE) == [(TWO[0][0], f"{TWO[0][1]}T03:10:00")]
+    assert told(notes.replace("href='#n", "href='#m"), ARTICLE) == []
+
+
+def test_a_post_whose_quotation_is_longer_than_its_answer_is_content():
+    html = "<title>Tea</title><h1>Tea</h1>" + PHPBB.format(1, 9, BODY)
+    html += PHPBB.format(2, 8, f"<blockquote>{BODY}</blockquote><p>" + OTHER[:140])
+    assert [post["role"] for post in record(html, FORUM).posts] == ["content"] * 2
+
+
 def test_a_report_tells_who_opened_it_before_its_comments():
     opened = "<title>Tea</title><h1>Tea</h1><p>opened 10 Nov 2018 by <a href=/bo>Bo</a></p>"
     found = record(

@@ -203,8 +203,8 @@ def test_dates_proven_orders():
 
 
 def test_headline_buttons_in_headings():
-    html = b"<h1>Tea<button>Copy</button></h1><h2><button>How hot?</button></h2>"
-    assert [*headline.buttons_in_headings(Page.parse(html, "http://a/").nodes)] == [4]
+    html = b"<h1>Tea<button>Copy</button></h1><h2><button>How hot?</button></h2><h2>Cups <small><a href=#>hide"
+    assert [*headline.buttons_in_headings(Page.parse(html, "http://a/").nodes)] == [4, 12]
 
 
 def test_product_page_current():
