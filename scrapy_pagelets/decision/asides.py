@@ -425,13 +425,15 @@ def _sections(nodes: NodeTable) -> list[int]:
     sections = rows_with(nodes, looks.COMMENTS)
     if not sections:
         return []
+    number = Counter(nodes.look[sections].tolist())
+    repeated = [row for row in sections if number[nodes.look.item(row)] > 1]
     comments = np.array(rows_with(nodes, looks.COMMENT))
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
     within = begins < ends
     like = {_tag_and_classes(nodes, row) for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]}
     alike = [row for row in comments.tolist() if _tag_and_classes(nodes, row) in like]
-    return [*np.array(sections)[within].tolist(), *alike]
+    return [*np.array(sections)[within].tolist(), *alike, *repeated]
 
 
 def _tag_and_classes(nodes: NodeTable, row: int) -> tuple[str, str]:
