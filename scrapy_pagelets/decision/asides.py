@@ -13,6 +13,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily
+from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
 from scrapy_pagelets.metadata.posts import Thread, is_forum
 from scrapy_pagelets.page import looks
@@ -415,7 +416,7 @@ def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
 
 
 def _sections(nodes: NodeTable) -> list[int]:
-    """Rows of the sections that are named so and have a comment in them, and of the comments that look like those.
+    """Rows of the sections that are named so and have comments in them or are one, and of comments that look alike.
 
     Manuals have chapters on comments. A wrong end tag in a comment ends its section before the other comments.
     """
@@ -430,7 +431,17 @@ def _sections(nodes: NodeTable) -> list[int]:
         nodes.looks[nodes.look.item(row)][:3:2] for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]
     }
     alike = [row for row in comments.tolist() if nodes.looks[nodes.look.item(row)][:3:2] in like]
-    return [*np.array(sections)[within].tolist(), *alike]
+    return [*np.array(sections)[within].tolist(), *alike, *_dated_sections(nodes, sections)]
+
+
+def _dated_sections(nodes: NodeTable, sections: Iterable[int]) -> Iterator[int]:
+    """Those of the sections that look the same and most of which tell a year: each of them is a comment."""
+    alike: dict[int, list[int]] = {}
+    for row in sections:
+        alike.setdefault(nodes.look.item(row), []).append(row)
+    for rows in alike.values():
+        dated = sum(any(map(dates.has_year, nodes.strings[nodes.leaves_of(row)])) for row in rows)
+        yield from rows if len(rows) > 1 and 2 * dated > len(rows) else ()
 
 
 def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:

@@ -35,6 +35,7 @@ _LABEL, _VALUE, _NEAR = 3, 12, 12
 _MOST_OF_VALUE, _MOST_BEHIND = 0.98, 0.9  # the most templateness of a value, and of a text right behind content
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
+_MOST_RARE: Final = 0.75  # the most templateness of a text without links near content that fewer of them have
 _NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
 _MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
 _LISTS: Final = (TAG["ul"], TAG["ol"])
@@ -52,16 +53,19 @@ _IS_INLINE: Final = among_tags("a sup span b strong i em")
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
-def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
+def own_texts(
+    page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int, *, is_article: bool = False
+) -> Bools:
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
-    template unless they lead to files: many pages end with their own address. A few words without links between content
-    are content unless nearly all pages have them there, and so is what has no link between the heading and content, but
-    for bylines.
+    template unless they lead to files: many pages end with their own address. Near content, what is in doubt and on few
+    pages is content unless it is a link, and so are few words between content unless nearly all pages have them there,
+    and what has no link between the heading and content, but for bylines.
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
-    place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
+    place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known. ``is_article``: what
+    is in doubt is no content of an article, as teasers around its text are on few pages, too.
     """
     nodes = page.nodes
     mask = np.zeros(len(templateness), np.bool_)
@@ -74,10 +78,11 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     before, behind = _distances(keep, place)
     amid, right_behind = (before <= _AMID) & (behind <= _AMID), before <= _BEHIND
     after = right_behind & (templateness <= _MOST_BEHIND)
-    linked, around, alone = nodes.anchor[nodes.leaves], amid | after, alike == 0
+    linked, around, alone, rare = nodes.anchor[nodes.leaves], amid | after, alike == 0, alike < _OFTEN * others
     captions = nodes.leaves_below(captions_of(nodes))
     is_said = (nodes.words >= _SENTENCE) | captions
     mask |= around & alone & is_said & ~linked
+    mask |= (amid | right_behind) & rare & ~linked & (templateness < _MOST_RARE) & (not is_article)
     if (lost := alone & ~keep & ~mask).any():
         own = alone & (~linked | _contacts(nodes, lost))
         stretch = np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID
@@ -93,7 +98,6 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     for row, leaves in blocks:  # half of a block of code is none, and others that look the same are as much content
         mask[leaves] |= bool((alone if nodes.look.item(row) in kept else is_own)[leaves].any() or is_own[leaves].any())
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
-    rare = alike < _OFTEN * others
     for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
         mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~rare & ~linked, near, rare):

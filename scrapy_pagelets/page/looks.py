@@ -143,9 +143,12 @@ FORMULA_NAMED: Final = lazily(
 )
 #: Classes and ids of what holds all comments, and of each of them: WordPress, Drupal, Movable Type, Disqus and others.
 _COMMENTS: Final = _names(
-    r"comments|comentarios|commentaires|kommentare|commenti|commentlist|comments?[-_]?(?:list|area|section|box|form|thread|wrapper|container)|disqus_thread"
+    r"\w*comments|comentarios|commentaires|kommentare|commenti|commentlist|"
+    r"comments?[-_]?(?:list|area|block|section|box|form|thread|wrapper|container)|disqus_thread"
 )
 _COMMENT: Final = _names("comment|comentario|commentaire|kommentar|commento")
+#: Elements with a comment or a part of it, if any name in their class says so.
+_PARTS: Final = frozenset("div li dl dt dd p table tr td article".split())
 _REVIEWS: Final = _names(r"reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section)")
 _AUTHOR: Final = lazily(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
@@ -253,6 +256,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | COMMENTS * (tag not in _NO_COMMENTS and bool(_COMMENTS.search(names)))
         | REVIEWS * (tag not in _NO_COMMENTS[:4] and bool(_REVIEWS.search(names)))
         | COMMENT * (tag not in _NO_COMMENTS[:2] and bool(_COMMENT.search(names)))
+        | COMMENT * (tag in _PARTS and "comment" in classes.lower())
         | AUTHOR * bool(_AUTHOR.search(classes))
         | HEARD * (tag not in _NO_COMMENTS[:4] and bool(_HEARD.search(classes)))
         | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names)))

@@ -11,12 +11,15 @@ from scrapy_pagelets.rules.host_rules import Rules, read
 from tests.crawling import crawl, words
 
 ARTICLE = f"<h1>Of tea</h1><p>{words('article', 40)}</p>"
-#: As WordPress, Drupal, Movable Type and Disqus write them.
+#: As WordPress, Drupal, Movable Type and Disqus write them, and as newspapers call them.
 WAYS = {
     "wordpress": "<div id=comments><ol class=commentlist><li class='comment even' id=comment-1><p>{}</ol></div>",
     "wordpress-5": "<div class=comments-area><ol class=comment-list><li class=comment><p>{}</ol></div>",
     "drupal": "<div id=comments><div class='comment clear-block'><p>{}</div></div>",
     "movable type": "<div class=comments-content><div id=comment-123><p>{}</div></div>",
+    "movable type 2": "<div class=comments-body>{0}<span class=comments-post>Ana, 2 May 2007</span></div>" * 2,
+    "one name": "<div class=commentsblock><ol class=commentlist><li class=commentpost>{}</ol></div>",
+    "two words": "<div id=readerComments><p class=commentOdd>{}</div>",
     "disqus": "<div id=disqus_thread><div class='comment post'><p>{}</div></div>",
 }
 
@@ -144,12 +147,13 @@ def test_contributions_to_a_forum_are_content(head, url):
     "html",
     [
         f"{ARTICLE}<section id=comments><h2>Comments</h2><p>{{}}</section>",  # a chapter of a manual
+        ARTICLE + "<div><div class=comments><p>{}</div><pre>tea()</pre></div>" * 2,  # an annotated source
         "<p>Seven words and a picture are all<div id=comments><div class=comment><p>{}</div></div>",
         f"<article class=comments><div class=comment>{ARTICLE}<p>{{}}</div></article>",
     ],
 )
 def test_what_is_named_so_and_is_more_or_less_is_kept(html):
     text = words("kept", 40)
-    page = Page.parse(html.format(text).encode(), "http://a/1")
+    page = Page.parse(html.replace("{}", text).encode(), "http://a/1")
     found = comments_of(page, np.ones(len(page.nodes.leaves), np.bool_))
     assert not found.any()
