@@ -67,11 +67,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     if found is None:
         kinds = declared(page)
         sells = kinds["product"] or told.fields["product"] is not None
-        is_dated = bool(kinds["article"] or told.fields["published"])
-        is_article = is_dated and others > 0 and not (sells or told.thread.is_thread)
-        seen = site.templateness(page, OF_ARTICLE if is_article else 0.0)
-        own = own_texts(page, headline, seen, alike, others, is_article=is_article)
-        own |= data_tables(page.nodes, headline, seen, alike, others)
+        is_article = (kinds["article"] or told.fields["published"]) and not (sells or told.thread.is_thread)
+        seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
+        own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
         found[told.trail] = 1

@@ -23,7 +23,9 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
-_KNOWN: Final = 4  # other pages of a site from which on a text that none of them has is of this page alone
+#: Other pages of a site from which on a text that none of them has is of this page alone, and from which on it is known
+#: what is on few of them: teasers are on few of ten.
+_KNOWN, _MANY = 4, 12
 _SENTENCE: Final = 8  # words without links that are a sentence
 _NOTE: Final = 100  # words of a note
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
@@ -53,9 +55,7 @@ _IS_INLINE: Final = among_tags("a sup span b strong i em")
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
-def own_texts(
-    page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int, *, is_article: bool = False
-) -> Bools:
+def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
@@ -64,8 +64,7 @@ def own_texts(
     and what has no link between the heading and content, but for bylines.
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
-    place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known. ``is_article``: what
-    is in doubt is no content of an article, as teasers around its text are on few pages, too.
+    place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
     """
     nodes = page.nodes
     mask = np.zeros(len(templateness), np.bool_)
@@ -82,7 +81,7 @@ def own_texts(
     captions = nodes.leaves_below(captions_of(nodes))
     is_said = (nodes.words >= _SENTENCE) | captions
     mask |= around & alone & is_said & ~linked
-    mask |= (amid | right_behind) & rare & ~linked & (templateness < _MOST_RARE) & (not is_article)
+    mask |= (amid | right_behind) & rare & ~linked & (templateness < _MOST_RARE) & (others >= _MANY)
     if (lost := alone & ~keep & ~mask).any():
         own = alone & (~linked | _contacts(nodes, lost))
         stretch = np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID
