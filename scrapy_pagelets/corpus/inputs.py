@@ -61,7 +61,7 @@ class CorpusOptions(RecordOptions):
     def plain(self) -> dict[str, Any]:
         """All values but the time, as JSON writes them: a job may be continued if they are the same."""
         values = {name: value for name, value in asdict(self).items() if name != "started"}
-        return values | {name: list(values[name]) for name in ("formats", "threshold", "keep")}
+        return dict(json.loads(json.dumps(values)))
 
 
 @dataclass

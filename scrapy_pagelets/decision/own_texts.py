@@ -78,43 +78,68 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     amid, right_behind = (before <= _AMID) & (behind <= _AMID), before <= _BEHIND
     after = right_behind & (templateness <= _MOST_BEHIND)
     linked, around, alone, rare = nodes.anchor[nodes.leaves], amid | after, alike == 0, alike < _OFTEN * others
-    captions = nodes.leaves_below(captions_of(nodes))
-    is_said = (nodes.words >= _SENTENCE) | captions
+    is_said = (nodes.words >= _SENTENCE) | nodes.leaves_below(captions_of(nodes))
     mask |= around & alone & is_said & ~linked
     mask |= (amid | right_behind) & rare & ~linked & (templateness < _MOST_RARE) & (others >= _MANY)
     if (lost := alone & ~keep & ~mask).any():
-        own = alone & (~linked | _contacts(nodes, lost))
-        stretch = np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID
-        mask |= stretch & own & is_said
-        for leaves in _runs(stretch & ~keep):
-            if nodes.words[leaves][own[leaves]].sum() >= max(_SENTENCE, _MOSTLY * nodes.words[leaves].sum()):
-                mask[leaves] |= own[leaves]
+        mask |= _stretches(nodes, keep, alone, alone & (~linked | _contacts(nodes, lost)), is_said)
     for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, right_behind))):
         mask[leaves] = True
-    blocks = [(row, nodes.leaves_of(row)) for row in nodes.outermost(rows_tagged(nodes, TAG["pre"]))]
-    kept = {nodes.look.item(row) for row, leaves in blocks if keep[leaves].any()}
-    is_own = keep | (around & alone) if blocks else keep
-    for row, leaves in blocks:  # half of a block of code is none, and others that look the same are as much content
-        mask[leaves] |= bool((alone if nodes.look.item(row) in kept else is_own)[leaves].any() or is_own[leaves].any())
+    mask |= _code(nodes, keep, around & alone, alone)
     near = (before <= _NEAR) & (templateness < _MOST_OF_VALUE)
-    for leaves in map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS))):
-        mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _values(nodes, ~rare & ~linked, near, rare):
         mask[leaves] |= rare[leaves] | ~linked[leaves]  # a link that many pages have there is a control
     for mark, leaves in _notes(nodes, keep):
         mask[leaves] |= rare[leaves] | (~linked[leaves] & (nodes.words[leaves] > 0))
         mask[leaves] |= nodes.text[leaves] == nodes.text[mark]
-    if headline is not None and 0 < (first := int(keep[own_end:].argmax())) <= _AMID:  # facts right below the heading
-        facts = slice(own_end, own_end + first)
-        is_form = IS_NO_DATA[nodes.tag[nodes.end[headline.row] : nodes.leaves[own_end + first]]].any()
-        mask[facts] |= (alone & ~linked)[facts] & (not is_form and not any(map(has_year, nodes.strings[facts])))
-    for leaves in _lists_behind(nodes, keep, linked):
-        says_more = 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
-        mask[leaves] |= says_more and templateness[leaves].mean() <= _MOST_OF_LIST
+    if headline is not None:
+        mask |= _facts_below(nodes, headline, keep) & alone & ~linked
+    boxes = map(nodes.leaves_of, nodes.outermost(rows_named(nodes, _FACTS)))
+    lists = (each for each in _lists_behind(nodes, keep, linked) if templateness[each].mean() <= _MOST_OF_LIST)
+    for leaves in (*boxes, *lists):
+        mask[leaves] |= 2 * nodes.words[leaves][rare[leaves]].sum() >= nodes.words[leaves].sum()
     for leaves in _between(nodes, keep | mask, ~linked & (alike < _NEARLY_ALL * others)):
         mask[leaves] = True
     found: Bools = mask & ~keep
     return found
+
+
+def _stretches(nodes: NodeTable, keep: Bools, alone: Bools, own: Bools, is_said: Bools) -> Bools:
+    """(m,) the own leaves of stretches amid content: those that say something, and all where most words are own ones.
+
+    Only leaves that other pages have count as a distance from content.
+    """
+    stretch = np.maximum(*_distances(keep, up_to(~alone)[1:])) <= _AMID
+    mask: Bools = stretch & own & is_said
+    for leaves in _runs(stretch & ~keep):
+        if nodes.words[leaves][own[leaves]].sum() >= max(_SENTENCE, _MOSTLY * nodes.words[leaves].sum()):
+            mask[leaves] |= own[leaves]
+    return mask
+
+
+def _code(nodes: NodeTable, keep: Bools, own: Bools, alone: Bools) -> Bools:
+    """(m,) the leaves of blocks of code that have content or own leaves, or look like one with content and are alone.
+
+    Half of a block of code is none.
+    """
+    mask = np.zeros(len(keep), np.bool_)
+    blocks = [(row, nodes.leaves_of(row)) for row in nodes.outermost(rows_tagged(nodes, TAG["pre"]))]
+    kept = {nodes.look.item(row) for row, leaves in blocks if keep[leaves].any()}
+    for row, leaves in blocks:
+        is_own = (keep | own)[leaves].any()
+        mask[leaves] = is_own or (nodes.look.item(row) in kept and alone[leaves].any())
+    return mask
+
+
+def _facts_below(nodes: NodeTable, headline: Headline, keep: Bools) -> Bools:
+    """(m,) the few leaves between the heading and content, such as the place of a job; none in forms or with a year."""
+    mask = np.zeros(len(keep), np.bool_)
+    end = nodes.last_leaf.item(headline.row)
+    first = int(keep[end:].argmax()) if end < len(keep) else 0
+    facts = slice(end, end + first)
+    if 0 < first <= _AMID and not any(map(has_year, nodes.strings[facts])):
+        mask[facts] = not IS_NO_DATA[nodes.tag[nodes.end[headline.row] : nodes.leaves[end + first]]].any()
+    return mask
 
 
 def _between(nodes: NodeTable, keep: Bools, may_be: Bools) -> Iterator[slice]:
