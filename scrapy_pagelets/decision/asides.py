@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, up_to
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
@@ -75,6 +75,11 @@ _WIDE: Final = 8  # characters of such a link where words have no spaces between
 _LEAST: Final = 3  # words of content that the page must have besides, or they are what it is about
 _MOST: Final = 0.8  # share of the words of the content in the element that has it
 _DATA: Final = ('{"', '[{"')  # the beginning of what scripts have written as JSON
+_DATE: Final = 9  # words of a line with the date of a comment, and its author
+_ALIKE: Final = 2  # sections of comments of a page that look the same
+_CELLS: Final = tuple(tags_of("td th tr").tolist())
+#: Elements whose text may be pressed, as the head of a column that sorts it.
+_HOLDS_TEXT: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6 th figure figcaption p td dt").tolist())
 _ARTICLE: Final = 20  # words of content that the page must have besides the comments, or they are what it is about
 
 
@@ -158,6 +163,7 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
     roles = (row for row in rows_with(nodes, looks.CONTROL) if nodes.looks[nodes.look.item(row)][3] == "button")
     idle = _short(nodes, (row for row in roles if nodes.tag.item(row) != TAG["button"]), _LABELS)
+    idle = [row for row in idle if _is_apart(nodes, row)]
     yield from (row for row, each in zip(idle, elements_at(nodes, idle), strict=True) if _OPENS.isdisjoint(each.attrib))
     count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
@@ -170,12 +176,19 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
             yield row
 
 
+def _is_apart(nodes: NodeTable, row: int) -> bool:
+    """Whether neither an element nor the one around it is a heading, a picture, a cell, or a paragraph."""
+    return _HOLDS_TEXT.isdisjoint((nodes.tag.item(row), nodes.tag.item(nodes.parent.item(row))))
+
+
 def _switches(nodes: NodeTable) -> Iterator[int]:
     """Rows of what changes a view: links of captions or without words that run a script, tabs of the same panel."""
-    captions = [nodes.leaves_of(row) for row in rows_tagged(nodes, TAG["caption"])]
+    captions = rows_tagged(nodes, TAG["caption"])
+    within = nodes.leaves_below(captions)
+    within[[nodes.first_leaf.item(row) for row in captions if nodes.words_of(row)]] = False
     links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
     for row in (row for row, href in links if href.startswith(_RUN)):
-        if any(each.start < nodes.first_leaf[row] < each.stop for each in captions) or not nodes.words_of(row):
+        if not nodes.words_of(row) or within[nodes.first_leaf[row]]:
             yield row
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
@@ -418,6 +431,8 @@ def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
 def _sections(nodes: NodeTable) -> list[int]:
     """Rows of the sections that are named so and have comments in them or are one, and of comments that look alike.
 
+    Of sections without a date that look the same, more than two are no comments but parts of a manual.
+
     Manuals have chapters on comments. A wrong end tag in a comment ends its section before the other comments.
     """
     sections = rows_with(nodes, looks.COMMENTS)
@@ -426,7 +441,8 @@ def _sections(nodes: NodeTable) -> list[int]:
     comments = np.array(rows_with(nodes, looks.COMMENT))
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
-    within = begins < ends
+    number = Counter(nodes.look[sections].tolist())
+    within = (begins < ends) & np.array([number[look] <= _ALIKE for look in nodes.look[sections].tolist()])
     like = {
         nodes.looks[nodes.look.item(row)][:3:2] for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]
     }
@@ -435,13 +451,16 @@ def _sections(nodes: NodeTable) -> list[int]:
 
 
 def _dated_sections(nodes: NodeTable, sections: Iterable[int]) -> Iterator[int]:
-    """Those of the sections that look the same and most of which tell a year: each of them is a comment."""
+    """Those of the sections that look the same and most of which have a line that tells a day: each is a comment."""
     alike: dict[int, list[int]] = {}
     for row in sections:
         alike.setdefault(nodes.look.item(row), []).append(row)
-    for rows in alike.values():
-        dated = sum(any(map(dates.has_year, nodes.strings[nodes.leaves_of(row)])) for row in rows)
-        yield from rows if len(rows) > 1 and 2 * dated > len(rows) else ()
+    several = [rows for rows in alike.values() if len(rows) > 1 and nodes.tag.item(rows[0]) not in _CELLS]
+    lines = zip(nodes.words.tolist(), nodes.strings, strict=True) if several else ()
+    days = up_to(np.array([words <= _DATE and dates.find(text, day_first=True) is not None for words, text in lines]))
+    for rows in several:
+        dated = (days[nodes.last_leaf[rows]] > days[nodes.first_leaf[rows]]).sum()
+        yield from rows if 2 * dated > len(rows) else ()
 
 
 def _near(nodes: NodeTable, keep: Bools, answers: Bools) -> Bools:

@@ -35,9 +35,9 @@ _OFTEN, _FEWEST = 0.5, 4
 _LINKED, _LINKS = 0.7, 2
 
 
-def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
+def repeats_of(nodes: NodeTable, keep: Bools, *, is_thread: bool = False) -> Bools:
     """(m,) leaves of second copies of blocks, and of quotations of what the content so far, (m,), has said before."""
-    return nodes.leaves_below((*_second_copies(nodes, keep), *_quotations(nodes, keep)))
+    return nodes.leaves_below((*_second_copies(nodes, keep), *_quotations(nodes, keep, is_thread)))
 
 
 def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
@@ -82,10 +82,11 @@ def _around_both(nodes: NodeTable, first: int, second: int) -> int:
     return row
 
 
-def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
+def _quotations(nodes: NodeTable, keep: Bools, is_thread: bool) -> Iterator[int]:
     """Rows of the quotations half of which stand above as content: forums quote what they answer.
 
-    Manuals indent what they repeat: of two texts in as many quotations each, none is quoted from the other.
+    Manuals indent what they repeat: of two texts in as many quotations each, none is quoted from the other, unless the
+    page ``is_thread``.
     """
     quotations = rows_tagged(nodes, TAG["blockquote"])
     if not quotations:
@@ -95,7 +96,7 @@ def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     depth = np.zeros(len(keep), np.int64)
     for row in quotations:
         depth[nodes.leaves_of(row)] += 1
-    counts = (nodes.words >= _QUOTED) & keep[before] & (depth[before] < depth)
+    counts = (nodes.words >= _QUOTED) & keep[before] & (is_thread | (depth[before] < depth))
     for row in quotations:
         leaves = nodes.leaves_of(row)
         words = nodes.words[leaves]

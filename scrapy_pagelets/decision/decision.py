@@ -84,7 +84,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         for post in told.thread.posts if not told.thread.is_thread else ():
             named[[*post.leaves]] = ROLES.index(COMMENTS)
         stripped = comments | sections | signatures
-        stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept)
+        stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept, is_thread=told.thread.is_thread)
         stripped[controls_of_posts(page.nodes, told.thread)] = True
         found[stripped] = 1
         found[page.nodes.leaves_below(headline.banners if headline else ())] = 1

@@ -122,12 +122,11 @@ def _code(nodes: NodeTable, keep: Bools, own: Bools, alone: Bools) -> Bools:
 
     Half of a block of code is none.
     """
-    mask = np.zeros(len(keep), np.bool_)
+    mask, is_own = np.zeros(len(keep), np.bool_), keep | own
     blocks = [(row, nodes.leaves_of(row)) for row in nodes.outermost(rows_tagged(nodes, TAG["pre"]))]
     kept = {nodes.look.item(row) for row, leaves in blocks if keep[leaves].any()}
     for row, leaves in blocks:
-        is_own = (keep | own)[leaves].any()
-        mask[leaves] = is_own or (nodes.look.item(row) in kept and alone[leaves].any())
+        mask[leaves] = is_own[leaves].any() or (nodes.look.item(row) in kept and alone[leaves].any())
     return mask
 
 

@@ -95,7 +95,8 @@ class PageRecord:
         means = [float(np.average(decision.templateness[own], weights=words[own] + 1)) for own in leaves]
         for number, post in enumerate(decision.metadata.thread.posts):  # a quotation may be longer than the answer
             text = np.setdiff1d(leaves[number], (*post.profile, *post.line))
-            means[number] *= (words * kept)[text].sum() < _SAID * words[text].sum()
+            if words[text].any():
+                means[number] *= (words * kept)[text].sum() < _SAID * words[text].sum()
         roles = [role_of(page.nodes, own, mean, decision.roles) for own, mean in zip(leaves, means, strict=True)]
         return [
             {"author": post.author, "published": post.published, "role": role, "xpaths": xpaths_of(page, own)}

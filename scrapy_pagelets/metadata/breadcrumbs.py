@@ -8,6 +8,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily
+from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import CRUMBS, CRUMBS_NAMED, MENU
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, rows_with
@@ -127,7 +128,7 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
         names, first = _names_before(page, own.start - 1)
         last = _pointed(strings[own.start - 1])
         is_trail = _FEWEST <= len(names) + 1 <= _MOST_NAMES and "/" not in strings[first + 1]
-        if is_trail and 0 < len(last.split()) <= _PLAIN:
+        if is_trail and 0 < len(last.split()) <= _PLAIN and not has_year(last):
             return [*names, last][: None if last.casefold() in heading else -1], slice(first, own.start)
     names, first = _names_before(page, own.start)
     is_pointed = own.start > 0 and bool(_ARROW.fullmatch(strings[own.start - 1]))

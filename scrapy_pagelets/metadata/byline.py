@@ -79,7 +79,9 @@ _BEGINS_FACT: Final = (
 _LABEL: Final = 30  # characters of such a label
 #: The head of a letter, as archives of mailing lists write it: "From: Ana Bo <ana@b.test>", and the date below it.
 _LETTER: Final = lazily(
-    r"From\s*:\s*\"?(?P<name>[^\n<>(\"@]{2,80}?)\"?\s*[<(].{0,400}?\n\s*Date\s*:\s*(?P<date>[^\n]{8,80})", re.DOTALL
+    r"From\s*:\s*\"?(?P<name>[^\n<>(\"@]{2,80}?)\"?\s*"
+    r"[<(][^<>()]{1,100}?(?:@| at ).{0,400}?\n\s*Date\s*:\s*(?P<date>[^\n]{8,80})",
+    re.DOTALL,
 )
 _FIRST_PAGES: Final = "1990"
 _INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
@@ -124,7 +126,8 @@ _NOBODY: Final = frozenset(
 )
 #: What stands behind a name: marks, what somebody else did, "says", a date, something in brackets.
 _BEHIND_NAME: Final = lazily(
-    r"\s+[|·•–—]\s+|,\s+\w+\s+(?:by|von|par|por)\s|\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
+    r"\s+[|·•–—]\s+|,\s+(?:\w+\s+by|[^\W\dA-ZÄÖÜ]\w*\s+(?:von|par|por))\s|"
+    r"\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
 )
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
@@ -180,18 +183,18 @@ class Byline:
     @cached_property
     def author(self) -> str | None:
         """The one name that it tells."""
-        if self._heading is None or self._letter[0]:
+        if self._heading is None:
             return self._letter[0]
         _, _, dated = self._dates
         if signed := signed_name(self._tail):
             return signed
         near = [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop]
-        return _author(self._page, near, dated) or self._facts[0]
+        return _author(self._page, near, dated) or self._letter[0] or self._facts[0]
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        return self._letter[1] or self._dates[0] or _date_of_address(self._page, self._near) or self._facts[1]
+        return self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near) or self._facts[1]
 
     @cached_property
     def _letter(self) -> tuple[str | None, str | None]:
@@ -212,7 +215,8 @@ class Byline:
         """The first date of a change, or that of the last change, in ISO 8601."""
         is_own = self._heading is not None and not self._posts
         changes = set() if self._dates[1] else set(_changes(self._page, self._habits, is_own))
-        return max(changes, key=len) if len({change[:10] for change in changes}) == 1 else self._dates[1]
+        days = {change[:10] for change in changes}
+        return max(changes, key=lambda change: (len(change), change)) if len(days) == 1 else self._dates[1]
 
     @cached_property
     def _near(self) -> list[int]:
@@ -630,6 +634,8 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     may_be = ((number, look) for number, look in enumerate(page.nodes.looks) if "last" in look[1] or "last" in look[2])
     named = [number for number, look in may_be if _NAMED_CHANGE.search(" ".join(look[1:3]))]
     for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named and has_heading else ():
+        if page.nodes.words_of(row) > _LONG:  # it holds more than that
+            continue
         text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST]
         found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
         yield from (date for date, *_ in found[: len(found) == 1])

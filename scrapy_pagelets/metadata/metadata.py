@@ -158,7 +158,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
     if author and first.author in author.split(", "):  # the microdata of a thread names who wrote the other posts, too
         author = first.author
-    if told.author and page.title.endswith(told.author) and beside.author:  # software writes the name of the site
+    if told.author and beside.author and _ends_in_name(page.title, told.author):  # software writes the name of the site
         author = beside.author
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
@@ -303,6 +303,11 @@ def _unsigned(name: str) -> str:
     """A name without "by" before it; one with a capital may be a part of it: "Di Maria"."""
     is_word = name[:1].islower() or name[:3] == "By "
     return (signed_name(name) or name) if is_word else name
+
+
+def _ends_in_name(title: str, name: str) -> bool:
+    """Whether a title ends in a mark and a name, as in that of the site."""
+    return title.endswith(name) and title.removesuffix(name).rstrip()[-1:] in tuple("|-–—·•»")
 
 
 def _one(candidates: Sequence[data.Object], page: Page) -> data.Object | None:

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.arrays import Bools, Ints, up_to
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
@@ -27,7 +27,7 @@ from scrapy_pagelets.metadata.byline import (
 )
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import POST, SIGNATURE
-from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, attributes_at, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of, value_of
 
@@ -121,6 +121,7 @@ _ABOVE: Final = 3  # elements from a name in microdata to that of the author who
 _LINE: Final = 6  # runs of text between an author and a date in one line
 _LABEL: Final = 3  # words of a label
 _BOLD: Final = (TAG["b"], TAG["strong"])
+_OF_PAGE: Final = among_tags("nav main h1 section")  # elements that are in no post
 _SAYS: Final = 20  # characters of a text in which it says that it tells when a post was written
 _ENOUGH: Final = 3  # dates that must be in order
 
@@ -246,7 +247,9 @@ def _cited(page: Page) -> list[int]:
         while name and row > 0 and nodes.looks[nodes.look.item(row)][1] != name:
             row = nodes.parent.item(row)
         found.add(max(row, 0) if name else 0)
-    return sorted(row for row in found - {0} if nodes.words_of(row))[:_MOST]
+    whole = up_to(_OF_PAGE[nodes.tag])  # "back to top" leads to what has the whole page
+    own = (row for row in found - {0} if nodes.words_of(row) and whole[nodes.end[row]] == whole[row])
+    return sorted(own)[:_MOST]
 
 
 class _Reader:
@@ -256,7 +259,8 @@ class _Reader:
         self._page, self._habits, nodes = page, habits, page.nodes
         self._in_profile = nodes.leaves_below((*rows_named(nodes, _PROFILE), *rows_with(nodes, SIGNATURE)))
         may_be = (leaf for leaf, text in enumerate(nodes.strings) if ":" in text and nodes.words.item(leaf) < _LONG)
-        joined = [leaf for leaf in may_be if _JOINED.search(nodes.strings[leaf])]
+        dated = (leaf for leaf in may_be if dates.has_year(nodes.strings[leaf]))
+        joined = [leaf for leaf in dated if _JOINED.search(nodes.strings[leaf])]
         self._in_profile[joined if len(joined) > 1 else []] = True
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
         self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))

@@ -30,6 +30,7 @@ from scrapy_pagelets.page.nodes import (
 
 _ABOVE: Final = 4  # elements above a block of code whose classes may tell its language
 _OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
+_LABELS: Final = 20  # elements right before it that may name its language
 _INSIDE: Final = 4  # the first elements of code in it that may
 _CELL, _LIST = TAG["td"], TAG["ul"]
 _DIGITS: Final = ("0123456789",)
@@ -128,10 +129,11 @@ def _told(classes: str) -> Iterator[str]:
 
 def _label(element: etree._Element) -> str:
     """A language that a label above the code names, as on MDN."""
-    above = element.getparent()
-    for label in () if above is None else above.xpath(".//*[contains(@class, 'language-name')]"):
-        name = "".join(label.itertext()).strip().lower()
-        return name if name in _LANGUAGES else ""
+    above = element.getprevious()
+    for label in () if above is None else islice(above.iter(etree.Element), _LABELS):
+        if "language-name" in label.get("class", ""):
+            name = "".join(label.itertext()).strip().lower()
+            return name if name in _LANGUAGES else ""
     return ""
 
 

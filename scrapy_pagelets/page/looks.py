@@ -143,12 +143,15 @@ FORMULA_NAMED: Final = lazily(
 )
 #: Classes and ids of what holds all comments, and of each of them: WordPress, Drupal, Movable Type, Disqus and others.
 _COMMENTS: Final = _names(
-    r"\w*comments|comentarios|commentaires|kommentare|commenti|commentlist|"
+    r"(?<!has[_-])(?<!no[_-])(?<!with[_-])(?!has|no|with)[a-z]{0,20}comments(?![_-](?:open|closed|enabled))|"
+    r"comentarios|commentaires|kommentare|commenti|commentlist|"
     r"comments?[-_]?(?:list|area|block|section|box|form|thread|wrapper|container)|disqus_thread"
 )
 _COMMENT: Final = _names("comment|comentario|commentaire|kommentar|commento")
 #: Elements with a comment or a part of it, if any name in their class says so.
 _PARTS: Final = frozenset("div li dl dt dd p table tr td article".split())
+#: ... but for what may have comments, and what leads to them.
+_PART: Final = lazily(r"comment(?!able|s?[_-]?(?:link|count|number|open|closed))", re.IGNORECASE)
 _REVIEWS: Final = _names(r"reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section)")
 _AUTHOR: Final = lazily(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
@@ -159,9 +162,9 @@ _HEARD: Final = _names(
     r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
-_RELATED: Final = _names(
-    r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?|(?:cross|up)-?sell(?:s|ing)?"
-)
+_RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
+#: Classes of other products that a shop offers beside one.
+_SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
 _BYLINE: Final = lazily(
     r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
@@ -256,10 +259,10 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | COMMENTS * (tag not in _NO_COMMENTS and bool(_COMMENTS.search(names)))
         | REVIEWS * (tag not in _NO_COMMENTS[:4] and bool(_REVIEWS.search(names)))
         | COMMENT * (tag not in _NO_COMMENTS[:2] and bool(_COMMENT.search(names)))
-        | COMMENT * (tag in _PARTS and "comment" in classes.lower())
+        | COMMENT * (tag in _PARTS and bool(_PART.search(classes)))
         | AUTHOR * bool(_AUTHOR.search(classes))
         | HEARD * (tag not in _NO_COMMENTS[:4] and bool(_HEARD.search(classes)))
-        | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names)))
+        | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names) or _SELLING.search(classes)))
         | BYLINE * (tag not in _NO_COMMENTS[:4] and bool(_BYLINE.search(names)))
         | ELSEWHERE * (tag not in _NO_COMMENTS[:4] and bool(_NEIGHBOURS.search(names)))
         | ELSEWHERE * (tag in _LINKS and bool(_SOURCE.search(classes)))

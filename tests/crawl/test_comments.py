@@ -148,6 +148,9 @@ def test_contributions_to_a_forum_are_content(head, url):
     [
         f"{ARTICLE}<section id=comments><h2>Comments</h2><p>{{}}</section>",  # a chapter of a manual
         ARTICLE + "<div><div class=comments><p>{}</div><pre>tea()</pre></div>" * 2,  # an annotated source
+        ARTICLE + "<div class=comment-block><p class=comment>{}</p></div><pre>tea()</pre>" * 3,
+        f"{ARTICLE}<table><tr><td class=comments>In May 2010: {{}}<tr><td class=comments>In 2011: {{}}</table>",
+        f"<div class='post has-comments'>{ARTICLE}<p>{{}}<div class=comments-link><a href=#c>3</a></div></div>",
         "<p>Seven words and a picture are all<div id=comments><div class=comment><p>{}</div></div>",
         f"<article class=comments><div class=comment>{ARTICLE}<p>{{}}</div></article>",
     ],

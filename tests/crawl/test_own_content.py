@@ -277,6 +277,11 @@ def test_what_a_page_alone_says_amid_its_content_is_content_however_long_it_is(h
     assert own.tolist() == [False, False, *[shared == 0] * (size - 3), False]
 
 
+def test_a_heading_may_be_the_last_text_of_a_page():
+    found = page("<p>All about tea.</p><h1>Tea</h1><img src=tea.png>")
+    assert not own_texts(found, headline_of(found), np.array([0.8, 0]), np.zeros(2, np.int64), 9)[1]
+
+
 def test_a_stretch_of_links_amid_content_is_no_content_because_other_pages_have_others():
     links = "".join(f"<li><a href=/{number}>Kind {number}</a> new</li>" for number in range(20))
     found = page(f"<h1>Tea</h1><p>About tea.</p><ul>{links}</ul><p>More about tea.</p>")

@@ -104,6 +104,7 @@ def test_own_headings(title, body, expected):
         ("<h3>Methods <small><a href=#>collapse</a></small></h3><h3>Struct <a href=#>Tea</a></h3>", ["collapse"]),
         # what has the role of a button, but for what opens something
         ("<blockquote>Tea<a role=button tabindex=0>Click to expand...</a></blockquote>", ["Click to expand..."]),
+        ("<h3 role=button>Shipping</h3><table><tr><th role=button>Price</table><p>A <i role=button>tisane</i>", []),
         ("<a role=button aria-expanded=false>How hot?</a><p>80 degrees<a role=button href=/b>Cups</a>", []),
         # a script behind a sign
         ("<p><a href='javascript:void(0)'>[–]</a> <a href='javascript:show()'>Show it</a>", ["[–]"]),
@@ -259,6 +260,8 @@ def test_markdown(html, expected):
             "Ana Bo",
         ),
         ("<ul><li>From: Uji (Japan)<li>Harvest: 13 Apr 2024", None),
+        ("<pre>From: Uji (Japan)\nDate: 13 Apr 2024", None),
+        ("<p>By Ana Bo, 4 May 2025<pre>From: Tad &lt;t@b.test>\nDate: Sat, 13 Apr 2024 10:02:00 +0100", "Ana Bo"),
     ],
 )
 def test_authors(byline, expected):

@@ -172,6 +172,7 @@ def test_what_a_link_in_it_cites_is_a_comment_if_it_tells_author_and_date():
     assert told(notes, ARTICLE) == [(name, f"{day}T03:10:00") for name, day in TWO]
     assert told(notes.replace("<b class=user>user2", "<b>user2"), ARTICLE) == [(TWO[0][0], f"{TWO[0][1]}T03:10:00")]
     assert told(notes.replace("href='#n", "href='#m"), ARTICLE) == []
+    assert told(notes.replace("class=note>", "class=note><nav>Tea</nav>"), ARTICLE) == []  # a link to the top
 
 
 def test_a_post_whose_quotation_is_longer_than_its_answer_is_content():

@@ -60,6 +60,12 @@ def test_a_quotation_of_what_stands_above(html, expected):
     assert found(html) == expected
 
 
+def test_in_a_thread_the_first_quotation_of_what_another_page_says_stays():
+    nodes = page("".join(f"<blockquote>{SAID}</blockquote><p>{answer}" for answer in ("Yes", "No"))).nodes
+    found = repeats_of(nodes, np.ones(len(nodes.leaves), np.bool_), is_thread=True)
+    assert found.tolist() == [False, False, True, False]
+
+
 def test_a_quotation_stays_if_what_it_quotes_is_no_content():
     assert found(f"<p>{SAID}<blockquote><p>{SAID}</blockquote>", lost=SAID) == []
 
