@@ -46,7 +46,7 @@ R = TypeVar("R")
 
 
 def once(function: Callable[[Holder], R]) -> Callable[[Holder], R]:
-    """Let an object that never changes keep what a function returns for it, as a `cached_property`; threads may ask."""
+    """Let an object that never changes keep what a function returns for it, as a `cached_property`, in any thread."""
     name = f"{function.__module__}.{function.__name__}"
 
     @wraps(function)

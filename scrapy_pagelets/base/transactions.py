@@ -25,7 +25,10 @@ def writing(base: sqlite3.Connection) -> Iterator[None]:
 
 
 def write_ahead(base: sqlite3.Connection, patience: float) -> None:
-    """Let writers not wait for readers (SQLite's write-ahead log), which is refused while another connection writes."""
+    """Let writers not wait for readers, by SQLite's write-ahead log.
+
+    SQLite refuses that while another connection writes: try again for ``patience`` seconds, then raise its error.
+    """
     until = time.monotonic() + patience
     while True:
         try:

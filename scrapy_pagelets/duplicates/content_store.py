@@ -108,7 +108,10 @@ class Prepared(NamedTuple):
 
 
 def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
-    """Compute what `ContentStore.enter` needs; None for a text shorter than a shingle, ValueError for bad weights."""
+    """Compute what `ContentStore.enter` needs; None for a text with fewer words than a shingle.
+
+    ``within_sites``: compare pages of one site only. Raises ValueError if there is not one weight for each word.
+    """
     token, weight, weights = shingles.word_hashes(document.text), document.weights, None
     if weight is not None and len(weight) != len(token):
         raise ValueError(f"there are {len(weight)} weights for {len(token)} words")

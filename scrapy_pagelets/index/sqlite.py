@@ -75,7 +75,10 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 
 
 class SQLiteIndex(interface.Index):
-    """An index in an SQLite file, which is made unless ``create`` is False. Safe for several threads and crawls."""
+    """An index in an SQLite file. Safe for several threads and crawls.
+
+    ``create``: make a file that is missing. Raises IndexUnusable without one, or for a file that is no such index.
+    """
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self._path, self._lock = path, threading.RLock()

@@ -139,7 +139,10 @@ class VersionStore:
                 self._put(page, *before)
 
     def put_feed(self, feed: Feed) -> int:
-        """Store the last line of each page of a feed, FeedError without any; return the number of lines."""
+        """Store the last line of each page of a feed; return the number of lines.
+
+        Raises FeedError if the file is no feed or no line has a text, sqlite3.Error if there is no room for them.
+        """
         insert = "INSERT OR REPLACE INTO pages (key, crawl, hash, words, known) VALUES (?, '', ?, ?, 0)"
         with self._lock, writing(self._base):
             return self._base.executemany(insert, map(_row, feed)).rowcount

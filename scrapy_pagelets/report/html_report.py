@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _SITES: Final = 200  # sites that are shown
 _OPENED: Final = 50  # sites whose classes and texts are shown
 _CLASSES: Final = 20  # classes of a site that are shown
-_LARGEST: Final = 10  # sites, whose classes show so many texts
-_TEXTS: Final = 20
+_LARGEST: Final = 10  # sites whose classes show more texts
+_TEXTS: Final = 20  # texts of a class of these
 _FEWER_TEXTS: Final = 5  # texts of a class of another site
 _RANKED: Final = 20  # sites whose pages were loaded for templates that are named
 _SUBDIGRAPHS: Final = 12  # subdigraphs whose pages are named

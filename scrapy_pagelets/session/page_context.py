@@ -324,7 +324,8 @@ def follow_items(crawler: Crawler) -> None:
     session = session_of(crawler)
 
     async def process_in_context(item: Any, *, response: Any) -> None:
-        with current(response, session) as context:  # copied: a spider may change an item, and yield it again
+        with current(response, session) as context:
+            # A spider may change an item, and yield it again.
             await process(item if context is None else copied(item), response=response)
 
     process = wrap_items(crawler, process_in_context)

@@ -73,7 +73,10 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 def to_json(request: Request, spider: Spider | None) -> bytes:
-    """Serialise a request of plain values and lists, tuples and dicts of them, called back by the spider, or raise."""
+    """Serialise a request of plain values, and lists, tuples and dicts of them.
+
+    Raises TypeError for other values, ValueError if a callback is no method of the spider.
+    """
     return json.dumps(_to_plain(request.to_dict(spider=spider))).encode()
 
 

@@ -32,7 +32,7 @@ _UNFINISHED: Final = ".new"  # suffix of a file that is being written
 
 
 class ResponseStore:
-    """A folder of responses, by token; ``failed`` is told what cannot be written, and stays in memory, or be read."""
+    """A folder of responses, by token. What cannot be written stays in memory; ``failed`` is told of that."""
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
         self._lasting = lasting  # a folder that outlives the process; None for a temporary one

@@ -59,7 +59,10 @@ class Server:
         _check(self._redis, self.name)
 
     def call(self, function: Callable[[Redis], T]) -> T:
-        """Call a function with a client, again while the server is away; RedisFull if it is full, RedisAway at last."""
+        """Call a function with a client, again while the server is away.
+
+        Raises RedisFull if the server has no room, RedisAway if it is away when the crawl closes.
+        """
         from redis.exceptions import ConnectionError, OutOfMemoryError, ResponseError, TimeoutError
 
         attempt = 0
