@@ -72,8 +72,9 @@ def assert_equal_texts(root, keep):
     assert first_of_items(nodes, leaves) == page_text.first_of_items(other, leaves)
     links = list(range(len(nodes.links.row)))
     assert anchors_of(nodes, links) == page_text.anchors_of(other, links)
+    steps = page_text.steps_of(other)
     for row in range(len(nodes)):
-        assert nodes.xpath(row) == page_text.path_of(other, row)
+        assert nodes.xpath(row) == page_text.path_of(other, row, steps)
         assert heading_text(nodes, row) == page_text.heading_text(other, row)
     rows = list(range(0, len(nodes), 2))
     for texts in ([], ["a b1"], ["And ÉTÉ x", "_y to"]):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -111,30 +112,35 @@ def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
 
 def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
     """See `core.text.paths_of`."""
-    return [path_of(nodes, row) for row in roots(nodes, leaves)]
+    steps = steps_of(nodes)
+    return [path_of(nodes, row, steps) for row in roots(nodes, leaves)]
 
 
-def path_of(nodes: NodeTable, row: int) -> str:
-    """See `NodeTable.xpath`."""
+def path_of(nodes: NodeTable, row: int, steps: Mapping[int, str]) -> str:
+    """See `NodeTable.xpath`. ``steps``: see `steps_of`."""
     if nodes.tag[row] == TEXT:
-        return f"{path_of(nodes, nodes.parent.item(row))}/text()[{nodes.number[nodes.first_leaf[row]]}]"
-    above, known = row, nodes.known_paths
-    while above not in known:
-        above = nodes.parent.item(above)
-    steps, place = list[str](), row
-    while place != above:
-        steps.append(_step(nodes, place))
-        place = nodes.parent.item(place)
-    return "/".join((known[above], *reversed(steps)))
+        return f"{path_of(nodes, nodes.parent.item(row), steps)}/text()[{nodes.number[nodes.first_leaf[row]]}]"
+    path, known = list[str](), nodes.known_paths
+    while row not in known:
+        path.append(steps[row])
+        row = nodes.parent.item(row)
+    return "/".join((known[row], *reversed(path)))
 
 
-def _step(nodes: NodeTable, row: int) -> str:
-    name, parent = nodes.looks[nodes.look[row]][0], nodes.parent[row]
-    siblings = [other for other in np.flatnonzero(nodes.parent == parent).tolist() if nodes.tag[other] != TEXT]
-    if not _XPATH_NAME.fullmatch(name):
-        return f"*[{siblings.index(row) + 1}]"
-    namesakes = [other for other in siblings if nodes.looks[nodes.look[other]][0] == name]
-    return name if len(namesakes) == 1 else f"{name}[{namesakes.index(row) + 1}]"
+def steps_of(nodes: NodeTable) -> dict[int, str]:
+    """The last step of the XPath of each element, by its row: its name, with its number where others have that name."""
+    elements = [row for row in range(len(nodes)) if nodes.tag.item(row) != TEXT]
+    names = {row: nodes.looks[nodes.look.item(row)][0] for row in elements}
+    parents = dict(zip(elements, nodes.parent[elements].tolist(), strict=True))
+    often = Counter((parents[row], names[row]) for row in elements)
+    seen, steps = Counter[tuple[int, str]](), dict[int, str]()
+    for row in elements:
+        for name in ("*", names[row]):
+            seen[parents[row], name] += 1
+        name = names[row] if _XPATH_NAME.fullmatch(names[row]) else "*"
+        is_only = name != "*" and often[parents[row], name] == 1
+        steps[row] = name if is_only else f"{name}[{seen[parents[row], name]}]"
+    return steps
 
 
 def naming(nodes: NodeTable, rows: Sequence[int], titles: Sequence[Sequence[str]]) -> list[int]:
