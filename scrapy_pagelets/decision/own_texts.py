@@ -23,9 +23,7 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
-#: Other pages of a site from which on a text that none of them has is of this page alone, and from which on it is known
-#: what is on few of them: teasers are on few of ten.
-_KNOWN, _MANY = 4, 12
+_KNOWN: Final = 4  # other pages of a site from which on a text that none of them has is of this page alone
 _SENTENCE: Final = 8  # words without links that are a sentence
 _NOTE: Final = 100  # words of a note
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
@@ -37,7 +35,6 @@ _LABEL, _VALUE, _NEAR = 3, 12, 12
 _MOST_OF_VALUE, _MOST_BEHIND = 0.98, 0.9  # the most templateness of a value, and of a text right behind content
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
-_MOST_RARE: Final = 0.75  # the most templateness of a text without links near content that fewer of them have
 _NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
 _MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
 _LISTS: Final = (TAG["ul"], TAG["ol"])
@@ -59,9 +56,9 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     """(m,) leaves of template that are content, as the page alone has them amid its content or right behind it.
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
-    template unless they lead to files: many pages end with their own address. Near content, what is in doubt and on few
-    pages is content unless it is a link, and so are few words between content unless nearly all pages have them there,
-    and what has neither a link nor a year between the heading and content.
+    template unless they lead to files: many pages end with their own address. A few words without links between content
+    are content unless nearly all pages have them there, and so is what has neither a link nor a year between the heading
+    and content.
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
     place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
@@ -80,7 +77,6 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
     linked, around, alone, rare = nodes.anchor[nodes.leaves], amid | after, alike == 0, alike < _OFTEN * others
     is_said = (nodes.words >= _SENTENCE) | nodes.leaves_below(captions_of(nodes))
     mask |= around & alone & is_said & ~linked
-    mask |= (amid | right_behind) & rare & ~linked & (templateness < _MOST_RARE) & (others >= _MANY)
     if (lost := alone & ~keep & ~mask).any():
         mask |= _stretches(nodes, keep, alone, alone & (~linked | _contacts(nodes, lost)), is_said)
     for leaves in _links_elsewhere(page, *(each & alone & ~keep for each in (amid, right_behind))):
