@@ -57,8 +57,8 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
     template unless they lead to files: many pages end with their own address. A few words without links between content
-    are content unless nearly all pages have them there, and so is what has neither a link nor a year between the heading
-    and content.
+    are content unless nearly all pages have them there, and so is what has neither link nor year between the heading and
+    content.
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
     place, see `Site.pages_alike`. ``others``: number of other pages of the site that are known.
