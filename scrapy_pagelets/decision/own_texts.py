@@ -57,7 +57,7 @@ def own_texts(page: Page, headline: Headline | None, templateness: Floats, alike
 
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
     template unless they lead to files: many pages end with their own address. A few words without links between content
-    are content unless nearly all pages have them there, and so is what has neither link nor year between the heading and
+    are content unless nearly all pages have them there. So is what has neither link nor year between the heading and
     content.
 
     ``templateness``: (m,) as the model sees it. ``alike``: (m,) number of other pages with the same text at the same
