@@ -438,15 +438,14 @@ def _sections(nodes: NodeTable) -> list[int]:
     sections = rows_with(nodes, looks.COMMENTS)
     if not sections:
         return []
-    comments = np.array(rows_with(nodes, looks.COMMENT))
+    comments = np.array(rows_with(nodes, looks.COMMENT), np.int64)
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
     number = Counter(nodes.look[sections].tolist())
     within = (begins < ends) & np.array([number[look] <= _ALIKE for look in nodes.look[sections].tolist()])
-    like = {
-        nodes.looks[nodes.look.item(row)][:3:2] for i in np.flatnonzero(within) for row in comments[begins[i] : ends[i]]
-    }
-    alike = [row for row in comments.tolist() if nodes.looks[nodes.look.item(row)][:3:2] in like]
+    tags_and_classes = [(tag, classes) for tag, _, classes, _ in (nodes.looks[look] for look in nodes.look[comments])]
+    like = {each for i in np.flatnonzero(within) for each in tags_and_classes[begins[i] : ends[i]]}
+    alike = [row for row, each in zip(comments.tolist(), tags_and_classes, strict=True) if each in like]
     return [*np.array(sections)[within].tolist(), *alike, *_dated_sections(nodes, sections)]
 
 
