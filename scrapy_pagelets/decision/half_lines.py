@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, up_to
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.small_corrections import signs_with_words as signs_with_words
@@ -110,6 +111,7 @@ def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
             yield row, nodes.last_leaf.item(head)
 
 
+@once
 def captions_of(nodes: NodeTable) -> list[int]:
     """Rows of the captions of pictures, by tag or class."""
     return sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
