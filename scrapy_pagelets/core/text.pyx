@@ -2,6 +2,7 @@
 # distutils: language = c++
 """The texts and XPaths of leaves, see `scrapy_pagelets.page.text`, `scrapy_pagelets.feed.content_words`."""
 
+from cpython.unicode cimport PyUnicode_Find, PyUnicode_Tailmatch
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 from libcpp.string cimport string
@@ -302,6 +303,26 @@ def leaves_beginning(nodes, characters):
     for leaf in range(len(strings)):
         if begins(strings[leaf], wanted):
             found.append(leaf)
+    return found
+
+
+def beginning(list strings, str start):
+    """The places of the strings that begin with one."""
+    cdef list found = []
+    cdef Py_ssize_t i
+    for i in range(len(strings)):
+        if PyUnicode_Tailmatch(strings[i], start, 0, len(<str>strings[i]), -1):
+            found.append(i)
+    return found
+
+
+def having(list strings, str part):
+    """The places of the strings that have one in them."""
+    cdef list found = []
+    cdef Py_ssize_t i
+    for i in range(len(strings)):
+        if PyUnicode_Find(strings[i], part, 0, len(<str>strings[i]), 1) >= 0:
+            found.append(i)
     return found
 
 

@@ -24,7 +24,9 @@ from scrapy_pagelets.page.nodes import (
     TAG,
     NodeTable,
     attributes_at,
+    beginning,
     elements_at,
+    having,
     rows_named,
     rows_tagged,
     rows_with,
@@ -128,13 +130,14 @@ def hints_of(nodes: NodeTable) -> Bools:
 def _links_alone(nodes: NodeTable) -> Bools:
     """(m,) leaves of links to pages of a series, to share the page, and to log in and come back, with their labels."""
     series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
-    rows = nodes.links.row.tolist()
-    log_in = [row for row, to in zip(rows, nodes.links.target, strict=True) if "?" in to and _leads_back(to)]
-    leading = ((row, href) for row, href in zip(rows, nodes.links.href, strict=True) if ":" in href)
-    series += [row for row, href in leading if ("http" in href[9:] or "mailto:?" in href) and _SHARE.match(href)]
-    return _with_labels(nodes, nodes.leaves_below(series), _LABELS) | _with_labels(
-        nodes, nodes.leaves_below(log_in), _HINT
-    )
+    rows, hrefs, targets = nodes.links.row.item, nodes.links.href, nodes.links.target
+    log_in = [rows(link) for link in having(targets, "?") if _leads_back(targets[link])]
+    leading = ((link, hrefs[link]) for link in having(hrefs, ":"))
+    series += [
+        rows(link) for link, href in leading if ("http" in href[9:] or "mailto:?" in href) and _SHARE.match(href)
+    ]
+    found = _with_labels(nodes, series, _LABELS)
+    return found | _with_labels(nodes, log_in, _HINT) if log_in else found
 
 
 def _leads_back(target: str) -> bool:
@@ -142,9 +145,10 @@ def _leads_back(target: str) -> bool:
     return ("log" in folded or "sign" in folded or "register" in folded) and _LOG_IN.search(target) is not None
 
 
-def _with_labels(nodes: NodeTable, found: Bools, most: int) -> Bools:
+def _with_labels(nodes: NodeTable, rows: list[int], most: int) -> Bools:
     """(m,) leaves of links, and the other words in their lines if these are no more than ``most`` and have no link."""
-    if found.any():
+    found = nodes.leaves_below(rows)
+    if rows:
         line = np.cumsum(nodes.gap >= LINE)
         others = np.bincount(line, nodes.words * ~found)
         links = np.bincount(line, ~found & nodes.anchor[nodes.leaves])
@@ -186,8 +190,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
     captions = rows_tagged(nodes, TAG["caption"])
     within = nodes.leaves_below(captions)
     within[[nodes.first_leaf.item(row) for row in captions if nodes.words_of(row)]] = False
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True)
-    for row in (row for row, href in links if href.startswith(_RUN)):
+    for row in map(nodes.links.row.item, beginning(nodes.links.href, _RUN)):
         if not nodes.words_of(row) or within[nodes.first_leaf[row]]:
             yield row
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
@@ -219,7 +222,7 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
 
     A list without such a name may be a part of the text.
     """
-    within = [link for link, href in enumerate(nodes.links.href) if href.startswith("#")]
+    within = beginning(nodes.links.href, "#")
     fragments = nodes.links.row[within].tolist() if len(within) >= _FEWEST_LINKS else []
     lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if fragments else []
     for row in lists:

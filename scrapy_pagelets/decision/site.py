@@ -177,7 +177,8 @@ class Site(Unsaved[Observation]):
 
     def repeated_pictures(self, page: Page) -> Ints:
         """(k,) rows of the pictures that most other pages show at such a place, three at least."""
-        pictures = pictures_of(page)
+        if not len((pictures := pictures_of(page)).rows):
+            return pictures.rows
         with self.lock:
             pages = self.counts.tables["target"].pages(pictures.keys).astype(np.int64) - self.learnt.knows(page)
             return pictures.rows[pages >= max(_ALIKE, (self.pages - 1) / 2)]

@@ -19,7 +19,8 @@ from scrapy_pagelets.page.urls import written_addresses
 from scrapy_pagelets.papers.methods import labels_of
 
 
-@dataclass(frozen=True, eq=False)
+# Pagelets are never changed, but it takes three times as long to make frozen ones.
+@dataclass(slots=True, eq=False)
 class Pagelet:
     """A region of a page with one topic or function."""
 

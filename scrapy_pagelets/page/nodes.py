@@ -17,6 +17,8 @@ from scrapy_pagelets.core.table import attributes_at as attributes_at
 from scrapy_pagelets.core.table import elements as elements
 from scrapy_pagelets.core.table import elements_at as elements_at
 from scrapy_pagelets.core.table import values_at as values_at
+from scrapy_pagelets.core.text import beginning as beginning
+from scrapy_pagelets.core.text import having as having
 from scrapy_pagelets.core.text import leaves_beginning as leaves_beginning
 from scrapy_pagelets.core.text import path_of
 from scrapy_pagelets.core.text import rows_named as rows_named
