@@ -38,7 +38,11 @@ def cached(function: T) -> T:
 
 
 def _size(value: Any) -> int:
-    return getsizeof(value) + (sum(map(_size, value)) if isinstance(value, tuple) else 0)
+    """Bytes of a value, of what it has in it, and of what tuples in it have in them."""
+    if not isinstance(value, tuple):
+        return getsizeof(value)
+    inner = [sum(map(getsizeof, part)) for part in value if isinstance(part, tuple)]
+    return getsizeof(value) + sum(map(getsizeof, value)) + sum(inner)
 
 
 Holder = TypeVar("Holder")

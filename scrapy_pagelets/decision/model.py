@@ -5,7 +5,7 @@ learns the lexicon from pages with labels.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -42,17 +42,27 @@ _HEADING_WORDS, _HEADING_CHARACTERS = 6, 60
 _ASCII_LETTERS: Final = lazily(r"[A-Za-z]+").findall
 
 
-@cached
 def look_tokens(look: Look) -> tuple[int, ...]:
     """Hashes of the words of id, class and role; ``main-menu`` gives ``main``, ``menu`` and ``main-menu``."""
     _, name, classes, role = look
-    names = set()
-    for token in filter(None, (name, *classes.split(), role)):
-        words = _alphabetic(token.lower())
-        names.update(words)
+    shared = _shared_tokens(classes, role)
+    return tuple(sorted({*shared, *_hashes((name,))} if name else shared))
+
+
+@cached
+def _shared_tokens(classes: str, role: str) -> tuple[int, ...]:
+    """The hashes of a look whatever its id: many elements have an id of their own on each page."""
+    return (*_hashes((*classes.split(), role)),)
+
+
+def _hashes(names: Iterable[str]) -> set[int]:
+    found = set()
+    for name in names:
+        words = _alphabetic(name.lower())
+        found.update(words)
         if len(words) > 1:
-            names.add("-".join(words))
-    return tuple(sorted(xxh3_64_intdigest(t.encode("utf-8", "replace")) for t in names if len(t) > 1))
+            found.add("-".join(words))
+    return {xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in found if len(token) > 1}
 
 
 def _alphabetic(text: str) -> list[str]:
@@ -83,19 +93,14 @@ def heading_odds(text: str, lexicon: Lexicon) -> float:
 
 def look_odds(look: Look, lexicon: Lexicon) -> float:
     """The sum of the log odds of the tokens of a look."""
-    return sum(lexicon.get(token, 0.0) for token in look_tokens(look))
-
-
-def own_tokens_of(look: Look, own_tokens: Sequence[int]) -> int:
-    """Which of some tokens a look has, as bits."""
-    own = set(look_tokens(look))
-    if own.isdisjoint(own_tokens):
-        return 0
-    return sum(1 << number for number, token in enumerate(own_tokens) if token in own)
+    return _facts_of(look, lexicon, ())[0]
 
 
 def _facts_of(look: Look, lexicon: Lexicon, own_tokens: Sequence[int]) -> tuple[float, int]:
-    return look_odds(look, lexicon), own_tokens_of(look, own_tokens)
+    """The sum of the log odds of the tokens of a look, and which of some tokens it has, as bits."""
+    tokens = look_tokens(look)
+    own = [] if set(tokens).isdisjoint(own_tokens) else [1 << i for i, one in enumerate(own_tokens) if one in tokens]
+    return sum([lexicon.get(token, 0.0) for token in tokens]), sum(own)
 
 
 give("features", facts_of=_facts_of, heading_odds=heading_odds, MOST_BYTES=MOST_BYTES)

@@ -11,7 +11,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.characters import lazily
+from scrapy_pagelets.base.characters import lazily, may_have
 
 #: Signs of looks, above those of `scrapy_pagelets.page.looks`: the element is parted from others by a space, as a cell
 #: or as a line; it is a block of code, a cell of one, a line of one, or the numbers of lines; a menu of links, a button
@@ -50,18 +50,17 @@ _CLASSES: Final = {
 }
 _TOKENS: Final = {sign: lazily(rf"(?:{pattern})\Z", re.IGNORECASE) for sign, pattern in _CLASSES.items()}
 #: What one of the classes above has in it; most have none.
-_ANY: Final = lazily(
-    r"block|flex|grid|table|flow-root|list-item|code|highlight|geshi|hljs|pretty|view-lines|listing|source|line|gutter|numbering|lnt|blob|"
-    r"\bln\b|nav|btn|button|copy|clip|toolbar|expand|collapse|run|playground|tab|signature-a",
-    re.IGNORECASE,
-)
+_ANY: Final = (
+    "block flex grid tab flow-root list-item code highlight geshi hljs pretty view-lines listing source line gutter "
+    "numbering lnt blob ln nav btn button copy clip toolbar expand collapse run playground signature-a"
+).split()
 _LONGEST: Final = 100
 
 
 def placing(classes: str, role: str) -> int:
     """The signs of role and classes."""
     found = _ROLES.get(role, 0)
-    if _ANY.search(classes):
+    if may_have(classes, _ANY):
         for token in classes.split():
             if len(token) <= _LONGEST:
                 for sign, pattern in _TOKENS.items():
@@ -194,12 +193,12 @@ _POST: Final = lazily(
 #: Elements that hold more than a post, or less.
 _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
-_NAMED: Final = lazily(
-    r"title|head|crumb|topic|pankuzu|comment|comentario|kommentar|sell|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
-    r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
-    r"post|reply|message|msg|mail|answer|question|\bp(?:id)?[-_]?\d|src|source|viewcode",
-    re.IGNORECASE,
-)
+_NAMED: Final = (
+    "title head crumb topic pankuzu comment comentario kommentar sell disqus review author autor auteur byline fn "
+    "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
+    "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode"
+).split()
+_OF_POST: Final = lazily(r"\bp(?:id)?[-_]?\d", re.IGNORECASE)  # the number of a post
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
 _MENUS: Final = frozenset(("nav", "ol", "ul"))
@@ -207,7 +206,6 @@ _LINKS: Final = ("a", "span")
 _NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
 
 
-@cached
 def signature(look: Look) -> int:
     """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
 
@@ -217,24 +215,44 @@ def signature(look: Look) -> int:
     tag, name, classes, role = look
     if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
         return xxh3_64_intdigest(tag.encode()) >> 1
+    parts = (tag, "" if name and _VOLATILE.search(name) else name, role, *_steady(classes))
+    return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
+
+
+@cached
+def _steady(classes: str) -> tuple[str, ...]:
+    """The class tokens that are not volatile."""
     tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
     if not _POST_CLASSES.isdisjoint(tokens):
         tokens = [t for t in tokens if _TYPE.match(t)]
-    parts = (tag, "" if _VOLATILE.search(name) else name, role, *tokens)
-    return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
+    return (*tokens,)
 
 
 def class_signature(look: Look) -> int:
     """Hash of tag and class tokens alone, as `signature`."""
     tag, _, classes, _ = look
-    return signature((tag, "", classes, ""))
+    return _class_signature(tag, classes)
 
 
 @cached
+def _class_signature(tag: str, classes: str) -> int:
+    return signature((tag, "", classes, ""))
+
+
 def signs(look: Look) -> int:
     """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``POST``, and those of its place."""
     tag, name, classes, role = look
-    names = f"{name} {classes}"
+    found, names = _signs_without_id(tag, classes, role), f"{name} {classes}"
+    if tag == "nav" or role == "navigation":
+        found |= ELSEWHERE * (not _CONTENTS.search(f"{names} {role}"))
+    if may_have(names, _NAMED) or _OF_POST.search(names):
+        found |= _signs_of_names(tag, names, classes)
+    return found
+
+
+@cached
+def _signs_without_id(tag: str, classes: str, role: str) -> int:
+    """The signs of a look whatever its id: many elements have an id of their own on each page."""
     set_formula = tag in ("span", "div") and bool(classes and FORMULA_NAMED.search(classes))
     return (
         _BY_TAG.get(tag, 0)
@@ -243,11 +261,9 @@ def signs(look: Look) -> int:
         | MENU * (role == "navigation" or tag in _MENUS)
         | FORMULA * (set_formula or tag in ("math", "mjx-container"))
         | NOTHING * (tag in _NOTHING)
-        | ELSEWHERE * ((tag == "nav" or role == "navigation") and not _CONTENTS.search(f"{names} {role}"))
         | CHOICES * (tag in ("select", "datalist"))
         | READING * (tag == "rt" or tag == "rtc")
         | ENCODED * (tag == "joomla-hidden-mail")
-        | (_signs_of_names(tag, names, classes) if _NAMED.search(names) else 0)
         | (placing(classes, role) if classes or role else 0)
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.decision.model import Lexicon, heading_odds, look_odds, own_tokens_of
+from scrapy_pagelets.decision.model import Lexicon, heading_odds, look_odds, look_tokens
 from scrapy_pagelets.decision.page_features import (
     _KINDS,
     LEVELS,
@@ -170,7 +170,9 @@ class LeafMeasures:
     def own_tokens(self) -> Ints:
         """(m,) which of the own_tokens each leaf is inside of, as bits."""
         nodes = self.nodes
-        own = np.array([own_tokens_of(look, self._own_tokens) for look in nodes.looks], np.int64)[nodes.look]
+        tokens = [set(look_tokens(look)) for look in nodes.looks]
+        bits = [sum(1 << i for i, one in enumerate(self._own_tokens) if one in own) for own in tokens]
+        own = np.array(bits, np.int64)[nodes.look]
         return nodes.inherit(own, np.bitwise_or)[nodes.leaves]
 
     @cached_property
