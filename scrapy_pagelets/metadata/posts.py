@@ -27,7 +27,16 @@ from scrapy_pagelets.metadata.byline import (
 )
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import POST, SIGNATURE
-from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, attributes_at, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import (
+    TAG,
+    NodeTable,
+    among_tags,
+    attributes_at,
+    having,
+    rows_named,
+    rows_tagged,
+    rows_with,
+)
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of, value_of
 
@@ -242,8 +251,8 @@ def _cited(page: Page) -> list[int]:
     """Rows of the elements with an id to which a link in them leads, as contributions have for those who cite them."""
     nodes, found = page.nodes, set[int]()
     is_signed = called_author(nodes) or rows_named(nodes, _USER)
-    for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if is_signed else ():
-        name = href.partition("#")[2]
+    for link in having(nodes.links.href, "#") if is_signed else ():
+        row, name = nodes.links.row.item(link), nodes.links.href[link].partition("#")[2]
         while name and row > 0 and nodes.looks[nodes.look.item(row)][1] != name:
             row = nodes.parent.item(row)
         found.add(max(row, 0) if name else 0)

@@ -13,6 +13,7 @@ from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import product_values as values
 from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page.looks import OFFER
 from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.page import Page
 
@@ -69,7 +70,9 @@ class ShownProduct:
         nodes = page.nodes
         named = nodes.strings.index(name) if headline is None and name in nodes.strings else -1
         self._heading = nodes.leaves_of(headline.row) if headline else slice(max(named, 0), named + 1)
-        self._kinds = [values.kinds_of(look) for look in nodes.looks]
+        self._kinds = [0] * len(nodes.looks)
+        for number in (nodes.signs & OFFER).nonzero()[0].tolist():
+            self._kinds[number] = values.kinds_of(nodes.looks[number])
 
     @property
     def is_offered(self) -> bool:

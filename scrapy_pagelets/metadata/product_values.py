@@ -12,7 +12,7 @@ from unicodedata import category
 from urllib.parse import urlsplit
 
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.characters import lazily, may_have, readable
+from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.page.looks import Look
 
 if TYPE_CHECKING:
@@ -153,11 +153,6 @@ _NAMED: Final = lazily(
     r"(?:code|n|id)|brand|vendor|manufact|relat|simil|recom|sell|recent|also|might|old|was|orig|stri|cross|list|regular",
     re.IGNORECASE,
 )
-#: What one of these has in it: few names of other things have.
-_PARTS: Final = (
-    "pric pris prix prec pres preic preis prezzo cena cart bag basket buy purchase stock sold sku item art product "
-    "model brand vendor manufact relat simil recom sell recent also might old was orig stri cross list regular"
-).split()
 _HUMPS: Final = lazily(r"(?<=[a-z])(?=[A-Z])")
 _LETTERS: Final = lazily(r"[a-z]+")
 _STRUCK: Final = ("del", "s", "strike")
@@ -186,7 +181,7 @@ def kinds_of(look: Look) -> int:
     """What the tag, id and class of an element say it has, as bits: ``PRICE`` ... ``OUT_OF_STOCK``."""
     tag, name, classes, _ = look
     names, struck = f"{name} {classes}"[:500], FORMER * (tag in _STRUCK)
-    if tag in _WHOLE or not (may_have(names, _PARTS) and _NAMED.search(names)):
+    if tag in _WHOLE or not _NAMED.search(names):
         return struck
     tokens = frozenset(_LETTERS.findall(_HUMPS.sub("-", names).lower()))
     runs = " ".join("".join(_LETTERS.findall(each)) for each in names.lower().split())

@@ -110,8 +110,8 @@ COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (1 << len(_LANDMAR
 BYLINE, ELSEWHERE, PAGER, SIGNATURE = (1 << len(_LANDMARKS) + i for i in range(13, 17))
 #: A reading of ruby, and what holds an address that a script decodes.
 READING, ENCODED = (1 << len(_LANDMARKS) + i for i in range(17, 19))
-#: The entry of a page, as in hAtom and h-entry, and a post of a thread.
-ENTRY, POST = (1 << len(_LANDMARKS) + i for i in range(19, 21))
+#: The entry of a page, as in hAtom and h-entry, a post of a thread, and what may be named as a part of an offer.
+ENTRY, POST, OFFER = (1 << len(_LANDMARKS) + i for i in range(19, 22))
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
@@ -198,6 +198,11 @@ _NAMED: Final = (
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
     "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode"
 ).split()
+#: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
+_OFFERED: Final = (
+    "pric pris prix prec pres preic preis prezzo cena cart bag basket buy purchase stock sold sku item art product "
+    "model brand vendor manufact relat simil recom sell recent also might old was orig stri cross list regular"
+).split()
 _OF_POST: Final = lazily(r"\bp(?:id)?[-_]?\d", re.IGNORECASE)  # the number of a post
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
@@ -245,6 +250,8 @@ def signs(look: Look) -> int:
     found, names = _signs_without_id(tag, classes, role), f"{name} {classes}"
     if tag == "nav" or role == "navigation":
         found |= ELSEWHERE * (not _CONTENTS.search(f"{names} {role}"))
+    if name and may_have(name, _OFFERED):
+        found |= OFFER
     if may_have(names, _NAMED) or _OF_POST.search(names):
         found |= _signs_of_names(tag, names, classes)
     return found
@@ -264,6 +271,7 @@ def _signs_without_id(tag: str, classes: str, role: str) -> int:
         | CHOICES * (tag in ("select", "datalist"))
         | READING * (tag == "rt" or tag == "rtc")
         | ENCODED * (tag == "joomla-hidden-mail")
+        | OFFER * (tag in ("del", "s", "strike") or may_have(classes, _OFFERED))
         | (placing(classes, role) if classes or role else 0)
     )
 

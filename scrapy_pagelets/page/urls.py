@@ -261,9 +261,14 @@ def _suffixes() -> tldextract.TLDExtract:
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
-@cached
 def is_page(url: str) -> bool:
     """Return False for a URL whose path ends like a file that is not a page (style sheet, image, archive, PDF ...)."""
+    name = url.partition("#")[0].partition("?")[0].rpartition("/")[2]
+    return "." not in name or _is_page(url)  # as most do
+
+
+@cached
+def _is_page(url: str) -> bool:
     try:
         return not _NOT_A_PAGE.search(urlsplit(url).path)
     except ValueError:  # "http://[half"

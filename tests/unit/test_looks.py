@@ -33,4 +33,4 @@ def test_no_class_that_says_how_an_element_is_placed_is_passed_over(token):
 
 @given(some_of([product_values._NAMED]))
 def test_no_name_of_a_price_is_passed_over(name):
-    assert may_have(name, product_values._PARTS)
+    assert may_have(name, looks._OFFERED)
