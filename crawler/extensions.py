@@ -89,7 +89,8 @@ class Preparation(Component):
         self._open = False
 
     async def spider_opened(self) -> None:
-        await in_thread(prepare, self.session.config)
+        finds_sets = bool(self.session.config.probe) and getattr(self.crawler.spider, "fetches", True)
+        await in_thread(prepare, self.session.config, finds_sets=finds_sets)
         self._open = True
         COLLECTOR.begin()
 
@@ -104,11 +105,14 @@ _PAGE: Final = """<html lang=en><title>Page {0}</title><body>
 <main><h1>Page {0}</h1><p>All there is to say of {0}: one word, another word, a third word – and é.</main></html>"""
 
 
-def prepare(config: Config) -> None:
-    """Import SciPy, and clean two pages of no site, which loads models, public suffixes and the kinds of characters."""
+def prepare(config: Config, *, finds_sets: bool) -> None:
+    """Clean two pages of no site, which loads models, public suffixes and the kinds of characters.
+
+    ``finds_sets``: whether pages that link each other will be looked for; this takes SciPy, a third of a second.
+    """
     key_page, page = (Page.parse(_PAGE.format(name).encode(), f"http://www.example.com/{name}") for name in "ab")
     site = Site(key_page.site, config.model)
-    if config.probe:
+    if finds_sets:
         import_module("scipy.optimize")  # assigns the nodes of one page of a set to those of another
         site.learn_set(key_page, [page])
     site.learn(page)

@@ -17,7 +17,6 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
@@ -115,7 +114,7 @@ class Group:
     @classmethod
     def of(cls, columns: Floats, segment: Ints) -> Self:
         """Make a group whose targets are the ``NEIGHBOURS`` nearest nodes in the space of the features."""
-        distance = cdist(columns, columns, "sqeuclidean")
+        distance = _distances(columns)
         distance[segment[:, None] != segment] = np.inf
         np.fill_diagonal(distance, np.inf)
         nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOURS]
@@ -149,13 +148,21 @@ def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
     value, gradient = 0.0, np.zeros_like(linear)
     for group in groups:
         image = group.columns @ linear.T
-        own, weight = _pairs(cdist(image, image, "sqeuclidean"), group)
+        own, weight = _pairs(_distances(image), group)
         value += own
         # The sum of w_ab |L(x_a - x_b)|^2 has the gradient 2 L X^T (degree - w - w^T) X.
         both = weight + weight.T
         gradient += 2 * ((both.sum(axis=1)[:, None] * image - both @ image).T @ group.columns)
     count = sum(len(group.target) for group in groups)
     return value / count, gradient / count
+
+
+def _distances(columns: Floats) -> Floats:
+    """(n, n) squared distances. All crawls import this module, few need SciPy, which takes a third of a second."""
+    from scipy.spatial.distance import cdist
+
+    found: Floats = cdist(columns, columns, "sqeuclidean")
+    return found
 
 
 def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:
