@@ -1,4 +1,4 @@
-"""Parquet feeds: every item is in the file, in order, as it was when it was exported."""
+"""Feeds of JSON lines and Parquet: every item is in the file, in order, as it was when it was exported."""
 
 import dataclasses
 import io
@@ -18,8 +18,9 @@ import pytest
 import scrapy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scrapy.exporters import JsonLinesItemExporter
 
-from scrapy_pagelets.crawler.exporters import MAX_FIELDS, ParquetItemExporter, feed_types
+from scrapy_pagelets.crawler.exporters import MAX_FIELDS, JsonLinesExporter, ParquetItemExporter, feed_types
 from tests import crawling
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,6 +110,26 @@ def read_back(items, **options):
     for row in rows:
         row["extra"] = json.loads(row["extra"]) if row["extra"] else None
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(st.characters()) | st.datetimes() | st.decimals(allow_nan=False) | st.binary(max_size=3).map(str),
+        lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=3) | st.integers(), parts),
+    ),
+    st.sampled_from(["utf-8", None]),
+)  # fmt: skip
+def test_lines_of_json_are_those_of_scrapy_but_for_blanks(value, encoding):
+    lines = []
+    for exporter in (JsonLinesExporter, JsonLinesItemExporter):
+        file = io.BytesIO()
+        exporter(file, encoding=encoding).export_item({"url": "http://a.test/é", "value": value})
+        lines.append(file.getvalue())
+    ours, theirs = (json.loads(each) for each in lines)
+    assert ours == theirs
+    assert [each.count(b"\n") for each in lines] == [1, 1]
 
 
 @pytest.mark.parametrize("count", [1, 3, 7, 8, 20])
