@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.arrays import Bools, up_to
+from scrapy_pagelets.base.caches import cached, once
 from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.page.gaps import gap_of
 from scrapy_pagelets.page.looks import CODE, CODE_CELL, CODE_LINE, NUMBERS, placing
@@ -60,11 +60,13 @@ _LANGUAGES: Final = frozenset(
 )
 
 
+@once
 def line_numbers(nodes: NodeTable) -> Bools:
     """(m,) leaves of code that number its lines, in elements named so: in ``pre``, in cells or in their own list."""
     found = np.zeros(len(nodes.leaves), np.bool_)
     judged = set[int]()
     gutters = {nodes.look.item(row) for row in rows_with(nodes, NUMBERS)}
+    wordy = up_to(np.array([any(map(str.isalpha, text)) for text in nodes.strings if gutters], np.bool_))
     for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
         row = -1 if found[leaf] else nodes.parent.item(nodes.leaves.item(leaf))
         for _ in range(_ABOVE):
@@ -73,7 +75,7 @@ def line_numbers(nodes: NodeTable) -> Bools:
             if nodes.look.item(row) in gutters and (leaf in nodes.spaces or _is_beside_text(nodes, row)):
                 if row not in judged:
                     leaves = nodes.leaves_of(row)
-                    found[leaves] |= not any(map(str.isalpha, "".join(nodes.strings[leaves])))
+                    found[leaves] |= wordy[leaves.start] == wordy[leaves.stop]
                 judged.add(row)
                 break
             row = nodes.parent.item(row)
