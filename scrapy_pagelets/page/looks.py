@@ -186,7 +186,7 @@ _ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
 _ENTRY: Final = lazily(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
 #: Classes and ids of posts and comments, as programs for forums and blogs name them. Names of their parts are longer.
 _POST: Final = lazily(
-    r"(?:^|\s)(?:(?:topic-|forum-?)?(?:post|reply|message|answer|question)|(?:bz_)?comment|review|email|PostStream-item|cPost|"
+    r"(?:^|\s)(?:(?:topic-|forum-?)?(?:post|reply|message|answer|question)|(?:bz_)?comment|review|email|journal|PostStream-item|cPost|"
     r"post(?:-?container|-?bit|[-_]wrapper)|(?:js-|topic-|li-|div-)?(?:p|pid|post|msg|message|reply|answer|comment)[-_]?\d+)"
     r"(?:$|\s)",
     re.IGNORECASE,
@@ -197,7 +197,7 @@ _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form i
 _NAMED: Final = lazily(
     r"title|head|crumb|topic|pankuzu|comment|comentario|kommentar|sell|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
     r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
-    r"post|reply|message|msg|mail|answer|question|\bp(?:id)?[-_]?\d|src|source|viewcode",
+    r"post|reply|message|msg|mail|answer|question|journal|\bp(?:id)?[-_]?\d|src|source|viewcode",
     re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
