@@ -154,7 +154,7 @@ _PARTS: Final = frozenset("div li dl dt dd p table tr td article".split())
 _PART: Final = lazily(r"comment(?!able|s?[_-]?(?:link|count|number|open|closed))", re.IGNORECASE)
 _REVIEWS: Final = _names(r"reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section)")
 _AUTHOR: Final = lazily(
-    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
+    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)(?:fn|ljuser|owner-?name)(?:$|\s)",
     re.IGNORECASE,
 )
 #: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify, rustdoc and others.
@@ -195,7 +195,7 @@ _POST: Final = lazily(
 _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = lazily(
-    r"title|head|crumb|topic|pankuzu|comment|comentario|kommentar|sell|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
+    r"title|head|crumb|topic|pankuzu|comment|comentario|kommentar|sell|disqus|review|auth?or|auteur|ljuser|owner-?name|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
     r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
     r"post|reply|message|msg|mail|answer|question|journal|\bp(?:id)?[-_]?\d|src|source|viewcode",
     re.IGNORECASE,
