@@ -212,7 +212,7 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
             _KIND.sub("", nodes.strings[leaf], 1).strip().casefold()
             in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
-            and (nodes.tag[row] in _UNMARKED and not nodes.anchor[row] or _is_called_title(nodes, leaf, row))
+            and ((nodes.tag[row] in _UNMARKED and not nodes.anchor[row]) or _is_called_title(nodes, leaf, row))
             and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
         ):
