@@ -58,9 +58,12 @@ _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
 #: Links of a table of contents, the share of them that says what headings do, and the number before a heading.
-_FEWEST_LINKS, _REPEATED = 3, 0.6
+_FEWEST_LINKS, _REPEATED = 1, 0.6
 _CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
+#: What wikis write below a page, who changed it last; how it begins, and the runs of text at the end that may say so.
+_CHANGED: Final = lazily(r".{0,60}\(last (?:edited|modified|updated|changed)\b.{0,80}")
+_BEGINS_CHANGE, _FOOT = "(last ", 24
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-target data-toggle".split())
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
@@ -101,6 +104,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
         (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
     )
     found[controls_of_code(nodes)] = True
+    found |= _last_change(nodes)
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
     return found
@@ -231,6 +235,18 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
             row = nodes.parent.item(row)
         if named >= 0 and _repeat_headings(nodes, links):
             yield named
+
+
+def _last_change(nodes: NodeTable) -> Bools:
+    """(m,) leaves of the line at the foot of a page that says in brackets who changed it last."""
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for place, text in enumerate(nodes.strings[-_FOOT:], max(0, len(found) - _FOOT)):
+        if _BEGINS_CHANGE in text:
+            line = np.cumsum(nodes.gap >= LINE)
+            own = line == line[place]
+            said = " ".join(" ".join(nodes.strings[leaf] for leaf in np.flatnonzero(own)).split())
+            found |= own & (_CHANGED.fullmatch(said) is not None)
+    return found
 
 
 def _repeat_headings(nodes: NodeTable, links: list[int]) -> bool:

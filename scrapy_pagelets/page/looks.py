@@ -157,17 +157,21 @@ _AUTHOR: Final = lazily(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)(?:fn|ljuser|owner-?name)(?:$|\s)",
     re.IGNORECASE,
 )
-#: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify, rustdoc and others.
+#: Classes of what only screen readers say, and of what no printer prints: Bootstrap, WordPress, Drupal, Shopify,
+#: rustdoc and others.
 _HEARD: Final = _names(
-    r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme"
+    r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme|"
+    r"no-?print|print-none|(?:hidden|none)-print"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
 _RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of other products that a shop offers beside one.
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
-#: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
+#: Classes of the line with author, date and section of a post, as blog engines and their themes name it, of how long it
+#: takes to read, and of whom it has helped.
 _BYLINE: Final = lazily(
-    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
+    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?|"
+    r"(?:\S*[-_])?(?:read(?:ing)?-?_?time|time-to-read)|(?:\S*[-_])?(?:votes?|helpful))(?:$|\s)",
     re.IGNORECASE,
 )
 #: Classes and ids of links to the posts before and after this one, and to an editor of a section.
@@ -195,8 +199,8 @@ _POST: Final = lazily(
 _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = lazily(
-    r"title|head|crumb|topic|pankuzu|comment|comentario|kommentar|sell|disqus|review|auth?or|auteur|ljuser|owner-?name|byline|\bfn\b|sr-only|screen|hidden|hideme|invisible|related|yarpp|wp_rp|"
-    r"meta|posted|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
+    r"title|head|crumb|topic|pankuzu|comment|comentario|kommentar|sell|disqus|review|auth?or|auteur|ljuser|owner-?name|byline|\bfn\b|sr-only|screen|hidden|hideme|print|invisible|related|yarpp|wp_rp|"
+    r"meta|posted|read|vote|helpful|nav|prev|editsec|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t|__cf|cloak|spamspan|mail-l|h-?entry|"
     r"post|reply|message|msg|mail|answer|question|journal|\bp(?:id)?[-_]?\d|src|source|viewcode",
     re.IGNORECASE,
 )

@@ -76,6 +76,10 @@ def test_own_headings(title, body, expected):
             "<li><a href=#c>Cups</a></ul><h2>Water</h2><p>Soft<h2>Leaves</h2><p>Whole<h2>Cups</h2><p>Thin",
             [],
         ),
+        (
+            "<details class=toc><summary>Contents</summary><ul><li><a href=#a>Water</a></ul></details><h2>Water</h2>",
+            ["Contents", "Water"],
+        ),
         ("<ul id=toc><li><a href=#a>Kyoto</a><li><a href=#b>Uji</a><li><a href=#c>Kobe</a></ul><h2>Water</h2>", []),
         (
             "<ul><li><a href=#a>Water</a><li><a href=#b>Leaves</a><li><a href=#c>Cups</a></ul>"
