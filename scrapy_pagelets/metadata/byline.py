@@ -26,6 +26,7 @@ from scrapy_pagelets.page.nodes import (
     tags_of,
 )
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import host_of
 
 #: Attributes with the date of an element, by its tag; any other tag is one of a web component, as `relative-time`.
 _ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title", TAG["?"]: "datetime"}
@@ -148,6 +149,7 @@ _LAST: Final = tuple("uletzt etzte ernière ltima aatst enast statni ослед�
 _EDITED: Final = lazily(rf"{_CHANGED.pattern}|bearbeit|edi[tç]|bewerkt|redig|ändra|edytowan|編集|编辑", re.IGNORECASE)
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
+_ITEMS: Final = frozenset(tags_of("li tr dd").tolist())  # elements of entries of lists
 _WITH_CENTURY: Final = r"\g<1>19"
 #: How such a text begins: its first word has four letters.
 _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
@@ -676,7 +678,7 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     may_be = ((number, look) for number, look in enumerate(page.nodes.looks) if "last" in look[1] or "last" in look[2])
     named = [number for number, look in may_be if _NAMED_CHANGE.search(" ".join(look[1:3]))]
     for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named and has_heading else ():
-        if page.nodes.words_of(row) > _LONG:  # it holds more than that
+        if page.nodes.words_of(row) > _LONG or _is_in_entry(page, row):  # it holds more than that
             continue
         text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST]
         found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
@@ -703,6 +705,16 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
             told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:
                 yield told[0]
+
+
+def _is_in_entry(page: Page, row: int) -> bool:
+    """Whether an element stands in a list of related posts, or in an item with a link to another page of the site."""
+    nodes, item = page.nodes, row
+    while item > 0 and nodes.tag.item(item) not in _ITEMS and not nodes.signs[nodes.look[item]] & RELATED:
+        item = nodes.parent.item(item)
+    at = slice(*np.searchsorted(nodes.links.row, (item, nodes.end[item])).tolist() if item > 0 else (0, 0))
+    leading = zip(nodes.links.key[at].tolist(), nodes.links.href[at], strict=True)
+    return any(key not in (0, page.key) and host_of(href) in ("", host_of(page.url)) for key, href in leading)
 
 
 def _changes_abroad(page: Page, habits: Habits) -> Iterator[str]:

@@ -344,6 +344,15 @@ def test_authors(byline, expected):
             None,
             "2024-04-14",
         ),
+        # a box of other pages tells of these
+        *(
+            (f"<h1>Tea</h1><p>{PROSE}<ul><li><{link}Cups</a> <i class=last-updated>14 April 2024</i></ul>", None, told)
+            for link, told in (
+                ("a href=/cups>", None),
+                ("a href=#cups>", "2024-04-14"),
+                ("a href=http://git.test/edit/a>", "2024-04-14"),
+            )
+        ),
         (
             "<h1>Tea</h1><pre>From: Ana Bo &lt;ana@b.test>\nDate: Sat, 13 Apr 2024 10:02:00 +0100</pre>",
             "2024-04-13",
