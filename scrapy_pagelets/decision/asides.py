@@ -57,12 +57,12 @@ _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Pre
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
-#: Links of a table of contents, the share of them that says what headings do, and the number before a heading.
-_FEWEST_LINKS, _REPEATED = 1, 0.6
+#: Share of the links of a table of contents that says what headings do, and the number before a heading.
+_REPEATED: Final = 0.6
 _CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
 #: What wikis write below a page, who changed it last; how it begins, and the runs of text at the end that may say so.
-_CHANGED: Final = lazily(r".{0,60}\(last (?:edited|modified|updated|changed)\b.{0,80}")
+_CHANGED: Final = lazily(r".{0,60}\(last (?:edited|modified|updated|changed)\b[^()]{0,30}\d.{0,70}")
 _BEGINS_CHANGE, _FOOT = "(last ", 24
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-target data-toggle".split())
@@ -224,13 +224,15 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
     A list without such a name may be a part of the text.
     """
     within = [link for link, href in enumerate(nodes.links.href) if href.startswith("#")]
-    fragments = nodes.links.row[within].tolist() if len(within) >= _FEWEST_LINKS else []
+    fragments = nodes.links.row[within].tolist()
     lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if fragments else []
     for row in lists:
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
+        if not links:
+            continue
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
         named = -1
-        while row >= 0 and len(links) >= _FEWEST_LINKS and nodes.words_of(row) <= most:
+        while row >= 0 and nodes.words_of(row) <= most:
             named = row if _CONTENTS.search(" ".join(nodes.looks[nodes.look.item(row)][1:3])) else named
             row = nodes.parent.item(row)
         if named >= 0 and _repeat_headings(nodes, links):

@@ -26,7 +26,7 @@ from scrapy_pagelets.metadata.byline import (
     users_of,
 )
 from scrapy_pagelets.metadata.dates import Habits
-from scrapy_pagelets.page.looks import COMMENT, HEADING, POST, SIGNATURE
+from scrapy_pagelets.page.looks import HEADING, POST, SIGNATURE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, attributes_at, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of, value_of
@@ -202,8 +202,7 @@ def _have_profiles(nodes: NodeTable, rows: Sequence[int]) -> bool:
 def _rows(page: Page, habits: Habits) -> list[int]:
     nodes = page.nodes
     typed = {each for each in page.microdata if (each.get("itemtype") or "").rpartition("/")[2] in _TYPES}
-    terms = (row for row in rows_with(nodes, COMMENT) if nodes.tag.item(row) == _TERM)
-    rows = {*rows_with(nodes, POST), *_rows_of(page, typed), *terms} or {*_articles(page)}
+    rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)}
     rows = rows or {*_headed(page)} or {*_dated(page, habits)}
     return sorted(row for row in rows if nodes.first_leaf.item(row) < nodes.last_leaf.item(row))[:_MOST]
 

@@ -275,6 +275,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | ENCODED * bool(_ENCODED.search(names))
         | ENTRY * bool(_ENTRY.search(classes))
         | POST * (tag not in _NO_POST and bool(_POST.search(names)))
+        | POST * (tag == "dt" and bool(_PART.search(classes)))
     )
 
 
