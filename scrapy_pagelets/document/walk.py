@@ -127,9 +127,8 @@ class Walk:
 
     def is_label_of_note(self, cell: int) -> bool:
         """Whether a cell without text stands before the one with the text of a note, as the classes around say."""
-        nodes = self.nodes
-        line, beside = nodes.parent.item(cell), nodes.end.item(cell)
-        if cell != line + 1 or beside >= len(nodes) or nodes.parent[beside] != line or not self.shown[beside]:
+        nodes, line, beside = self.nodes, self.nodes.parent.item(cell), self.nodes.end.item(cell)
+        if cell != line + 1 or beside >= nodes.end[line] or not self.shown[beside]:
             return False
         around = [line := nodes.parent.item(line) for _ in range(min(_AROUND, nodes.depth.item(line)))]
         return any(_NOTE.search(nodes.looks[nodes.look.item(row)][2]) for row in around)
@@ -447,10 +446,8 @@ class Walk:
         elif len(used) > 1 == sum(used):  # a box of a note, with its sign
             for cell in (cell for cell in filled if not is_left_over(cell)):
                 self.draft.add(Block("paragraph", runs=cell, leaves=leaves))
-        elif is_numbered(lines):
-            self.draft.add(numbered(lines))
         elif len(filled) > 1:
-            self.draft.add(Block("table", rows=lines, leaves=leaves))
+            self.draft.add(_counted(lines) or Block("table", rows=lines, leaves=leaves))
 
     def cell(self, row: int) -> list[Run]:
         """The text of a cell; its paragraphs become one, and a bullet begins each item of a list.
@@ -479,16 +476,11 @@ class Walk:
                 yield name
 
 
-def is_numbered(lines: _Table) -> bool:
-    """Whether a table of two columns without a head counts its lines in the first one, as callouts of code do."""
-    if any(len(line) != 2 for line in lines) or any(lines[0]) or len(lines) < 2:
-        return False
-    numbers = [text_of_runs(line[0]).strip("(). ") for line in lines[1:]]
-    return numbers == [str(number) for number in range(1, len(lines))]
-
-
-def numbered(lines: _Table) -> Block:
-    """The lines of such a table as the items of a list."""
+def _counted(lines: _Table) -> Block | None:
+    """The list of a table without a head whose first column of two counts its lines, as callouts of code do."""
+    marks = [text_of_runs(line[0]).strip("(). ") for line in lines[1:] if len(line) == 2]
+    if not marks or any(lines[0]) or marks != [str(number) for number in range(1, len(lines))]:
+        return None
     found = Block("list", ordered=True)
     for number, (mark, runs) in enumerate(lines[1:], 1):
         leaves = sorted({run.leaf for run in (*mark, *runs)} - {-1})

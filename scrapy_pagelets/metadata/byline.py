@@ -144,9 +144,6 @@ _LAST_CHANGE: Final = lazily(
 )
 #: Names of elements that tell of it.
 _NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*(?:$|[\s_-])", re.IGNORECASE)
-#: What other languages than English say of it at the foot of a page, without the letter that may be a capital.
-_LAST: Final = tuple("uletzt etzte ernière ltima aatst enast statni оследн 最終 最后 最後".split())
-_EDITED: Final = lazily(rf"{_CHANGED.pattern}|bearbeit|edi[tç]|bewerkt|redig|ändra|edytowan|編集|编辑", re.IGNORECASE)
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 _ITEMS: Final = frozenset(tags_of("li tr dd").tolist())  # elements of entries of lists
@@ -164,7 +161,7 @@ _OF_ADDRESS: Final = lazily(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
 _MARKS: Final = " \t\n\xa0|·•,-–—/"  # marks around a name or between two entries
 _ABOVE, _BEHIND = 30, 10  # leaves before the heading that may name its author, and behind that name
 _FOOT: Final = 12  # runs of text at the end of a page, which may tell of its last change amid other words
-_BADGE, _YEAR = 20, 6  # characters of a date or of a day and a month, and of a year with marks
+_BADGE: Final = 20  # characters of a day and a month
 _LONGEST: Final = 150  # characters of a text that is looked at
 
 
@@ -201,13 +198,20 @@ class Byline:
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
         told = self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near)
-        return told or _in_parts(self._page, self._near, self._habits) or self._facts[1] or self._above[1]
+        return told or self._facts[1] or self._above[1]
 
     @cached_property
     def _above(self) -> tuple[str | None, str | None]:
         """The user before the heading whom the title names, and the date behind that name."""
-        start = self._heading.start if self._heading and not self._posts else 0
-        return _above(self._page, range(max(0, start - _ABOVE), start), self._habits)
+        nodes, end = self._page.nodes, self._heading.start if self._heading and not self._posts else 0
+        spans = [nodes.leaves_of(row) for row in sorted(called_author(nodes))] if end else []
+        near = (leaf for span in spans for leaf in range(span.start, span.stop) if end - _ABOVE <= leaf < end)
+        for leaf in (leaf for leaf in near if nodes.strings[leaf].strip() in parts_of(self._page.title)):
+            date = dates.find(
+                _joined(nodes, range(leaf + 1, min(leaf + _BEHIND, end))), self._habits.day_first(self._page)
+            )
+            return _name(nodes.strings[leaf]), date and date[0]
+        return None, None
 
     @cached_property
     def _letter(self) -> tuple[str | None, str | None]:
@@ -353,35 +357,9 @@ def _date_of_address(page: Page, near: list[int]) -> str | None:
     return next((day[0] for day in told if day and day[0] == "-".join(match.groups())), None)
 
 
-def _in_parts(page: Page, near: list[int], habits: Habits) -> str | None:
-    """The date of a byline whose day, month and year are in elements of their own."""
-    nodes, strings = page.nodes, page.nodes.strings
-    short = [leaf for leaf in near if len(strings[leaf]) <= _YEAR and leaf - 1 in near]
-    years = [leaf for leaf in short if not dates.has_year(strings[leaf - 1]) and dates.has_year(strings[leaf])]
-    for span in (range(leaf + place, leaf + 1) for leaf in years for place in (-1, -2, -4)):
-        text = _joined(nodes, span) if set(near).issuperset(span) else ""
-        found = dates.find(text, habits.day_first(page)) if 8 <= len(text) <= _BADGE else None
-        if found and found[1:] == (0, len(text)) and not _CHANGED.search(_label(page, span.start - 1)):
-            return found[0]
-    return None
-
-
 def _joined(nodes: NodeTable, leaves: range) -> str:
     parts = (part for leaf in leaves for part in (" " if nodes.gap[leaf] else "", nodes.strings[leaf]))
     return " ".join("".join(parts).split())
-
-
-def _above(page: Page, before: range, habits: Habits) -> tuple[str | None, str | None]:
-    """The user that some leaves before the heading name as the title does, and the date behind that name."""
-    nodes, strings = page.nodes, page.nodes.strings
-    spans = [nodes.leaves_of(row) for row in sorted(called_author(nodes))] if before else []
-    near = [span for span in spans if before.start <= span.start < span.stop <= before.stop]
-    for leaf in (leaf for span in near for leaf in range(span.start, span.stop)):
-        if strings[leaf].strip() in parts_of(page.title):
-            text = _joined(nodes, range(leaf + 1, min(leaf + 1 + _BEHIND, before.stop)))
-            date = dates.find(text, habits.day_first(page))
-            return _name(strings[leaf]), date and date[0]
-    return None, None
 
 
 def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
@@ -678,12 +656,11 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     may_be = ((number, look) for number, look in enumerate(page.nodes.looks) if "last" in look[1] or "last" in look[2])
     named = [number for number, look in may_be if _NAMED_CHANGE.search(" ".join(look[1:3]))]
     for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named and has_heading else ():
-        if page.nodes.words_of(row) > _LONG or _is_in_entry(page, row):  # it holds more than that
+        text = " ".join(strings[page.nodes.leaves_of(row)])
+        if len(text) > _LONGEST or _is_in_entry(page, row):  # it holds more than that
             continue
-        text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST]
         found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
         yield from (date for date, *_ in found[: len(found) == 1])
-    yield from _changes_abroad(page, habits) if has_heading and page.language != "en" else ()
     behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
     ends = range(max(0, len(strings) - _FOOT), len(strings)) if has_heading else ()
     feet = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and "ast " in strings[leaf])
@@ -715,11 +692,3 @@ def _is_in_entry(page: Page, row: int) -> bool:
     at = slice(*np.searchsorted(nodes.links.row, (item, nodes.end[item])).tolist() if item > 0 else (0, 0))
     leading = zip(nodes.links.key[at].tolist(), nodes.links.href[at], strict=True)
     return any(key not in (0, page.key) and host_of(href) in ("", host_of(page.url)) for key, href in leading)
-
-
-def _changes_abroad(page: Page, habits: Habits) -> Iterator[str]:
-    """The dates at the foot of a page in another language than English that are those of its last change."""
-    texts = (text for text in page.nodes.strings[-_FOOT:] if len(text) <= _LONGEST and dates.has_year(text))
-    for text in (text for text in texts if any(word in text for word in _LAST) and _EDITED.search(text)):
-        found = dates.find_all(text, habits.day_first(page))
-        yield from (date for date, *_ in found[: len(found) == 1])

@@ -26,14 +26,14 @@ from scrapy_pagelets.metadata.byline import (
     users_of,
 )
 from scrapy_pagelets.metadata.dates import Habits
-from scrapy_pagelets.page.looks import HEADING, POST, SIGNATURE
+from scrapy_pagelets.page.looks import POST, SIGNATURE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, attributes_at, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of, value_of
 
 # Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
 _FORUM: Final = lazily(
-    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|flarum|phpbb|vbulletin|bbs|(?:ultimate|u)bb|(thread|topic|board|question|discussion)s?)(?![a-z])",
+    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(?:ultimate|u)bb|(thread|topic|board|question|discussion)s?)(?![a-z])",
     re.IGNORECASE,
 )
 #: Addresses of reports of bugs and requests.
@@ -87,8 +87,7 @@ _IN_REPLY: Final = lazily(r"comment|review|repl(?:y|ies)|answer|journal", re.IGN
 _COMMENT: Final = lazily(r"comment|review", re.IGNORECASE)
 #: The class of the post that opens a thread, where all have a head that is named as that of a reply.
 _OPENS: Final = lazily(r"(?:^|\s)(?:topic|bz_first_comment)(?:$|\s)")
-#: Classes of the text of a post, of names of users, and of what forums tell of the author of a post.
-_BODY: Final = lazily(r"(?:^|\s)(?:post|message)-?_?(?:body|content|text)(?:$|\s)", re.IGNORECASE)
+#: Classes of names of users, and of what forums tell of the author of a post.
 _USER: Final = lazily(
     r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
     r"postleft|authi)(?:$|[\s_-])|(?:^|\s)user(?:$|\s)",
@@ -202,8 +201,7 @@ def _have_profiles(nodes: NodeTable, rows: Sequence[int]) -> bool:
 def _rows(page: Page, habits: Habits) -> list[int]:
     nodes = page.nodes
     typed = {each for each in page.microdata if (each.get("itemtype") or "").rpartition("/")[2] in _TYPES}
-    rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)}
-    rows = rows or {*_headed(page)} or {*_dated(page, habits)}
+    rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)} or {*_dated(page, habits)}
     return sorted(row for row in rows if nodes.first_leaf.item(row) < nodes.last_leaf.item(row))[:_MOST]
 
 
@@ -222,15 +220,6 @@ def _articles(page: Page) -> Iterator[int]:
     rows = rows_tagged(page.nodes, TAG["article"])
     above = Counter(page.nodes.parent[rows].tolist())
     yield from (row for row in rows if above[page.nodes.parent.item(row)] > 1 and is_discussion(page))
-
-
-def _headed(page: Page) -> Iterator[int]:
-    """Rows of the elements with the body of a post behind a heading, which names its author."""
-    nodes = page.nodes
-    bodies = rows_named(nodes, _BODY)
-    for row in map(nodes.parent.item, bodies) if len(bodies) > 1 and is_discussion(page) else ():
-        if row >= 0 and nodes.signs[nodes.look[row + 1]] & HEADING and name_in(nodes.strings[nodes.first_leaf[row]]):
-            yield row
 
 
 def _dated(page: Page, habits: Habits) -> Iterator[int]:
@@ -296,11 +285,6 @@ class _Reader:
     def _linked(self) -> Bools:
         """(m,) leaves of links to pages of users."""
         return self._page.nodes.leaves_below(users_of(self._page.nodes, range(len(self._page.nodes.leaves))))
-
-    @cached_property
-    def _heads(self) -> set[int]:
-        """The leaves in headings that name the authors of posts."""
-        return {self._page.nodes.first_leaf.item(row) for row in _headed(self._page)}
 
     def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
@@ -394,9 +378,7 @@ class _Reader:
         short = [leaf for leaf in near if words.item(leaf) < _LONG and not self._quoted[leaf]]
         said_at, published = self._date(short)
         said_by, author = self._author(short)
-        if author is None and said_at < 0 and post.leaves and post.leaves[0] in self._heads:
-            said_by, author = post.leaves[0], name_in(self._page.nodes.strings[post.leaves[0]])
-        elif author is None and said_at >= 0:
+        if author is None and said_at >= 0:
             said_by, author = self._in_first_cell(post.leaves[0], said_at)
         if author and said_at >= 0:  # rather the name in the line of the date than that in the profile
             beside = range(said_at - _LINE, said_at + _LINE + 1)

@@ -221,14 +221,6 @@ def test_a_comment_in_a_list_of_definitions_ends_before_the_next_term():
     assert told(two.replace("comment-", ""), ARTICLE) == []
 
 
-def test_headings_name_the_authors_in_the_plain_view_of_a_forum():
-    post = "<div><h3>user{0}</h3><div class=Post-body>{2}</div></div><hr>"
-    two = f"<div id=flarum-content>{post.format(1, 9, BODY)}{post.format(2, 8, OTHER)}</div>"
-    assert told(two, ARTICLE) == [("user1", None), ("user2", None)]
-    assert told(two.replace("flarum-content", "posts"), ARTICLE) == []
-    assert told(two.replace("h3", "p"), ARTICLE) == []
-
-
 def test_microdata_without_text_tells_of_posts():
     author = "<meta itemprop=author content=user{0}>"
     post = "<li itemscope itemtype='http://schema.org/Comment'><meta itemprop=datePublished content=2018-11-1{0}>{1}{2}"
