@@ -103,8 +103,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     found |= nodes.leaves_below(
         (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
     )
-    found[controls_of_code(nodes)] = True
-    found |= _last_change(nodes)
+    found[controls_of_code(nodes) + _last_change(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
     return found
@@ -239,16 +238,13 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
             yield named
 
 
-def _last_change(nodes: NodeTable) -> Bools:
-    """(m,) leaves of the line at the foot of a page that says in brackets who changed it last."""
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    for place, text in enumerate(nodes.strings[-_FOOT:], max(0, len(found) - _FOOT)):
-        if _BEGINS_CHANGE in text:
-            line = np.cumsum(nodes.gap >= LINE)
-            own = line == line[place]
-            said = " ".join(" ".join(nodes.strings[leaf] for leaf in np.flatnonzero(own)).split())
-            found |= own & (_CHANGED.fullmatch(said) is not None)
-    return found
+def _last_change(nodes: NodeTable) -> list[int]:
+    """Leaves of the line at the foot of a page that says in brackets who changed it last."""
+    first = max(0, len(nodes.leaves) - _FOOT)
+    place = next((leaf for leaf, text in enumerate(nodes.strings[first:], first) if _BEGINS_CHANGE in text), -1)
+    line = np.cumsum(nodes.gap >= LINE) if place >= 0 else nodes.gap
+    own = np.flatnonzero(line == line[place]).tolist() if place >= 0 else []
+    return own if _CHANGED.fullmatch(" ".join(" ".join(nodes.strings[leaf] for leaf in own).split())) else []
 
 
 def _repeat_headings(nodes: NodeTable, links: list[int]) -> bool:

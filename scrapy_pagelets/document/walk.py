@@ -14,7 +14,7 @@ from scrapy_pagelets.base.characters import lazily, quoted, readable
 from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
-from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, text_of_runs, tidy
+from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
 from scrapy_pagelets.document.draft import Draft, End, inside_entries, is_left_over, number_of
 from scrapy_pagelets.document.pictures import PICTURES, source_of, text_of
 from scrapy_pagelets.page import code, data_tables, formulas
@@ -48,11 +48,8 @@ _JOINERS: Final = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
 _AROUND: Final = 4  # elements around a block of code that may name it the gutter of another, or around a note
-_CELL: Final = TAG["td"]
 #: Classes of boxes of notes, in which an icon alone may say of what kind they are.
-_NOTE: Final = lazily(
-    r"admonition|callout|alert|(?:^|[\s_-])(?:hint|note|tip|warning|caution|important)", re.IGNORECASE
-)
+_NOTE: Final = lazily(r"admonition|callout|alert|(?:^|[\s_-])(?:hint|note|tip|warning|caution)", re.IGNORECASE)
 _Table = list[list[list[Run]]]
 
 
@@ -120,18 +117,16 @@ class Walk:
         """Whether an element is written where it stands; labels of tabs are not, as they head their panels."""
         if row in self.tabs:
             self.write_label(row)
-        elif not self.shown[row] and self.nodes.tag[row] == _CELL and self.is_label_of_note(row):
+        elif self.nodes.tag[row] == TAG["td"] and not self.shown[row] and self.is_in_note(row):
             self.draft.write(next(self.names_in(row), ""), Style(strong=True))
             self.draft.end_paragraph()
         return (self.shown[row] and row not in self.elsewhere) or row in self.around_boxes or self.parts_texts(row)
 
-    def is_label_of_note(self, cell: int) -> bool:
-        """Whether a cell without text stands before the one with the text of a note, as the classes around say."""
-        nodes, line, beside = self.nodes, self.nodes.parent.item(cell), self.nodes.end.item(cell)
-        if cell != line + 1 or beside >= nodes.end[line] or not self.shown[beside]:
-            return False
-        around = [line := nodes.parent.item(line) for _ in range(min(_AROUND, nodes.depth.item(line)))]
-        return any(_NOTE.search(nodes.looks[nodes.look.item(row)][2]) for row in around)
+    def is_in_note(self, cell: int) -> bool:
+        """Whether a cell without text stands beside the text of a note, as the classes around say."""
+        around = [cell := self.nodes.parent.item(cell) for _ in range(min(_AROUND, self.nodes.depth.item(cell)))]
+        names = (self.nodes.looks[self.nodes.look.item(row)][2] for row in around)
+        return bool(self.shown[around[0]]) and any(map(_NOTE.search, names))
 
     def write_label(self, panel: int) -> None:
         """Write the label of a panel, unless the panel begins with it."""
@@ -447,7 +442,7 @@ class Walk:
             for cell in (cell for cell in filled if not is_left_over(cell)):
                 self.draft.add(Block("paragraph", runs=cell, leaves=leaves))
         elif len(filled) > 1:
-            self.draft.add(_counted(lines) or Block("table", rows=lines, leaves=leaves))
+            self.draft.add(Block("table", rows=lines, leaves=leaves))
 
     def cell(self, row: int) -> list[Run]:
         """The text of a cell; its paragraphs become one, and a bullet begins each item of a list.
@@ -474,18 +469,6 @@ class Walk:
             name = named or (element.get("alt") or "").partition("[")[0]  # brackets name signs, as text browsers do
             if 0 < len(name := " ".join(readable(name).split())) <= _LONGEST_NAME:
                 yield name
-
-
-def _counted(lines: _Table) -> Block | None:
-    """The list of a table without a head whose first column of two counts its lines, as callouts of code do."""
-    marks = [text_of_runs(line[0]).strip("(). ") for line in lines[1:] if len(line) == 2]
-    if not marks or any(lines[0]) or marks != [str(number) for number in range(1, len(lines))]:
-        return None
-    found = Block("list", ordered=True)
-    for number, (mark, runs) in enumerate(lines[1:], 1):
-        leaves = sorted({run.leaf for run in (*mark, *runs)} - {-1})
-        found.children.append(Block("item", number=number, children=[Block("paragraph", runs=runs, leaves=leaves)]))
-    return found
 
 
 def _nothing() -> None:

@@ -207,9 +207,9 @@ class Byline:
         spans = [nodes.leaves_of(row) for row in sorted(called_author(nodes))] if end else []
         near = (leaf for span in spans for leaf in range(span.start, span.stop) if end - _ABOVE <= leaf < end)
         for leaf in (leaf for leaf in near if nodes.strings[leaf].strip() in parts_of(self._page.title)):
-            date = dates.find(
-                _joined(nodes, range(leaf + 1, min(leaf + _BEHIND, end))), self._habits.day_first(self._page)
-            )
+            behind = range(leaf + 1, min(leaf + _BEHIND, end))
+            text = "".join(" " * bool(nodes.gap[each]) + nodes.strings[each] for each in behind)
+            date = dates.find(text, self._habits.day_first(self._page))
             return _name(nodes.strings[leaf]), date and date[0]
         return None, None
 
@@ -355,11 +355,6 @@ def _date_of_address(page: Page, near: list[int]) -> str | None:
     badges = (" ".join(strings[leaf:stop]) for leaf in near for stop in (leaf + 1, leaf + 2))
     told = (dates.find(f"{badge} {match[1]}") for badge in badges if len(badge) <= _BADGE)
     return next((day[0] for day in told if day and day[0] == "-".join(match.groups())), None)
-
-
-def _joined(nodes: NodeTable, leaves: range) -> str:
-    parts = (part for leaf in leaves for part in (" " if nodes.gap[leaf] else "", nodes.strings[leaf]))
-    return " ".join("".join(parts).split())
 
 
 def _is_change(page: Page, leaf: int, near: list[int]) -> bool:

@@ -222,12 +222,10 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 def _is_called_title(nodes: NodeTable, leaf: int, row: int) -> bool:
     """Whether a link stands behind a label as "Subject:", or in an element that is named a title."""
-    if nodes.tag.item(row) != TAG["a"]:
-        return False
     label = nodes.strings[leaf - 1].rpartition("\n")[2] if leaf else ""
-    above = nodes.parent.item(row)
-    around = nodes.look[[above, nodes.parent.item(above)]]
-    return bool(_KIND.fullmatch(label) or (nodes.signs[around] & HEADLINE).any())
+    around = nodes.look[[above := nodes.parent.item(row), nodes.parent.item(above)]]
+    is_called = _KIND.fullmatch(label) is not None or bool((nodes.signs[around] & HEADLINE).any())
+    return is_called and nodes.tag.item(row) == TAG["a"]
 
 
 class _Candidate(NamedTuple):

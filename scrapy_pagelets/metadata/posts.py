@@ -122,7 +122,6 @@ _LINE: Final = 6  # runs of text between an author and a date in one line
 _LABEL: Final = 3  # words of a label
 _AGE: Final = 4  # words of "over 3 years ago"
 _BOLD: Final = (TAG["b"], TAG["strong"])
-_TERM: Final = TAG["dt"]
 _OF_PAGE: Final = among_tags("nav main h1 section")  # elements that are in no post
 _SAYS: Final = 20  # characters of a text in which it says that it tells when a post was written
 _ENOUGH: Final = 3  # dates that must be in order
@@ -183,8 +182,8 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     if not (rows or cited):
         return NO_THREAD
     opens = {number for number, row in enumerate(rows) if _OPENS.search(names[row])}
-    in_reply = [number not in opens and bool(_IN_REPLY.search(names[row])) for number, row in enumerate(rows)]
-    in_reply = in_reply or [True] * len(cited)
+    in_reply = [i not in opens and bool(_IN_REPLY.search(names[row])) for i, row in enumerate(rows)]
+    in_reply += [True] * len(cited)
     found = _Reader(page, habits).posts(rows or cited, in_reply, opens)
     found = [post for post in found if (post.is_signed if cited else post.author or post.published)]
     is_thread |= bool(cited) and is_discussion(page)
@@ -208,10 +207,10 @@ def _rows(page: Page, habits: Habits) -> list[int]:
 def _leaves_of(nodes: NodeTable, row: int) -> slice:
     """The leaves of a post; of the term of a list, which names the author, also those before the next term."""
     own, above = nodes.leaves_of(row), nodes.parent.item(row)
-    if nodes.tag.item(row) != _TERM:
+    if nodes.tag.item(row) != TAG["dt"]:
         return own
     behind = slice(nodes.end.item(row), nodes.end.item(above))
-    terms = np.flatnonzero((nodes.tag[behind] == _TERM) & (nodes.parent[behind] == above)) + behind.start
+    terms = np.flatnonzero((nodes.tag[behind] == TAG["dt"]) & (nodes.parent[behind] == above)) + behind.start
     return slice(own.start, nodes.first_leaf.item(terms[0]) if len(terms) else nodes.last_leaf.item(above))
 
 

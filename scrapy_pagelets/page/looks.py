@@ -157,8 +157,7 @@ _AUTHOR: Final = lazily(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)(?:fn|ljuser|owner-?name)(?:$|\s)",
     re.IGNORECASE,
 )
-#: Classes of what only screen readers say, and of what no printer prints: Bootstrap, WordPress, Drupal, Shopify,
-#: rustdoc and others.
+#: Classes of what only screen readers say or no printer prints: Bootstrap, WordPress, Drupal, Shopify and others.
 _HEARD: Final = _names(
     r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme|"
     r"no-?print|print-none|(?:hidden|none)-print"
@@ -167,8 +166,7 @@ _HEARD: Final = _names(
 _RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of other products that a shop offers beside one.
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
-#: Classes of the line with author, date and section of a post, as blog engines and their themes name it, of how long it
-#: takes to read, and of whom it has helped.
+#: Classes of the line with author, date and section of a post, of how long it takes to read, and of whom it has helped.
 _BYLINE: Final = lazily(
     r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?|"
     r"(?:\S*[-_])?(?:read(?:ing)?-?_?time|time-to-read)|(?:\S*[-_])?(?:votes?|helpful))(?:$|\s)",
@@ -274,8 +272,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
         | ENCODED * bool(_ENCODED.search(names))
         | ENTRY * bool(_ENTRY.search(classes))
-        | POST * (tag not in _NO_POST and bool(_POST.search(names)))
-        | POST * (tag == "dt" and bool(_PART.search(classes)))
+        | POST * (tag not in _NO_POST and bool(_POST.search(names) or (tag == "dt" and _PART.search(classes))))
     )
 
 

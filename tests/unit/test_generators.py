@@ -193,17 +193,12 @@ def test_controls(html, expected):
             "<div class=ec-line><div>b</div></div></code></pre>",
             "```\na\n\nb\n```",
         ),
-        # an icon says of what kind a note is, and a table counts the marks in code
+        # an icon says of what kind a note is
         (
             "<div class='admonitionblock caution'><table><tr><td class=icon><i title=Caution></i><td>Hot</table></div>",
             "**Caution**\n\nHot",
         ),
         ("<div class=cups><table><tr><td><i title=Caution></i><td>Hot</table></div>", "Hot"),
-        ("<table><tr><td><b>1</b><td>Heat <i>it</i><tr><td><b>2</b><td>Pour</table>", "1. Heat *it*\n2. Pour"),
-        (
-            "<table><tr><td>1<td>Heat<tr><td>3<td>Pour</table>",
-            "|  |  |\n| --- | --- |\n| 1 | Heat |\n| 3 | Pour |",
-        ),
         # one piece of code, part of which is emphasised
         ("<p>Of <code>(int <var>n</var>, c)</code>", "Of `(int n, c)`"),
         # boxes
