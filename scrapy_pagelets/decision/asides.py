@@ -61,9 +61,9 @@ _SHARE_OF_LINKS: Final = 5
 _REPEATED: Final = 0.6
 _CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
-#: What wikis write below a page, who changed it last; how it begins, and the runs of text at the end that may say so.
+#: What wikis write below a page, who changed it last, and the runs of text at the end that may say so.
 _CHANGED: Final = lazily(r".{0,60}\(last (?:edited|modified|updated|changed)\b[^()]{0,30}\d.{0,70}")
-_BEGINS_CHANGE, _FOOT = "(last ", 24
+_FOOT: Final = 24
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-target data-toggle".split())
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
@@ -241,7 +241,7 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
 def _last_change(nodes: NodeTable) -> list[int]:
     """Leaves of the line at the foot of a page that says in brackets who changed it last."""
     first = max(0, len(nodes.leaves) - _FOOT)
-    place = next((leaf for leaf, text in enumerate(nodes.strings[first:], first) if _BEGINS_CHANGE in text), -1)
+    place = next((leaf for leaf, text in enumerate(nodes.strings[first:], first) if "(last " in text), -1)
     line = np.cumsum(nodes.gap >= LINE) if place >= 0 else nodes.gap
     own = np.flatnonzero(line == line[place]).tolist() if place >= 0 else []
     return own if _CHANGED.fullmatch(" ".join(" ".join(nodes.strings[leaf] for leaf in own).split())) else []

@@ -117,10 +117,11 @@ class Walk:
         """Whether an element is written where it stands; labels of tabs are not, as they head their panels."""
         if row in self.tabs:
             self.write_label(row)
-        elif self.nodes.tag[row] == TAG["td"] and not self.shown[row] and self.is_in_note(row):
+        is_shown = bool(self.shown[row])
+        if not is_shown and self.nodes.tag[row] == TAG["td"] and self.is_in_note(row):
             self.draft.write(next(self.names_in(row), ""), Style(strong=True))
             self.draft.end_paragraph()
-        return (self.shown[row] and row not in self.elsewhere) or row in self.around_boxes or self.parts_texts(row)
+        return (is_shown and row not in self.elsewhere) or row in self.around_boxes or self.parts_texts(row)
 
     def is_in_note(self, cell: int) -> bool:
         """Whether a cell without text stands beside the text of a note, as the classes around say."""
