@@ -61,9 +61,8 @@ _SHARE_OF_LINKS: Final = 5
 _REPEATED: Final = 0.6
 _CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
-#: What wikis write below a page, who changed it last, and the runs of text at the end that may say so.
+_FOOT: Final = 24  # runs of text at the end of a page; there, wikis write who changed it last
 _CHANGED: Final = lazily(r".{0,60}\(last (?:edited|modified|updated|changed)\b[^()]{0,30}\d.{0,70}")
-_FOOT: Final = 24
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-target data-toggle".split())
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
