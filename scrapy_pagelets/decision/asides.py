@@ -223,7 +223,7 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
     """
     within = [link for link, href in enumerate(nodes.links.href) if href.startswith("#")]
     fragments = nodes.links.row[within].tolist()
-    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if fragments else []
+    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if len(fragments) > 1 else []
     for row in lists:
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
         if not links:
@@ -239,10 +239,10 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
 
 def _last_change(nodes: NodeTable) -> list[int]:
     """Leaves of the line at the foot of a page that says in brackets who changed it last."""
-    first = max(0, len(nodes.leaves) - _FOOT)
-    place = next((leaf for leaf, text in enumerate(nodes.strings[first:], first) if "(last " in text), -1)
-    line = np.cumsum(nodes.gap >= LINE) if place >= 0 else nodes.gap
-    own = np.flatnonzero(line == line[place]).tolist() if place >= 0 else []
+    if "(last " not in "\n".join(nodes.strings[-_FOOT:]):
+        return []
+    place, line = max(i for i, text in enumerate(nodes.strings) if "(last " in text), np.cumsum(nodes.gap >= LINE)
+    own = np.flatnonzero(line == line[place]).tolist()
     return own if _CHANGED.fullmatch(" ".join(" ".join(nodes.strings[leaf] for leaf in own).split())) else []
 
 

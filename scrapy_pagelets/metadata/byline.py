@@ -390,7 +390,7 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     """
     nodes, text = page.nodes, _SHORT_YEAR.sub(_WITH_CENTURY, page.nodes.strings[leaf])
     row = nodes.parent.item(nodes.leaves.item(leaf))
-    if _OF_EVENT.search(nodes.looks[nodes.look.item(row)][2]):
+    if (classes := nodes.looks[nodes.look.item(row)][2]) and _OF_EVENT.search(classes):
         return []
     if told := machine_date(page, row):
         date, change = told

@@ -77,8 +77,9 @@ def test_own_headings(title, body, expected):
             [],
         ),
         (
-            "<details class=toc><summary>Contents</summary><ul><li><a href=#a>Water</a></ul></details><h2>Water</h2>",
-            ["Contents", "Water"],
+            "<div class=toc>Contents<ul><li><a href=#a>Water</a><li><a href=#b>Cups</a></ul></div>"
+            "<h2>Water</h2><h2>Cups</h2>",
+            ["Contents", "Water", "Cups"],
         ),
         ("<ul id=toc><li><a href=#a>Kyoto</a><li><a href=#b>Uji</a><li><a href=#c>Kobe</a></ul><h2>Water</h2>", []),
         (
