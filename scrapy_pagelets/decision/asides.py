@@ -59,10 +59,12 @@ _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Pre
 _AROUND_LINKS: Final = tuple(tags_of("div table td ul nav section").tolist())
 _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
-#: Links of a table of contents, the share of them that says what headings do, and the number before a heading.
-_FEWEST_LINKS, _REPEATED = 3, 0.6
+#: Share of the links of a table of contents that says what headings do, and the number before a heading.
+_REPEATED: Final = 0.6
 _CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
+_FOOT: Final = 24  # runs of text at the end of a page; there, wikis write who changed it last
+_CHANGED: Final = lazily(r".{0,60}\(last (?:edited|modified|updated|changed)\b[^()]{0,30}\d.{0,70}")
 _CONTROLS: Final = 6  # runs of text beside a block of code that may be buttons
 _OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-target data-toggle".split())
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
@@ -102,7 +104,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     found |= nodes.leaves_below(
         (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
     )
-    found[controls_of_code(nodes)] = True
+    found[controls_of_code(nodes) + _last_change(nodes)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
     return found
@@ -223,17 +225,28 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
     A list without such a name may be a part of the text.
     """
     within = beginning(nodes.links.href, "#")
-    fragments = nodes.links.row[within].tolist() if len(within) >= _FEWEST_LINKS else []
-    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if fragments else []
+    fragments = nodes.links.row[within].tolist()
+    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if len(fragments) > 1 else []
     for row in lists:
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
+        if not links:
+            continue
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
         named = -1
-        while row >= 0 and len(links) >= _FEWEST_LINKS and nodes.words_of(row) <= most:
+        while row >= 0 and nodes.words_of(row) <= most:
             named = row if _CONTENTS.search(" ".join(nodes.looks[nodes.look.item(row)][1:3])) else named
             row = nodes.parent.item(row)
         if named >= 0 and _repeat_headings(nodes, links):
             yield named
+
+
+def _last_change(nodes: NodeTable) -> list[int]:
+    """Leaves of the line at the foot of a page that says in brackets who changed it last."""
+    if "(last " not in "\n".join(nodes.strings[-_FOOT:]):
+        return []
+    place, line = max(i for i, text in enumerate(nodes.strings) if "(last " in text), np.cumsum(nodes.gap >= LINE)
+    own = np.flatnonzero(line == line[place]).tolist()
+    return own if _CHANGED.fullmatch(" ".join(" ".join(nodes.strings[leaf] for leaf in own).split())) else []
 
 
 def _repeat_headings(nodes: NodeTable, links: list[int]) -> bool:

@@ -47,7 +47,9 @@ _BULLET: Final = "\N{BULLET} "
 _JOINERS: Final = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
-_AROUND: Final = 4  # elements around a block of code that may name it the gutter of another
+_AROUND: Final = 4  # elements around a block of code that may name it the gutter of another, or around a note
+#: Classes of boxes of notes, in which an icon alone may say of what kind they are.
+_NOTE: Final = lazily(r"admonition|callout|alert|(?:^|[\s_-])(?:hint|note|tip|warning|caution)", re.IGNORECASE)
 _Table = list[list[list[Run]]]
 
 
@@ -115,7 +117,17 @@ class Walk:
         """Whether an element is written where it stands; labels of tabs are not, as they head their panels."""
         if row in self.tabs:
             self.write_label(row)
-        return (self.shown[row] and row not in self.elsewhere) or row in self.around_boxes or self.parts_texts(row)
+        is_shown = bool(self.shown[row])
+        if not is_shown and self.nodes.tag[row] == TAG["td"] and self.is_in_note(row):
+            self.draft.write(next(self.names_in(row), ""), Style(strong=True))
+            self.draft.end_paragraph()
+        return (is_shown and row not in self.elsewhere) or row in self.around_boxes or self.parts_texts(row)
+
+    def is_in_note(self, cell: int) -> bool:
+        """Whether a cell without text stands beside the text of a note, as the classes around say."""
+        around = [cell := self.nodes.parent.item(cell) for _ in range(min(_AROUND, self.nodes.depth.item(cell)))]
+        names = (self.nodes.looks[self.nodes.look.item(row)][2] for row in around)
+        return bool(self.shown[around[0]]) and any(map(_NOTE.search, names))
 
     def write_label(self, panel: int) -> None:
         """Write the label of a panel, unless the panel begins with it."""

@@ -12,7 +12,7 @@ from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
-from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.headline import Headline, parts_of
 from scrapy_pagelets.page.looks import AUTHOR, BYLINE, COMMENT, COMMENTS, ENTRY, HEADING, LANDMARKS, RELATED, REVIEWS
 from scrapy_pagelets.page.nodes import (
     LINE,
@@ -26,6 +26,7 @@ from scrapy_pagelets.page.nodes import (
     tags_of,
 )
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import host_of
 
 #: Attributes with the date of an element, by its tag; any other tag is one of a web component, as `relative-time`.
 _ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title", TAG["?"]: "datetime"}
@@ -145,6 +146,7 @@ _LAST_CHANGE: Final = lazily(
 _NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*(?:$|[\s_-])", re.IGNORECASE)
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
+_ITEMS: Final = frozenset(tags_of("li tr dd").tolist())  # elements of entries of lists
 _WITH_CENTURY: Final = r"\g<1>19"
 #: How such a text begins: its first word has four letters.
 _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
@@ -157,6 +159,7 @@ _LINES: Final = lazily(
 #: What the address of a blog's post tells: its day.
 _OF_ADDRESS: Final = lazily(r"/((?:19|20)\d\d)/([01]\d)/([0-3]\d)/[^/?#]")
 _MARKS: Final = " \t\n\xa0|·•,-–—/"  # marks around a name or between two entries
+_ABOVE, _BEHIND = 30, 10  # leaves before the heading that may name its author, and behind that name
 _FOOT: Final = 12  # runs of text at the end of a page, which may tell of its last change amid other words
 _BADGE: Final = 20  # characters of a day and a month
 _LONGEST: Final = 150  # characters of a text that is looked at
@@ -189,12 +192,26 @@ class Byline:
         if signed := signed_name(self._tail):
             return signed
         near = [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop]
-        return _author(self._page, near, dated) or self._letter[0] or self._facts[0]
+        return _author(self._page, near, dated) or self._letter[0] or self._facts[0] or self._above[0]
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        return self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near) or self._facts[1]
+        told = self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near)
+        return told or self._facts[1] or self._above[1]
+
+    @cached_property
+    def _above(self) -> tuple[str | None, str | None]:
+        """The user before the heading whom the title names, and the date behind that name."""
+        nodes, end = self._page.nodes, self._heading.start if self._heading and not self._posts else 0
+        spans = [nodes.leaves_of(row) for row in sorted(called_author(nodes))] if end else []
+        near = (leaf for span in spans for leaf in range(span.start, span.stop) if end - _ABOVE <= leaf < end)
+        for leaf in (leaf for leaf in near if nodes.strings[leaf].strip() in parts_of(self._page.title)):
+            behind = range(leaf + 1, min(leaf + _BEHIND, end))
+            text = "".join(" " * bool(nodes.gap[each]) + nodes.strings[each] for each in behind)
+            date = dates.find(text, self._habits.day_first(self._page))
+            return _name(nodes.strings[leaf]), date and date[0]
+        return None, None
 
     @cached_property
     def _letter(self) -> tuple[str | None, str | None]:
@@ -373,7 +390,7 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     """
     nodes, text = page.nodes, _SHORT_YEAR.sub(_WITH_CENTURY, page.nodes.strings[leaf])
     row = nodes.parent.item(nodes.leaves.item(leaf))
-    if _OF_EVENT.search(nodes.looks[nodes.look.item(row)][2]):
+    if (classes := nodes.looks[nodes.look.item(row)][2]) and _OF_EVENT.search(classes):
         return []
     if told := machine_date(page, row):
         date, change = told
@@ -634,9 +651,9 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     may_be = ((number, look) for number, look in enumerate(page.nodes.looks) if "last" in look[1] or "last" in look[2])
     named = [number for number, look in may_be if _NAMED_CHANGE.search(" ".join(look[1:3]))]
     for row in np.isin(page.nodes.look, named).nonzero()[0].tolist() if named and has_heading else ():
-        if page.nodes.words_of(row) > _LONG:  # it holds more than that
+        text = " ".join(strings[page.nodes.leaves_of(row)])
+        if len(text) > _LONGEST or _is_in_entry(page, row):  # it holds more than that
             continue
-        text = " ".join(strings[page.nodes.leaves_of(row)])[:_LONGEST]
         found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
         yield from (date for date, *_ in found[: len(found) == 1])
     behind = leaves_beginning(page.nodes, _BEGINS_BEHIND_MARK) if has_heading else []
@@ -660,3 +677,13 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
             told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:
                 yield told[0]
+
+
+def _is_in_entry(page: Page, row: int) -> bool:
+    """Whether an element stands in a list of related posts, or in an item with a link to another page of the site."""
+    nodes, item = page.nodes, row
+    while item > 0 and nodes.tag.item(item) not in _ITEMS and not nodes.signs[nodes.look[item]] & RELATED:
+        item = nodes.parent.item(item)
+    at = slice(*np.searchsorted(nodes.links.row, (item, nodes.end[item])).tolist() if item > 0 else (0, 0))
+    leading = zip(nodes.links.key[at].tolist(), nodes.links.href[at], strict=True)
+    return any(key not in (0, page.key) and host_of(href) in ("", host_of(page.url)) for key, href in leading)

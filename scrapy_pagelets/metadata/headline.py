@@ -211,14 +211,21 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
         if (
             _KIND.sub("", nodes.strings[leaf], 1).strip().casefold()
             in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
-            and nodes.tag[row] in _UNMARKED
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
-            and not nodes.anchor[row]
+            and ((nodes.tag[row] in _UNMARKED and not nodes.anchor[row]) or _is_called_title(nodes, leaf, row))
             and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
         ):
             return Headline(row, _KIND.sub("", nodes.strings[leaf], 1).strip())
     return None
+
+
+def _is_called_title(nodes: NodeTable, leaf: int, row: int) -> bool:
+    """Whether a link stands behind a label as "Subject:", or in an element that is named a title."""
+    label = nodes.strings[leaf - 1].rpartition("\n")[2] if leaf else ""
+    around = nodes.look[[above := nodes.parent.item(row), nodes.parent.item(above)]]
+    is_called = _KIND.fullmatch(label) is not None or bool((nodes.signs[around] & HEADLINE).any())
+    return is_called and nodes.tag.item(row) == TAG["a"]
 
 
 class _Candidate(NamedTuple):
@@ -386,6 +393,11 @@ def _place(words: list[str], title: list[str]) -> int | None:
     if words[0] not in title:
         return None
     return next((i for i in range(len(title) - len(words) + 1) if title[i : i + len(words)] == words), None)
+
+
+def parts_of(title: str) -> set[str]:
+    """The parts of a title between marks, such as the names of a page, of its author and of its site."""
+    return {part.strip() for part in _PARTS.split(title[:_TITLE])}
 
 
 def _words(text: str) -> list[str]:

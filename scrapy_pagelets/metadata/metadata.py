@@ -307,7 +307,7 @@ def _unsigned(name: str) -> str:
 
 def _ends_in_name(title: str, name: str) -> bool:
     """Whether a title ends in a mark and a name, as in that of the site."""
-    return title.endswith(name) and title.removesuffix(name).rstrip()[-1:] in tuple("|-–—·•»")
+    return title.endswith(name) and title.removesuffix(name).rstrip()[-1:] in tuple("|-–—·•»_")
 
 
 def _one(candidates: Sequence[data.Object], page: Page) -> data.Object | None:

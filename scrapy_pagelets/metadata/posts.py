@@ -92,10 +92,10 @@ def is_discussion(page: Page) -> bool:
 _TYPES: Final = frozenset("Comment UserComments Review Answer Question DiscussionForumPosting".split())
 _PROPERTIES: Final = ("author", "datePublished", "dateCreated")  # properties of posts in microdata
 #: Names of what is no post of a thread, but said of something else, or in reply.
-_IN_REPLY: Final = lazily(r"comment|review|repl(?:y|ies)|answer", re.IGNORECASE)
+_IN_REPLY: Final = lazily(r"comment|review|repl(?:y|ies)|answer|journal", re.IGNORECASE)
 _COMMENT: Final = lazily(r"comment|review", re.IGNORECASE)
 #: The class of the post that opens a thread, where all have a head that is named as that of a reply.
-_OPENS: Final = lazily(r"(?:^|\s)topic(?:$|\s)")
+_OPENS: Final = lazily(r"(?:^|\s)(?:topic|bz_first_comment)(?:$|\s)")
 #: Classes of names of users, and of what forums tell of the author of a post.
 _USER: Final = lazily(
     r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
@@ -129,6 +129,7 @@ _HEADED, _HEAD = 3, 12
 _ABOVE: Final = 3  # elements from a name in microdata to that of the author whose it is
 _LINE: Final = 6  # runs of text between an author and a date in one line
 _LABEL: Final = 3  # words of a label
+_AGE: Final = 4  # words of "over 3 years ago"
 _BOLD: Final = (TAG["b"], TAG["strong"])
 _OF_PAGE: Final = among_tags("nav main h1 section")  # elements that are in no post
 _SAYS: Final = 20  # characters of a text in which it says that it tells when a post was written
@@ -189,8 +190,9 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     cited = _cited(page) if not rows else []
     if not (rows or cited):
         return NO_THREAD
-    in_reply = [bool(_IN_REPLY.search(names[row])) for row in rows] or [True] * len(cited)
     opens = {number for number, row in enumerate(rows) if _OPENS.search(names[row])}
+    in_reply = [i not in opens and bool(_IN_REPLY.search(names[row])) for i, row in enumerate(rows)]
+    in_reply += [True] * len(cited)
     found = _Reader(page, habits).posts(rows or cited, in_reply, opens)
     found = [post for post in found if (post.is_signed if cited else post.author or post.published)]
     is_thread |= bool(cited) and is_discussion(page)
@@ -209,6 +211,16 @@ def _rows(page: Page, habits: Habits) -> list[int]:
     typed = {each for each in page.microdata if (each.get("itemtype") or "").rpartition("/")[2] in _TYPES}
     rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)} or {*_dated(page, habits)}
     return sorted(row for row in rows if nodes.first_leaf.item(row) < nodes.last_leaf.item(row))[:_MOST]
+
+
+def _leaves_of(nodes: NodeTable, row: int) -> slice:
+    """The leaves of a post; of the term of a list, which names the author, also those before the next term."""
+    own, above = nodes.leaves_of(row), nodes.parent.item(row)
+    if nodes.tag.item(row) != TAG["dt"]:
+        return own
+    behind = slice(nodes.end.item(row), nodes.end.item(above))
+    terms = np.flatnonzero((nodes.tag[behind] == TAG["dt"]) & (nodes.parent[behind] == above)) + behind.start
+    return slice(own.start, nodes.first_leaf.item(terms[0]) if len(terms) else nodes.last_leaf.item(above))
 
 
 def _articles(page: Page) -> Iterator[int]:
@@ -337,7 +349,7 @@ class _Reader:
         tells[[*self._dated]] = True
         found = list[int]()
         for row, behind in zip_longest(rows, rows[1:], fillvalue=len(nodes)):
-            around, leaves, before = row, nodes.leaves_of(row), found[-1] if found else -1
+            around, leaves, before = row, _leaves_of(nodes, row), found[-1] if found else -1
             for _ in range(_HEADED if not tells[leaves].any() else 0):
                 around = nodes.parent.item(around)
                 head = slice(nodes.first_leaf.item(around), leaves.start)
@@ -361,7 +373,7 @@ class _Reader:
             above.append(stack[-1] if stack else -1)
             if len(stack) < _DEEPEST:
                 stack.append(number)
-                owner[nodes.leaves_of(row)] = number
+                owner[_leaves_of(nodes, row)] = number
         return above, owner
 
     def _joined(self, one: Post, other: Post) -> Post:
@@ -411,7 +423,7 @@ class _Reader:
         return leaves if said_at not in leaves else range(0)
 
     def _date(self, leaves: Sequence[int]) -> tuple[int, str | None]:
-        """The first date that an attribute tells, else the first in words, else the first that a class calls one."""
+        """The first date that an attribute tells, else in words, else that a class calls one, else in a title."""
         machine = ((leaf, self._dated[leaf]) for leaf in leaves if leaf in self._dated)
         words = (
             (leaf, told)
@@ -426,7 +438,9 @@ class _Reader:
             if self._called_dates[leaf] and dates.has_year(text := self._page.nodes.strings[leaf])
             if (told := dates.find(text, self._habits.day_first(self._page)))
         )
-        found = (one for each in (machine, words, called) for one in each if not self._is_of_author(one[0]))
+        short = (leaf for leaf in leaves if self._page.nodes.words.item(leaf) <= _AGE)
+        ages = ((leaf, told) for leaf in short for told, _ in dates_told(self._page, leaf, self._habits))
+        found = (one for each in (machine, words, called, ages) for one in each if not self._is_of_author(one[0]))
         return next(found, (-1, None))
 
     def _machine_dates(self) -> Iterator[tuple[int, str]]:

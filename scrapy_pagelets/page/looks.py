@@ -153,20 +153,22 @@ _PARTS: Final = frozenset("div li dl dt dd p table tr td article".split())
 _PART: Final = lazily(r"comment(?!able|s?[_-]?(?:link|count|number|open|closed))", re.IGNORECASE)
 _REVIEWS: Final = _names(r"reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section)")
 _AUTHOR: Final = lazily(
-    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
+    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)(?:fn|ljuser|owner-?name)(?:$|\s)",
     re.IGNORECASE,
 )
-#: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify, rustdoc and others.
+#: Classes of what only screen readers say or no printer prints: Bootstrap, WordPress, Drupal, Shopify and others.
 _HEARD: Final = _names(
-    r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme"
+    r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme|"
+    r"no-?print|print-none|(?:hidden|none)-print"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
 _RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of other products that a shop offers beside one.
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
-#: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
+#: Classes of the line with author, date and section of a post, of how long it takes to read, and of whom it has helped.
 _BYLINE: Final = lazily(
-    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
+    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?|"
+    r"(?:\S*[-_])?(?:read(?:ing)?-?_?time|time-to-read)|(?:\S*[-_])?(?:votes?|helpful))(?:$|\s)",
     re.IGNORECASE,
 )
 #: Classes and ids of links to the posts before and after this one, and to an editor of a section.
@@ -185,7 +187,7 @@ _ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
 _ENTRY: Final = lazily(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
 #: Classes and ids of posts and comments, as programs for forums and blogs name them. Names of their parts are longer.
 _POST: Final = lazily(
-    r"(?:^|\s)(?:(?:topic-|forum-?)?(?:post|reply|message|answer|question)|(?:bz_)?comment|review|email|PostStream-item|cPost|"
+    r"(?:^|\s)(?:(?:topic-|forum-?)?(?:post|reply|message|answer|question)|(?:bz_)?comment|review|email|journal|PostStream-item|cPost|"
     r"post(?:-?container|-?bit|[-_]wrapper)|(?:js-|topic-|li-|div-)?(?:p|pid|post|msg|message|reply|answer|comment)[-_]?\d+)"
     r"(?:$|\s)",
     re.IGNORECASE,
@@ -196,7 +198,8 @@ _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form i
 _NAMED: Final = (
     "title head crumb topic pankuzu comment comentario kommentar sell disqus review author autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
-    "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode"
+    "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode "
+    "ljuser owner-name ownername print read vote helpful journal"
 ).split()
 #: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
 _OFFERED: Final = (
@@ -294,7 +297,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
         | ENCODED * bool(_ENCODED.search(names))
         | ENTRY * bool(_ENTRY.search(classes))
-        | POST * (tag not in _NO_POST and bool(_POST.search(names)))
+        | POST * (tag not in _NO_POST and bool(_POST.search(names) or (tag == "dt" and _PART.search(classes))))
     )
 
 

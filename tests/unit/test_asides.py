@@ -38,6 +38,22 @@ def found(html):
         ("<div><i class=sr-only>Regular price</i> <s></s> $9</div>", ["Regular price"]),
         ("<form>Log In <label>Password: <input type=Password></label></form>", ["Log In", "Password:"]),
         ("<form>Search <input name=q></form>", []),
+        # how long it takes to read a text, whom it has helped, what no printer prints, and who changed a page last
+        ("<p>13 April <span class='b-reading-time'>4 min read</span><p class=read>Bo", ["4 min read"]),
+        (
+            "<div class=article-votes><p>6 out of 11 found this helpful</div><div class=voters>Ana</div>",
+            ["6 out of 11 found this helpful"],
+        ),
+        ("<p>13 April <a class='x-none-print' href=#all>See all updates</a><p class=printed>Bo", ["See all updates"]),
+        (f"<div class=no-print>{PROSE}</div>", []),
+        (
+            "<p>Uji<p>Teas (last edited 2014-03-22 16:02:10 by <b>Ana</b>)",
+            ["Teas (last edited 2014-03-22 16:02:10 by", "Ana", ")"],
+        ),
+        (
+            "<p>The text (last edited in May) goes on and on in many more words than any wiki writes there itself",
+            [],
+        ),
         ("<ul class=bbp-pagination><li>1<li>2</ul><p class='wp-pagenavi x'>3<h2 id=pagination>Pager", ["1", "2", "3"]),
         (
             "<nav class='navigation post-navigation'><h2 class=sr-only>More</h2><a href=/x>Cups</a></nav>",

@@ -76,6 +76,11 @@ def test_own_headings(title, body, expected):
             "<li><a href=#c>Cups</a></ul><h2>Water</h2><p>Soft<h2>Leaves</h2><p>Whole<h2>Cups</h2><p>Thin",
             [],
         ),
+        (
+            "<div class=toc>Contents<ul><li><a href=#a>Water</a><li><a href=#b>Cups</a></ul></div>"
+            "<h2>Water</h2><h2>Cups</h2>",
+            ["Contents", "Water", "Cups"],
+        ),
         ("<ul id=toc><li><a href=#a>Kyoto</a><li><a href=#b>Uji</a><li><a href=#c>Kobe</a></ul><h2>Water</h2>", []),
         (
             "<ul><li><a href=#a>Water</a><li><a href=#b>Leaves</a><li><a href=#c>Cups</a></ul>"
@@ -189,6 +194,12 @@ def test_controls(html, expected):
             "<div class=ec-line><div>b</div></div></code></pre>",
             "```\na\n\nb\n```",
         ),
+        # an icon says of what kind a note is
+        (
+            "<div class='admonitionblock caution'><table><tr><td class=icon><i title=Caution></i><td>Hot</table></div>",
+            "**Caution**\n\nHot",
+        ),
+        ("<div class=cups><table><tr><td><i title=Caution></i><td>Hot</table></div>", "Hot"),
         # one piece of code, part of which is emphasised
         ("<p>Of <code>(int <var>n</var>, c)</code>", "Of `(int n, c)`"),
         # boxes
@@ -330,6 +341,20 @@ def test_authors(byline, expected):
             "2024-04-14",
         ),
         (
+            f"<h1>お茶</h1><p>{PROSE}<p class=lastmod>最終更新 2024年4月14日 (日) 10:22 （日時は未設定ならばUTC）。",
+            None,
+            "2024-04-14",
+        ),
+        # a box of other pages tells of these
+        *(
+            (f"<h1>Tea</h1><p>{PROSE}<ul><li><{link}Cups</a> <i class=last-updated>14 April 2024</i></ul>", None, told)
+            for link, told in (
+                ("a href=/cups>", None),
+                ("a href=#cups>", "2024-04-14"),
+                ("a href=http://git.test/edit/a>", "2024-04-14"),
+            )
+        ),
+        (
             "<h1>Tea</h1><pre>From: Ana Bo &lt;ana@b.test>\nDate: Sat, 13 Apr 2024 10:02:00 +0100</pre>",
             "2024-04-13",
             None,
@@ -341,9 +366,29 @@ def test_dates(body, published, modified):
     assert (fields["published"], fields["modified"]) == (published, modified)
 
 
+@pytest.mark.parametrize(
+    ("title", "name", "expected"),
+    [
+        (
+            "kaj: Tea",
+            "<b class=ljuser><a href=/k>kaj</a></b> wrote<br>@ <a>2024</a>-<a>04</a>-<a>13</a> 21:02:00",
+            True,
+        ),
+        ("Tea: kaj — Logs", "<b class=author>kaj</b> <time><i>2024</i>-<i>04</i>-<i>13</i> 10:20</time>", True),
+        ("Tea | Hills | kaj", "<a class='owner-name cut' href=/k>kaj</a> 2024-04-13", True),
+        ("Tea | Hills", "<a class='owner-name cut' href=/k>kaj</a> 2024-04-13", False),
+        ("Tea | kaj", "<a class=logo href=/k>kaj</a> 2024-04-13", False),
+    ],
+)
+def test_the_user_above_the_heading_whom_the_title_names_is_the_author(title, name, expected):
+    fields = told(f"<title>{title}</title>{name}<p>Mood: mild<p>Cups: two<p>Next<h1>Tea</h1><p>{PROSE}")
+    assert (fields["author"], fields["published"]) == (("kaj", "2024-04-13") if expected else (None, None))
+
+
 def test_the_name_of_the_site_is_no_author_where_the_page_tells_one():
     head = "<title>Tea - Ana's Cups</title><meta name=author content=\"Ana's Cups\">"
     assert told(f"{head}<h1>Tea</h1><p>By Tad Roe</p><p>{PROSE}")["author"] == "Tad Roe"
+    assert told(f"{head.replace(' - ', '_')}<h1>Tea</h1><p>By Tad Roe</p><p>{PROSE}")["author"] == "Tad Roe"
     assert told(f"{head}<h1>Tea</h1><p>{PROSE}")["author"] == "Ana's Cups"
 
 

@@ -128,3 +128,24 @@ def test_a_line_of_all_of_the_title_or_its_end_is_the_headline(title, html, page
     page = Page.parse(f"<title>{title}</title><table>{html}</table>".encode(), "http://a.test/a")
     found = headline_of(page, np.zeros(len(page.nodes.leaves), np.int64), pages)
     assert (found.text if found else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "html", "expected"),
+    [
+        # the title of a letter and that of a link that people discuss
+        (
+            "Green tea or white - Ana Bo",
+            "<pre>To: all\nSubject: <a href=#r>Green tea or white</a>\nDate: 3</pre>",
+            True,
+        ),
+        ("Green tea or white | News", "<td class=title><i><a href=/x>Green tea or white</a></i> (b.test)", True),
+        ("Green tea or white | News", "<td class=cup><i><a href=/x>Green tea or white</a></i> (b.test)", False),
+    ],
+)
+def test_a_link_is_the_headline_behind_a_label_or_in_what_is_named_a_title(title, html, expected):
+    page = Page.parse(
+        f"<title>{title}</title><table><tr><td>Home<td>{html}</table><p>Words".encode(), "http://a.test/b"
+    )
+    headline = headline_of(page)
+    assert (headline is not None and headline.text == "Green tea or white") == expected

@@ -191,6 +191,36 @@ def test_a_report_tells_who_opened_it_before_its_comments():
     assert {post["role"] for post in found.posts} == {"content"}
 
 
+def test_the_first_comment_of_bugzilla_is_the_report():
+    other = BUGZILLA.format(1, 9, BODY)
+    first = other.replace("class=bz_comment>", "class='bz_comment bz_first_comment'>")
+    html = "<title>Tea</title><h1>Tea</h1>{}" + BUGZILLA.format(2, 8, OTHER)
+    address = "http://a.example/show_bug.cgi?id=7"
+    fields = [record(html.format(each), address).decision.metadata.fields for each in (first, other)]
+    assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
+
+
+def test_journals_of_a_report_are_replies():
+    note = (
+        "<div id=change-{0} class='journal has-notes'><h4>Updated by <a class=user href=/users/{0}>user{0}</a> "
+        "<a title='2018-11-1{0} 09:10' href=/activity>over 4 years</a> ago</h4><div class=wiki>{2}</div></div>"
+    )
+    opened = "<title>Tea</title><h1>Tea</h1><p>Added by <a href=/users/3>Bo</a> on 10 Nov 2018</p>"
+    found = record(opened + note.format(1, 9, BODY) + note.format(2, 8, OTHER), "http://a.example/issues/7")
+    assert [(post["author"], post["published"][:10]) for post in found.posts] == TWO
+    assert found.decision.metadata.fields["author"] == "Bo"
+
+
+def test_a_comment_in_a_list_of_definitions_ends_before_the_next_term():
+    comment = (
+        "<dt class=comment-author><a href=/{0} rel=nofollow>user{0}</a> said...<dd class=comment-body>{2}</dd>"
+        "<dd class=comment-footer><span class=comment-timestamp>November 1{0}, 2018 at 6:00 PM</span></dd>"
+    )
+    two = f"<dl>{comment.format(1, 9, BODY)}{comment.format(2, 8, OTHER)}</dl>"
+    assert told(two, ARTICLE) == TWO
+    assert told(two.replace("comment-", ""), ARTICLE) == []
+
+
 def test_microdata_without_text_tells_of_posts():
     author = "<meta itemprop=author content=user{0}>"
     post = "<li itemscope itemtype='http://schema.org/Comment'><meta itemprop=datePublished content=2018-11-1{0}>{1}{2}"
