@@ -46,7 +46,7 @@ _CLASSES: Final = {
     LINKS: r"(?:\S*[_-])?nav(?:bar|box|igation|menu)",
     CONTROL: r"(?:\S*[_-])?(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|"
     r"playground)(?:[_-]\S*)?",
-    TABS: r"(?:\S*[_-])?tab(?:s|bed|list|nav|content|pane|panel)?(?:[_-]\S*)?",
+    TABS: r"(?:\S*[_-])?tab(?:s|bed|list|nav|content|pane|panel)?(?:[_-]\S*)?|yui-nav",
 }
 _TOKENS: Final = {sign: lazily(rf"(?:{pattern})\Z", re.IGNORECASE) for sign, pattern in _CLASSES.items()}
 #: What one of the classes above has in it; most have none.
@@ -247,6 +247,8 @@ def signs(look: Look) -> int:
         | CHOICES * (tag in ("select", "datalist"))
         | READING * (tag == "rt" or tag == "rtc")
         | ENCODED * (tag == "joomla-hidden-mail")
+        | (AS_SPACE | TABS) * tag.endswith("-tab")
+        | (AS_LINE | TABS) * tag.endswith(("-tab-panel", "-tabpanel"))
         | (_signs_of_names(tag, names, classes) if _NAMED.search(names) else 0)
         | (placing(classes, role) if classes or role else 0)
     )
