@@ -304,6 +304,7 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
+        self.listed = [look[0] == "td" and look[2] == "code" for look in nodes.looks]  # as old forums write it
         self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
 
     def has(self, row: int) -> bool:
@@ -313,6 +314,8 @@ class CodeBlocks:
             return bool(self.breaks[row + 1 : row + 2].any())
         if self.is_named(row):
             return self._counts(row, self.lines) and not self._counts(row, self.prose)
+        if self.listed[nodes.look.item(row)]:
+            return self._counts(row, self.breaks) and not self._counts(row, self.prose | self.paragraphs)
         if tag == TAG["table"]:
             return self._is_listing(row)
         style = nodes.styles.get(row, "") if tag in _STYLED else ""
@@ -365,7 +368,7 @@ class CodeBlocks:
         """(looks,) whether an element with a look may be a block of code even without a style."""
         tags = "code samp tt table" if (self.nodes.signs & NUMBERS).any() else "code samp tt"
         found = [look[0] in tags.split() for look in self.nodes.looks]
-        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0) | self.fragments).tolist())
+        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0) | self.fragments | self.listed).tolist())
 
     @cached_property
     def prose(self) -> Bools:
