@@ -66,6 +66,9 @@ _OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
 _LEVELS: Final = 4  # levels of the elements of a button beside code
 _TOOLTIP: Final = lazily(rf"^{TOOLTIP}$")
+#: Classes of the number of a page of print in the text, as editions of books write it.
+_PAGE_OF_PRINT: Final = lazily(r"(?:^|[\s-])page-?(?:num(?:ber)?|no)(?:$|\s)", re.IGNORECASE)
+_INLINE: Final = tags_of("span a small sup")
 _RUN: Final = "javascript:"  # how the address of a link begins that runs a script
 _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elements of the label of a block of code
 _DIGITS: Final = 9  # digits of the number of a line
@@ -112,7 +115,8 @@ def _beside_text(nodes: NodeTable) -> Bools:
     if found.any():
         found &= ~_labels_of_prices(nodes)
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
-    found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
+    pages = [row for row in _short(nodes, rows_named(nodes, _PAGE_OF_PRINT), _OF_ROW) if nodes.tag[row] in _INLINE]
+    found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines, *pages))
     found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
     for row in rows_with(nodes, looks.HEADING) if found.any() else ():
         leaves = nodes.leaves_of(row)

@@ -162,7 +162,7 @@ _HEARD: Final = _names(
     r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
-_RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
+_RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories|products?|events?|recipes?|videos?)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of other products that a shop offers beside one.
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
@@ -170,9 +170,9 @@ _BYLINE: Final = lazily(
     r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
     re.IGNORECASE,
 )
-#: Classes and ids of links to the posts before and after this one, and to an editor of a section.
+#: Classes and ids of links to the posts or chapters before and after this one, and to an editor of a section.
 _NEIGHBOURS: Final = _names(
-    r"nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)|mw-editsection"
+    r"nav-?(?:previous|next|links)|nav(?:header|footer)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)|mw-editsection"
 )
 #: Classes of the links from a manual to the source of what it tells of: rustdoc, Sphinx, ExDoc.
 _SOURCE: Final = lazily(r"(?:^|\s)(?:src|viewcode-link|view-source|source-link)(?:$|\s)")
