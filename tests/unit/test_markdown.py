@@ -122,7 +122,7 @@ def read(text):
         ("<pre class=language-go><span class=ln>1</span>a\n<span class=ln>2</span>b</pre>", "```go\na\nb\n```"),
         ("<ul><li>a<pre>x\n y</pre></ul>", "- a\n\n  ```\n  x\n   y\n  ```"),
         ("<table><tr><td>Code:<tr><td class=code>a<br>&nbsp; b</table>", "Code:\n\n```\na\n  b\n```"),
-        ("<table><tr><th>No<th>Price<tr><td class=code>a<br>b<td>2<tr><td class=code>c<td>3</table>", "| No | Price |\n| --- | --- |\n| a b | 2 |\n| c | 3 |"),
+        ("<table><tr><th>h<th>i<tr><td class=code>a<br>b<td>2</table>", "| h | i |\n| --- | --- |\n| a b | 2 |"),
         # tables
         (
             "<table><tr><th>h<th>i|j<tr><td>k<td><p>l<p>m</table>",
