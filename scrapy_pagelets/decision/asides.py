@@ -25,6 +25,7 @@ from scrapy_pagelets.page.nodes import (
     NodeTable,
     attributes_at,
     elements_at,
+    leaves_beginning,
     rows_named,
     rows_tagged,
     rows_with,
@@ -83,6 +84,7 @@ _ALIKE: Final = 2  # sections of comments of a page that look the same
 _CELLS: Final = tuple(tags_of("td th tr").tolist())
 #: Elements whose text may be pressed, as the head of a column that sorts it.
 _HOLDS_TEXT: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6 th figure figcaption p td dt").tolist())
+_RULE: Final = 10  # underscores of a line above a signature
 _ARTICLE: Final = 20  # words of content that the page must have besides the comments, or they are what it is about
 
 
@@ -376,12 +378,16 @@ def _typed_reviews(page: Page) -> list[int]:
 
 
 def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bools:
-    """(m,) leaves of the signatures that forums put below each contribution, by their names; none on other pages.
+    """(m,) leaves of the signatures that forums put below each contribution; none on other pages.
 
-    Manuals call what a function takes its signature. Parameters are those of `comments_of`.
+    They are told by their names, or by a line of underscores above them; manuals call what a function takes its
+    signature. Parameters are those of `comments_of`.
     """
     nodes = page.nodes
     found = nodes.leaves_below(rows_with(nodes, looks.SIGNATURE))
+    for leaf in leaves_beginning(nodes, ("_",) * _RULE):
+        if nodes.gap[leaf] >= LINE and not nodes.strings[leaf].strip("_ "):
+            found[leaf : nodes.last_leaf.item(nodes.parent.item(nodes.leaves.item(leaf)))] = True
     if found.any() and (
         nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page, _near(nodes, keep, found)))
     ):
