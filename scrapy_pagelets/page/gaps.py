@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice, pairwise, takewhile
 from typing import Any, Final
 
 import numpy as np
@@ -159,12 +159,15 @@ def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> I
 
 
 def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the labels or buttons in an element, and as many elements in the one that follows it, or that follow it.
+    """Yield the labels or buttons in an element, and as many elements in the one that follows it, or that follow them.
 
     Of a list, which may be alone in an element around it, these are all that follow.
     """
     for row in rows:
         labels = [child for child in _children(nodes, row) if nodes.tag.item(child) != TAG["input"]]
+        first = [*takewhile(lambda row: nodes.tag[row] in _LABELS, labels)]
+        if len(first) > 1 and len(labels) == 2 * len(first):
+            yield first, labels[len(first) :]
         if len(labels) < 2 or not all(nodes.tag[label] in _LABELS or _leads_nowhere(nodes, label) for label in labels):
             continue
         is_list = nodes.tag.item(row) != TAG["div"]

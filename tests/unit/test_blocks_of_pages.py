@@ -193,6 +193,8 @@ def test_the_names_of_icons_that_stand_alone_in_cells(cell, expected):
         "<div>one</div><div>two</div></div>",
         "<ul class=yui-nav><li><a href=javascript:;><em>A</em></a><li><a href=javascript:;><em>B</em></a></ul>"
         "<div><div>one</div><div>two</div></div>",
+        "<div class=tabs><input type=radio><label>A</label><input type=radio><label>B</label><div>one</div>"
+        "<div>two</div></div>",
         "<x-tab slot=nav panel=a>A</x-tab><x-tab slot=nav panel=b>B</x-tab><x-tab-panel name=a>one</x-tab-panel>"
         "<x-tab-panel name=b>two</x-tab-panel>",
         "<div class=w-tab-menu><a data-w-tab=1>A</a><a data-w-tab=2>B</a></div><div><div>one</div><div>two</div></div>",
