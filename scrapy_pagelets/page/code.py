@@ -47,7 +47,7 @@ _PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes 
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
-    "container toolbar example box line lines table copy with-copy linenums linenumbers line-numbers".split()
+    "container toolbar example output box line lines table copy with-copy linenums linenumbers line-numbers".split()
 )
 _LANGUAGES: Final = frozenset(
     "ada apache asm awk bash batch c c# c++ clojure cmake coffeescript console cpp crystal cs csharp css csv cython d "

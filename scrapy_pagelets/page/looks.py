@@ -29,7 +29,7 @@ _ROLES: Final = {
 BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
 _CODE_LINE: Final = r"(?:(?:code|token|view|cm|CodeMirror|source|react-code|ec)-?line|line|ace_line)"
 _NUMBERS: Final = (
-    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
+    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|linenr|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
     r"pre-numbering"
 )
 #: Classes by sign: of Bootstrap, Tailwind and Bulma, of JSDoc, of highlighters and engines of forums, of wikis and
@@ -163,7 +163,7 @@ _HEARD: Final = _names(
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
 _RELATED: Final = _names(
-    r"related[-_]?(?:posts?|articles?|stories|products?|events?|recipes?|videos?)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?"
+    r"related[-_]?(?:(?:post|article|event)s?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?"
 )
 #: Classes of other products that a shop offers beside one.
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")

@@ -119,6 +119,8 @@ def read(text):
             "</pre><td class=lntd><pre><code class=language-fallback data-lang=fallback>a</code></pre></table></div>",
             "```\na\n```",
         ),
+        ("<pre class=src><i class=linenr>1: </i>a\n<i class=linenr>2: </i>b</pre>", "```\na\nb\n```"),
+        ("<pre><code class=lang-output>a</code></pre>", "```\na\n```"),
         ("<pre class=language-go><span class=ln>1</span>a\n<span class=ln>2</span>b</pre>", "```go\na\nb\n```"),
         ("<ul><li>a<pre>x\n y</pre></ul>", "- a\n\n  ```\n  x\n   y\n  ```"),
         ("<table><tr><td>Code:<tr><td class=code>a<br>&nbsp; b</table>", "Code:\n\n```\na\n  b\n```"),
