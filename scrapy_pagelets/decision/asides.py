@@ -119,11 +119,19 @@ def _beside_text(nodes: NodeTable) -> Bools:
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
     pages = [row for row in _short(nodes, rows_named(nodes, _PAGE_OF_PRINT), _OF_ROW) if nodes.tag[row] in _INLINE]
     found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines, *pages))
-    found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
+    hidden = nodes.hidden[nodes.leaves].nonzero()[0].tolist()
+    found[[leaf for leaf in hidden if nodes.strings[leaf].startswith(_DATA) or _sorts(nodes, leaf)]] = True
     for row in rows_with(nodes, looks.HEADING) if found.any() else ():
         leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()
     return found
+
+
+def _sorts(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a hidden leaf stands in a cell before another one: a table is sorted by it."""
+    row = nodes.parent.item(nodes.leaves.item(leaf))
+    cell = nodes.parent.item(row)
+    return bool(nodes.tag[row] == TAG["span"] and nodes.tag[cell] in _CELLS and nodes.last_leaf[cell] > leaf + 1)
 
 
 def hints_of(nodes: NodeTable) -> Bools:
@@ -188,7 +196,8 @@ def _is_apart(nodes: NodeTable, row: int) -> bool:
 
 
 def _switches(nodes: NodeTable) -> Iterator[int]:
-    """Rows of what changes a view: links of captions or without words that run a script, tabs of the same panel."""
+    """Rows of what changes a view: links of captions or without words that run a script, labels without words, tabs of
+    the same panel."""
     captions = rows_tagged(nodes, TAG["caption"])
     within = nodes.leaves_below(captions)
     within[[nodes.first_leaf.item(row) for row in captions if nodes.words_of(row)]] = False
@@ -196,6 +205,7 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
     for row in (row for row, href in links if href.startswith(_RUN)):
         if not nodes.words_of(row) or within[nodes.first_leaf[row]]:
             yield row
+    yield from (row for row in rows_tagged(nodes, TAG["label"]) if not nodes.words_of(row))
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
     labels: dict[str, set[str]] = {}
