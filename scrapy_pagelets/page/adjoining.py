@@ -42,7 +42,7 @@ _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split(
 #: Elements in which each character counts, or whose texts belong to what is before them.
 _EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
 _APART: Final = ("time", "cite")  # elements of one thing: a date, or who or what is quoted
-_CLOCK: Final = lazily(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
+_CLOCK: Final = lazily(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d(?:[-\u2013]\d\d?:\d\d)?|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
 _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
 _FAR: Final = 30  # rows between two texts
 _BLOCK: Final = lazily(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)

@@ -50,6 +50,7 @@ def text(html):
             "<li><span>3</span><span>rooms</span><li><b>2</b><b>kg</b> <span>1</span><span>st</span>",
             "- 3 rooms\n- 2kg 1st",
         ),
+        ("<p><i class=d>Mon</i><i class=h>9:00-12:00</i>", "Mon 9:00-12:00"),
         ("<time><span>5h ago</span><span>13.03 GMT</span></time>", "5h ago 13.03 GMT"),
         ("<dl><dt><b>size</b><span class=classifier>int</span></dl>", "size int"),
         # parts of a word
