@@ -294,11 +294,11 @@ def _without_buttons(nodes: NodeTable, row: int) -> str | None:
 def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
     """A heading without the byline in it, if a title has the words of the rest alone; None for others.
 
-    Of what is no heading element, the first run of text alone, if it is a line and a whole title.
+    Or the first run of text alone, if it is a line and a whole title.
     """
     leaves = nodes.leaves_of(row)
     second = leaves.start + 1
-    if second < leaves.stop and nodes.gap[second] >= LINE and nodes.tag.item(row) not in _HEADINGS:
+    if second < leaves.stop and nodes.gap[second] >= LINE:
         first = nodes.strings[leaves.start]
         if any(_words(first) == title for title, _ in titles):
             return " ".join(first.split())

@@ -72,6 +72,7 @@ def heading_of(html):
             "Matcha",
         ),
         ("<title>By the hill of {name}</title><body><h2>By the hill of {name}</h2><p>{text}", "By the hill of Matcha"),
+        ("<title>{name}</title><body><h1>{name}<br><span class=subtitle>A tea</span></h1><p>{text}", "Matcha"),
         # two equal ones are one
         ("<title>Leaf House</title><body><h1>Green {name}</h1><p>{text}<h1>green {name}</h1>", "Green Matcha"),
         # numbers
