@@ -162,9 +162,7 @@ _HEARD: Final = _names(
     r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
-_RELATED: Final = _names(
-    r"related[-_]?(?:(?:post|article|event)s?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?"
-)
+_RELATED: Final = _names(r"related[-_]?(?:(?:post|article|event)s?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of other products that a shop offers beside one.
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
