@@ -27,6 +27,7 @@ from scrapy_pagelets.page.nodes import (
     beginning,
     elements_at,
     having,
+    leaves_beginning,
     rows_named,
     rows_tagged,
     rows_with,
@@ -70,6 +71,9 @@ _OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
 _LEVELS: Final = 4  # levels of the elements of a button beside code
 _TOOLTIP: Final = lazily(rf"^{TOOLTIP}$")
+#: Classes of the number of a page of print in the text, as editions of books write it.
+_PAGE_OF_PRINT: Final = lazily(r"(?:^|[\s-])page-?(?:num(?:ber)?|no)(?:$|\s)", re.IGNORECASE)
+_INLINE: Final = tags_of("span a small sup")
 _RUN: Final = "javascript:"  # how the address of a link begins that runs a script
 _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elements of the label of a block of code
 _DIGITS: Final = 9  # digits of the number of a line
@@ -84,6 +88,7 @@ _ALIKE: Final = 2  # sections of comments of a page that look the same
 _CELLS: Final = tuple(tags_of("td th tr").tolist())
 #: Elements whose text may be pressed, as the head of a column that sorts it.
 _HOLDS_TEXT: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6 th figure figcaption p td dt").tolist())
+_RULE: Final = 10  # underscores of a line above a signature
 _ARTICLE: Final = 20  # words of content that the page must have besides the comments, or they are what it is about
 
 
@@ -116,12 +121,21 @@ def _beside_text(nodes: NodeTable) -> Bools:
     if found.any():
         found &= ~_labels_of_prices(nodes)
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
-    found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
-    found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
+    pages = [row for row in _short(nodes, rows_named(nodes, _PAGE_OF_PRINT), _OF_ROW) if nodes.tag[row] in _INLINE]
+    found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines, *pages))
+    hidden = nodes.hidden[nodes.leaves].nonzero()[0].tolist()
+    found[[leaf for leaf in hidden if nodes.strings[leaf].startswith(_DATA) or _sorts(nodes, leaf)]] = True
     for row in rows_with(nodes, looks.HEADING) if found.any() else ():
         leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()
     return found
+
+
+def _sorts(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a hidden leaf stands in a cell before another one: a table is sorted by it."""
+    row = nodes.parent.item(nodes.leaves.item(leaf))
+    cell = nodes.parent.item(row)
+    return bool(nodes.tag[row] == TAG["span"] and nodes.tag[cell] in _CELLS and nodes.last_leaf[cell] > leaf + 1)
 
 
 def hints_of(nodes: NodeTable) -> Bools:
@@ -188,13 +202,15 @@ def _is_apart(nodes: NodeTable, row: int) -> bool:
 
 
 def _switches(nodes: NodeTable) -> Iterator[int]:
-    """Rows of what changes a view: links of captions or without words that run a script, tabs of the same panel."""
+    """Rows of what changes a view: links of captions or without words that run a script, labels without words, tabs of
+    the same panel."""
     captions = rows_tagged(nodes, TAG["caption"])
     within = nodes.leaves_below(captions)
     within[[nodes.first_leaf.item(row) for row in captions if nodes.words_of(row)]] = False
     for row in map(nodes.links.row.item, beginning(nodes.links.href, _RUN)):
         if not nodes.words_of(row) or within[nodes.first_leaf[row]]:
             yield row
+    yield from (row for row in rows_tagged(nodes, TAG["label"]) if not nodes.words_of(row))
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
     labels: dict[str, set[str]] = {}
@@ -388,12 +404,16 @@ def _typed_reviews(page: Page) -> list[int]:
 
 
 def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bools:
-    """(m,) leaves of the signatures that forums put below each contribution, by their names; none on other pages.
+    """(m,) leaves of the signatures that forums put below each contribution; none on other pages.
 
-    Manuals call what a function takes its signature. Parameters are those of `comments_of`.
+    They are told by their names, or by a line of underscores above them; manuals call what a function takes its
+    signature. Parameters are those of `comments_of`.
     """
     nodes = page.nodes
     found = nodes.leaves_below(rows_with(nodes, looks.SIGNATURE))
+    for leaf in leaves_beginning(nodes, ("_",) * _RULE):
+        if nodes.gap[leaf] >= LINE and not nodes.strings[leaf].strip("_ "):
+            found[leaf : nodes.last_leaf.item(nodes.parent.item(nodes.leaves.item(leaf)))] = True
     if found.any() and (
         nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page, _near(nodes, keep, found)))
     ):

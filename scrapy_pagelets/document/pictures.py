@@ -206,6 +206,8 @@ _AVATAR: Final = lazily(
     r"(?:^|[\s_-])(?:avatar|gravatar|user-?_?(?:pic|photo)|profile-?_?(?:pic(?:ture)?|photo))s?(?:$|[\s_-])|gravatar\.com/|/(?:avatars?|userpics?|profile_images)/",
     re.IGNORECASE,
 )
+#: Classes of the copies of slides by which sliders go round.
+_CLONE: Final = lazily(r"(?:^|[\s-])(?:cloned|slide-duplicate)(?:$|\s)")
 #: Classes of pictures that are shown until a larger one is loaded.
 _PREVIEW: Final = lazily(r"thumb|placeholder|preview|blur|lqip|small|low", re.IGNORECASE)
 #: Words of a heading that no other picture has by chance, and pictures that are looked at.
@@ -321,9 +323,11 @@ def image_of(element: etree._Element) -> etree._Element:
 
 
 def _is_no_content(element: etree._Element) -> bool:
-    """Whether a picture is one of a button or of a person, or a small copy of the next one."""
+    """Whether a picture is one of a button or of a person, a small copy of the next one, or a copy in a slider."""
     image = image_of(element)
     source = source_of(image)
+    if any(_CLONE.search(above.get("class", "")) for above in islice(image.iterancestors(), _NEAR)):
+        return True
     if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{_classes(image)} {source[:_LONGEST]}"):
         return True
     return bool(_PREVIEW.search(image.get("class", ""))) and any(

@@ -10,8 +10,10 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.feed.pagelet import Pagelet, Segmentation
+from scrapy_pagelets.page.data_text import with_data
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import host_of
+from scrapy_pagelets.rules.robots import marked
 
 _UNICODE: Final = "text/html; charset=utf-8"
 _PAIRS: Final = "Site.of takes pairs (html, url) of pages of one site, such as [(html, 'https://example.com/a'), ...]"
@@ -144,11 +146,10 @@ def _parsed(html: str | bytes, url: str) -> Page:
         raise TypeError(f"the HTML is a {type(html).__name__}: give its text or bytes, such as path.read_bytes()")
     if not isinstance(url, str):
         raise TypeError(f"the URL is a {type(url).__name__}: give a string, such as 'https://example.com/'")
-    if isinstance(html, bytes):
-        return Page.parse(html, url)
-    if html.startswith(("http://", "https://")) and "<" not in html:
+    if isinstance(html, str) and html.startswith(("http://", "https://")) and "<" not in html:
         raise ValueError(f"{html[:100]} is an address, not HTML: load the page first and give clean(html, url)")
-    return Page.parse(html.encode("utf-8", "replace"), url, _UNICODE)
+    body, charset = (html, None) if isinstance(html, bytes) else (html.encode("utf-8", "replace"), _UNICODE)
+    return marked(with_data(Page.parse(body, url, charset)), body)
 
 
 def _pair(page: object) -> tuple[Any, Any]:

@@ -16,8 +16,8 @@ from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
-from scrapy_pagelets.page.looks import HEADING, HEADLINE
-from scrapy_pagelets.page.nodes import CELL, TAG, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page.looks import HEADING, HEADLINE, HEARD
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
@@ -199,20 +199,28 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first paragraph or the like that says what the title begins with, but for a number, or what it ends with."""
+    """The first paragraph or the like that says what the title begins with, but for a number, or what it ends with.
+
+    A link to the page itself may say it, too.
+    """
     nodes, title = page.nodes, page.title[:_TITLE]
     parts = [" ".join(part.split()) for part in _ENDS.split(title)]
     is_number = any(map(str.isdecimal, parts[0])) and len(_words(parts[0])) < _SHORT  # of a ticket, say
     names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST)]
     wanted = {name.casefold() for name in names if len(_words(name)) >= _SHORT or name == title}
     emphasised = {name.casefold() for name in names if pages >= _FEWEST and len(_words(name)) == _SHORT - 1}
+    own = set(nodes.links.row[nodes.links.key == page.key].tolist())
     for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted or emphasised else ():
         row = nodes.parent.item(nodes.leaves.item(leaf))
         if (
             _KIND.sub("", nodes.strings[leaf], 1).strip().casefold()
             in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
+            and (
+                (nodes.tag[row] in _UNMARKED and not nodes.anchor[row])
+                or row in own
+                or _is_called_title(nodes, leaf, row)
+            )
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
-            and ((nodes.tag[row] in _UNMARKED and not nodes.anchor[row]) or _is_called_title(nodes, leaf, row))
             and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
         ):
@@ -254,6 +262,8 @@ class _Candidate(NamedTuple):
             likeness = max(likeness, _greatest_likeness(own, titles))
         if not likeness and (number := _NUMBER.match(text)):
             likeness = _greatest_likeness(_words(text[number.end() :]), titles)
+        if _BY.match(text) and not any(title[: len(words)] == words for title, _ in titles):
+            return None
         is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
         if not likeness and not is_first_level:
             return None
@@ -269,10 +279,11 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
 
 @once
 def _pressed(nodes: NodeTable) -> list[int]:
-    """Rows of the buttons, and of the small links that lead nowhere, as those that fold a section."""
+    """Rows of the buttons, of the small links that lead nowhere, as those that fold a section, and of icons' names."""
     links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if "#" in nodes.links.href else ()
     small = [row for row, href in links if href == "#" and nodes.tag[nodes.parent[row]] == TAG["small"]]
-    return sorted(rows_tagged(nodes, TAG["button"]) + small)
+    heard = [row for row in rows_with(nodes, HEARD) if nodes.tag[nodes.parent[row]] == TAG["a"]]
+    return sorted(rows_tagged(nodes, TAG["button"]) + small + heard)
 
 
 def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
@@ -293,9 +304,17 @@ def _without_buttons(nodes: NodeTable, row: int) -> str | None:
 
 
 def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
-    """A heading without the byline in it, if a title has the words of the rest alone; None for others."""
+    """A heading without the byline in it, if a title has the words of the rest alone; None for others.
+
+    Or the first run of text alone, if it is a line and a whole title.
+    """
     leaves = nodes.leaves_of(row)
-    ends = (leaf for leaf in range(leaves.start + 1, leaves.stop) if _BY.match(nodes.strings[leaf]))
+    second = leaves.start + 1
+    if second < leaves.stop and nodes.gap[second] >= LINE:
+        first = nodes.strings[leaves.start]
+        if any(_words(first) == title for title, _ in titles):
+            return " ".join(first.split())
+    ends = (leaf for leaf in range(second, leaves.stop) if _BY.match(nodes.strings[leaf]))
     return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
 
 

@@ -216,9 +216,8 @@ NUMBER_LABELS: Final = _labels(
 MAKERS_NUMBER_LABELS: Final = _labels(
     r"mpn|(?:manufacturer(?:'s)?\s)?(?:part|model|style)\.?\s?(?:number|code|num|no|nr|id|#|№)\b\.?|herstellernummer|model"
 )
-GTIN_LABELS: Final = _labels(
-    r"(?:ean|gtin|upc|isbn)(?:[- ]?(?:13|12|14|8|code|nummer))?|barcode|штрих-?код|strichcode|jan"
-)
+_GTIN: Final = r"(?:ean|gtin|upc|isbn)(?:[- ]?(?:13|12|14|8|code|nummer))?"
+GTIN_LABELS: Final = _labels(rf"{_GTIN}(?:\s?/\s?{_GTIN})?|barcode|штрих-?код|strichcode|jan")
 BRAND_LABELS: Final = _labels(
     r"brand|marke|hersteller|marque|fabricant|marca|merk|manufacturer|vendor|producent|značka|výrobce|бренд|"
     r"производитель|(?:varu)?märke|mærke|merke|márka|gyártó|marka|品牌|ブランド|メーカー|브랜드"

@@ -42,7 +42,7 @@ _ENDINGS: Final = frozenset("s st nd rd th es er ed ing e er re ème x k".split(
 #: Elements in which each character counts, or whose texts belong to what is before them.
 _EXACT: Final = tags_of("code tt kbd samp var textarea pre sub sup ruby")
 _APART: Final = ("time", "cite")  # elements of one thing: a date, or who or what is quoted
-_CLOCK: Final = lazily(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
+_CLOCK: Final = lazily(r"\s*(?:(?:\d{1,2}:)?\d{1,2}:\d\d(?:[-\u2013]\d\d?:\d\d)?|\d{1,2}([./-])\d{1,2}\1\d{4}\b.*)\s*")
 _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
 _FAR: Final = 30  # rows between two texts
 _BLOCK: Final = lazily(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)
@@ -60,7 +60,8 @@ def part_words(nodes: NodeTable) -> None:
     exact = nodes.leaves_below(row for tag in _EXACT.tolist() for row in rows_tagged(nodes, tag))
     blocks: frozenset[str] | None = None
     for i in found:
-        if exact[i - 1] or exact[i] or (border := _border(nodes, i)) is None:
+        is_exact = exact[i - 1] or exact[i]
+        if (is_exact and not _is_flag(nodes, i)) or (border := _border(nodes, i)) is None:
             continue
         ended, begun, between, around = border
         if blocks is None:
@@ -68,6 +69,13 @@ def part_words(nodes: NodeTable) -> None:
         lines = bool(ended and begun) and any(_LINES.search(look[2]) for look in around)
         if lines or _differ(strings[i - 1], strings[i], ended, begun, between) or _has_class((*ended, *begun), blocks):
             nodes.gap[i] = SPACE
+
+
+def _is_flag(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a capital of what is set as code and named as one thing, such as a badge, follows a small letter."""
+    tag, _, classes, _ = nodes.looks[nodes.look[nodes.parent[nodes.leaves[leaf]]]]
+    before, behind = nodes.strings[leaf - 1 : leaf + 1]
+    return before[-1].islower() and behind[0].isupper() and tag == "code" and bool(_FIELD.search(classes))
 
 
 def _adjoin(before: str, behind: str) -> bool:

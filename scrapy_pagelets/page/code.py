@@ -47,7 +47,7 @@ _PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes 
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
-    "container toolbar example box line lines table copy with-copy linenums linenumbers line-numbers".split()
+    "container toolbar example output box line lines table copy with-copy linenums linenumbers line-numbers".split()
 )
 _LANGUAGES: Final = frozenset(
     "ada apache asm awk bash batch c c# c++ clojure cmake coffeescript console cpp crystal cs csharp css csv cython d "
@@ -306,6 +306,7 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
+        self.listed = [look[0] == "td" and look[2] == "code" for look in nodes.looks]  # as old forums write it
         self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
 
     def has(self, row: int) -> bool:
@@ -315,6 +316,8 @@ class CodeBlocks:
             return bool(self.breaks[row + 1 : row + 2].any())
         if self.is_named(row):
             return self._counts(row, self.lines) and not self._counts(row, self.prose)
+        if self.listed[nodes.look.item(row)]:
+            return self._counts(row, self.breaks) and not self._counts(row, self.prose | self.paragraphs)
         if tag == TAG["table"]:
             return self._is_listing(row)
         style = nodes.styles.get(row, "") if tag in _STYLED else ""
@@ -367,7 +370,7 @@ class CodeBlocks:
         """(looks,) whether an element with a look may be a block of code even without a style."""
         tags = "code samp tt table" if (self.nodes.signs & NUMBERS).any() else "code samp tt"
         found = [look[0] in tags.split() for look in self.nodes.looks]
-        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0) | self.fragments).tolist())
+        return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0) | self.fragments | self.listed).tolist())
 
     @cached_property
     def prose(self) -> Bools:

@@ -26,6 +26,7 @@ _NO_DATA: Final = ("presentation", "none")  # roles of tables without data
 _CELLS: Final = (TAG["td"], TAG["th"])
 _HEAD: Final = TAG["th"]
 _BOLD: Final = (TAG["b"], TAG["strong"])
+_FOOT: Final = TAG["tfoot"]
 give(
     "data_tables", TAGS=TAGS, IN_LAYOUT=_IN_LAYOUT, SELDOM=_SELDOM, CELLS=_CELLS, HEAD=_HEAD,
     LAYOUT=_LAYOUT, LAYOUT_WITH_HEAD=_LAYOUT_WITH_HEAD, NO_DATA=_NO_DATA,
@@ -104,7 +105,12 @@ def cells_of(nodes: NodeTable, table: int) -> Ints:
 
 
 def _placed(nodes: NodeTable, rows: Ints) -> list[_Cell]:
-    """The cells with their places; lines without a cell are left out, and no cell reaches out of its row group."""
+    """The cells with their places; lines without a cell are left out, and no cell reaches out of its row group.
+
+    The foot is below all other lines, wherever it is written.
+    """
+    in_foot = nodes.tag[nodes.parent[nodes.parent[rows]]] == _FOOT
+    rows = np.append(rows[~in_foot], rows[in_foot])
     cells: list[_Cell] = []
     taken: dict[int, int] = {}  # by column, the last line that a cell above covers
     line, column, above, group = -1, 0, -1, -1

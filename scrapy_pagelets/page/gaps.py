@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice, pairwise, takewhile
 from typing import Any, Final
 
 import numpy as np
@@ -106,22 +106,27 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
         by_kind[kinds[nodes.look.item(row)]].append(row)
     tabs = by_kind["tab"] or [link for row in nodes.outermost(by_kind["links"]) for link in _links_in(nodes, row)]
     found = _by_names(nodes, tabs) if tabs else {}
-    for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *_labelled(nodes, by_kind["labels"])):
+    labelled = _labelled(nodes, sorted(by_kind["labels"] + by_kind["links"]))
+    for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *labelled):
         if len(panels) == len(labels) > 1 and found.keys().isdisjoint(panels):
             found |= dict(zip(panels, labels, strict=True))
     return found
 
 
 def begins_with(nodes: NodeTable, panel: int, tab: int) -> bool:
-    """Whether a panel begins with the label of its tab, as a heading."""
+    """Whether a panel begins with the label of its tab, as a heading, or follows another one with the same words."""
     own, label = nodes.leaves_of(panel), nodes.leaves_of(tab)
-    return nodes.strings[own][: label.stop - label.start] == nodes.strings[label]
+    number = label.stop - label.start
+    before = slice(max(label.stop, own.start - number), own.start)
+    return nodes.strings[label] in (nodes.strings[own][:number], nodes.strings[before])
 
 
 def _kind(tag: str, role: str) -> str:
     """What an element may be: a tab, a panel, a list of links that are tabs, or what is around labels and panels."""
     if role in ("tab", "tabpanel"):
         return role
+    if "-" in tag:
+        return "tabpanel" if tag.endswith("l") else "tab"
     return "links" if tag in _LISTS else "labels" if tag == "div" else ""
 
 
@@ -154,19 +159,33 @@ def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> I
 
 
 def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the labels or buttons in an element, and as many elements in the one that follows it, or that follow it."""
+    """Yield the labels or buttons in an element, and as many elements in the one that follows it, or that follow them.
+
+    Of a list, which may be alone in an element around it, these are all that follow.
+    """
     for row in rows:
         labels = [child for child in _children(nodes, row) if nodes.tag.item(child) != TAG["input"]]
+        first = [*takewhile(lambda row: nodes.tag[row] in _LABELS, labels)]
+        if len(first) > 1 and len(labels) == 2 * len(first):
+            yield first, labels[len(first) :]
         if len(labels) < 2 or not all(nodes.tag[label] in _LABELS or _leads_nowhere(nodes, label) for label in labels):
             continue
+        is_list = nodes.tag.item(row) != TAG["div"]
+        if is_list and nodes.leaves_of(above := nodes.parent.item(row)) == nodes.leaves_of(row):
+            row = above
         siblings = [child for child in _children(nodes, nodes.parent.item(row)) if child > row]
         inside = _children(nodes, siblings[0]) if siblings else []
-        yield labels, inside if len(inside) == len(labels) else siblings[: len(labels)]
+        yield labels, inside if len(inside) == len(labels) else siblings if is_list else siblings[: len(labels)]
 
 
 def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
-    """Whether an element is a link without an address."""
-    return nodes.tag.item(row) == TAG["a"] and not (nodes.links.row == row).any()
+    """Whether an element is a link without an address, or an item with nothing but one that runs a script."""
+    if nodes.tag.item(row) != TAG["li"]:
+        return nodes.tag.item(row) == TAG["a"] and not (nodes.links.row == row).any()
+    links = [*_links_in(nodes, row)]
+    at = np.searchsorted(nodes.links.row, links).tolist()
+    runs = all(nodes.links.href[i] == "#" or nodes.links.href[i].startswith("javascript:") for i in at)
+    return len(links) == 1 and runs and nodes.leaves_of(links[0]) == nodes.leaves_of(row)
 
 
 def _children(nodes: NodeTable, row: int) -> list[int]:

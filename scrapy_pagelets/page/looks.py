@@ -29,7 +29,7 @@ _ROLES: Final = {
 BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
 _CODE_LINE: Final = r"(?:(?:code|token|view|cm|CodeMirror|source|react-code|ec)-?line|line|ace_line)"
 _NUMBERS: Final = (
-    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
+    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|linenr|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
     r"pre-numbering"
 )
 #: Classes by sign: of Bootstrap, Tailwind and Bulma, of JSDoc, of highlighters and engines of forums, of wikis and
@@ -46,7 +46,7 @@ _CLASSES: Final = {
     LINKS: r"(?:\S*[_-])?nav(?:bar|box|igation|menu)",
     CONTROL: r"(?:\S*[_-])?(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|"
     r"playground)(?:[_-]\S*)?",
-    TABS: r"(?:\S*[_-])?tab(?:s|bed|list|nav|content|pane|panel)?(?:[_-]\S*)?",
+    TABS: r"(?:\S*[_-])?tab(?:s|bed|list|nav|content|pane|panel)?(?:[_-]\S*)?|yui-nav",
 }
 _TOKENS: Final = {sign: lazily(rf"(?:{pattern})\Z", re.IGNORECASE) for sign, pattern in _CLASSES.items()}
 #: What one of the classes above has in it; most have none.
@@ -162,7 +162,7 @@ _HEARD: Final = _names(
     r"no-?print|print-none|(?:hidden|none)-print"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
-_RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
+_RELATED: Final = _names(r"related[-_]?(?:(?:post|article|event)s?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of other products that a shop offers beside one.
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
 #: Classes of the line with author, date and section of a post, of how long it takes to read, and of whom it has helped.
@@ -171,9 +171,9 @@ _BYLINE: Final = lazily(
     r"(?:\S*[-_])?(?:read(?:ing)?-?_?time|time-to-read)|(?:\S*[-_])?(?:votes?|helpful))(?:$|\s)",
     re.IGNORECASE,
 )
-#: Classes and ids of links to the posts before and after this one, and to an editor of a section.
+#: Classes and ids of links to the posts or chapters before and after this one, and to an editor of a section.
 _NEIGHBOURS: Final = _names(
-    r"nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)|mw-editsection"
+    r"nav-?(?:previous|next|links)|nav(?:header|footer)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)|mw-editsection"
 )
 #: Classes of the links from a manual to the source of what it tells of: rustdoc, Sphinx, ExDoc.
 _SOURCE: Final = lazily(r"(?:^|\s)(?:src|viewcode-link|view-source|source-link)(?:$|\s)")
@@ -275,6 +275,8 @@ def _signs_without_id(tag: str, classes: str, role: str) -> int:
         | READING * (tag == "rt" or tag == "rtc")
         | ENCODED * (tag == "joomla-hidden-mail")
         | OFFER * (tag in ("del", "s", "strike") or may_have(classes, _OFFERED))
+        | (AS_SPACE | TABS) * tag.endswith("-tab")
+        | (AS_LINE | TABS) * tag.endswith(("-tab-panel", "-tabpanel"))
         | (placing(classes, role) if classes or role else 0)
     )
 

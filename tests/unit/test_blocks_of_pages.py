@@ -189,6 +189,14 @@ def test_the_names_of_icons_that_stand_alone_in_cells(cell, expected):
         "<ul class='nav nav-tabs'><li><a href=#b>B</a><li><a href=#a>A</a></ul><div id=a>one</div><div id=b>two</div>",
         "<p role=tab aria-controls=a>A<p role=tab aria-controls=b>B<div id=a>one</div><div id=b>two</div>",
         "<div class=tab><button>A</button><button>B</button></div><div>one</div><div>two</div>",
+        "<div><div><ul class=wds-tabs><li><div><a href=#>A</a></div><li><a href=javascript:;>B</a></ul></div>"
+        "<div>one</div><div>two</div></div>",
+        "<ul class=yui-nav><li><a href=javascript:;><em>A</em></a><li><a href=javascript:;><em>B</em></a></ul>"
+        "<div><div>one</div><div>two</div></div>",
+        "<div class=tabs><input type=radio><label>A</label><input type=radio><label>B</label><div>one</div>"
+        "<div>two</div></div>",
+        "<x-tab slot=nav panel=a>A</x-tab><x-tab slot=nav panel=b>B</x-tab><x-tab-panel name=a>one</x-tab-panel>"
+        "<x-tab-panel name=b>two</x-tab-panel>",
         "<div class=w-tab-menu><a data-w-tab=1>A</a><a data-w-tab=2>B</a></div><div><div>one</div><div>two</div></div>",
     ],
 )
@@ -198,6 +206,21 @@ def test_the_label_of_a_tab_stands_at_its_panel(html):
 
 def test_tabs_that_choose_from_what_is_in_one_panel_are_no_labels_of_it():
     assert markdown("<p role=tab aria-controls=a>A<p role=tab aria-controls=a>B<div id=a>one</div>") == "A\n\nB\n\none"
+
+
+def test_labels_that_lead_elsewhere_or_have_other_numbers_of_parts_behind_them_are_none():
+    tabs = "<ul class=tabs><li><a href={}>A</a><li><a href={}>B</a></ul><div>one</div><div>two</div>"
+    assert "**A**" in markdown(tabs.format("#", "#"))
+    assert "**A**" not in markdown(tabs.format("/a", "/b"))
+    assert "**A**" not in markdown(f"<section>{tabs.format('#', '#')}<div>three</div></section>")
+
+
+def test_a_label_stands_once_at_a_panel_whatever_the_width_of_the_screen():
+    html = (
+        "<div role=tab aria-controls=a>A</div><div role=tab aria-controls=b>B</div><div role=tab>A</div>"
+        "<p role=tabpanel id=a>one</p><div role=tab>B</div><p role=tabpanel id=b>two</p>"
+    )
+    assert markdown(html) == "A\n\none\n\nB\n\ntwo"
 
 
 def test_the_name_of_an_author_heads_no_section():

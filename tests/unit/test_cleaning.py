@@ -47,6 +47,16 @@ def test_text_is_read_as_text_whatever_charset_the_page_declares():
     assert clean("<meta charset=latin-1><p>Größe 5".encode("latin-1")).text == "Größe 5"
 
 
+def test_what_only_the_data_say_and_what_the_page_asks_of_robots_is_told():
+    story = "The ferry waits for the last letter, and the keeper of the light counts the ships that pass by night."
+    data = f'{{"props": {{"story": {{"title": "A slow boat", "body": "<p>{story}</p><h2>Why</h2><p>{story}</p>"}}}}}}'
+    shell = f'<div id=__next><p>Loading</div><script id=__NEXT_DATA__ type="application/json">{data}</script>'
+    found = clean(f"<meta name=robots content=noindex>{shell}", "http://h/")
+    assert story in found.text
+    assert "## Why" in found.markdown
+    assert found.fields["robots"] == ["noindex"]
+
+
 def test_without_an_address_links_stay_relative():
     assert (
         clean("<p>See <a href=/a>the other page</a>, it is long.").markdown == "See [the other page](/a), it is long."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.decision.asides import asides_of, controls_of_posts
+from scrapy_pagelets.decision.asides import asides_of, controls_of_posts, signatures_of
 from scrapy_pagelets.decision.corrections import link_sections_of
 from scrapy_pagelets.decision.half_lines import companions
 from scrapy_pagelets.decision.own_texts import data_tables, own_texts
@@ -498,6 +498,22 @@ def test_a_signature_with_the_name_of_the_author_is_no_line_of_the_post():
     read = Page.parse((post.format(1, "ana") + post.format(2, "bo")).encode(), "http://tea.test/forum/1")
     for each in thread_of(read, Habits()).posts:
         assert [read.nodes.strings[leaf] for leaf in each.profile] == [f"Sign of {each.author}"]
+
+
+@pytest.mark.parametrize(
+    ("url", "line", "expected"),
+    [
+        ("forum/1", "__________________", ["__________________", "Sign of tea"] * 2),
+        ("forum/1", "Name: ____________", []),
+        ("a", "__________________", []),
+    ],
+)
+def test_a_line_of_underscores_begins_a_signature_on_forums(url, line, expected):
+    post = f"<div id=msg{{0}}><b class=username>{{1}}</b><p>{PROSE}</p><div>Agreed<br>{line}<br>Sign of tea</div></div>"
+    posts = post.format(1, "ana") + post.format(2, "bo")
+    read = Page.parse((posts if "forum" in url else posts.replace("username", "x")).encode(), f"http://tea.test/{url}")
+    found = signatures_of(read, np.ones(len(read.nodes.leaves), np.bool_))
+    assert [read.nodes.strings[leaf] for leaf in found.nonzero()[0]] == expected
 
 
 def test_links_that_most_posts_have_in_lines_of_their_own_are_controls():

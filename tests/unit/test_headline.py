@@ -60,6 +60,19 @@ def heading_of(html):
         # labels before it and numbers behind it
         ("<title>{name} tea</title><body><h1>Thread: <a href=/t>{name} tea</a></h1><p>{text}", "Matcha tea"),
         ("<title>#{number} - {name} - Tea</title><body><h1>{name} <i>#{number}</i></h1><p>{text}", "Matcha"),
+        # what names an icon to screen readers, and a line below the title
+        (
+            "<title>{name} - Tea v1</title><body><h1><a href=/s><i></i><b class=sr-only>Source</b></a> {name}</h1>"
+            "<p>{text}",
+            "Matcha",
+        ),
+        (
+            "<title>News - {name}</title><meta property=og:title content={name}><body><div class=page-title><div>{name}"
+            "</div><div>Report of <a href=/>Leaf House</a></div></div><p>{text}",
+            "Matcha",
+        ),
+        ("<title>By the hill of {name}</title><body><h2>By the hill of {name}</h2><p>{text}", "By the hill of Matcha"),
+        ("<title>{name}</title><body><h1>{name}<br><span class=subtitle>A tea</span></h1><p>{text}", "Matcha"),
         # two equal ones are one
         ("<title>Leaf House</title><body><h1>Green {name}</h1><p>{text}<h1>green {name}</h1>", "Green Matcha"),
         # numbers
@@ -83,6 +96,7 @@ def test_the_own_heading(html, expected):
         ),
         ("Tea: the green one", "<h1>Tea</h1><h2>The green one</h2>", "The green one"),
         ("Tea | The green one", "<h1><a href=/>Tea</a></h1><h2>The green one</h2>", "The green one"),
+        ("Tea, by Bo of the hill", "<h2>Tea</h2><h3>by Bo of the hill</h3>", "Tea"),
         ("The green one | Tea", "<h1>Tea</h1><h2>The green one</h2>", "The green one"),
     ],
 )
@@ -99,6 +113,7 @@ def test_the_only_heading_of_the_first_level_has_what_the_title_begins_with(titl
         ("<title>703 – How to steep tea</title><p>How to steep tea</p>", True),
         ("<title>The Tea Times – How to steep tea</title><p>How to steep tea</p>", False),
         ("<p><a href=/tea>How to steep tea</a></p>", False),
+        ("<p><a href=/a>How to steep tea</a></p>", True),
         ("<li>How to steep tea</li>", False),
         ("<p>How to steep tea, and when</p>", False),
     ],

@@ -119,8 +119,12 @@ def read(text):
             "</pre><td class=lntd><pre><code class=language-fallback data-lang=fallback>a</code></pre></table></div>",
             "```\na\n```",
         ),
+        ("<pre class=src><i class=linenr>1: </i>a\n<i class=linenr>2: </i>b</pre>", "```\na\nb\n```"),
+        ("<pre><code class=lang-output>a</code></pre>", "```\na\n```"),
         ("<pre class=language-go><span class=ln>1</span>a\n<span class=ln>2</span>b</pre>", "```go\na\nb\n```"),
         ("<ul><li>a<pre>x\n y</pre></ul>", "- a\n\n  ```\n  x\n   y\n  ```"),
+        ("<table><tr><td>Code:<tr><td class=code>a<br>&nbsp; b</table>", "Code:\n\n```\na\n  b\n```"),
+        ("<table><tr><th>h<th>i<tr><td class=code>a<br>b<td>2</table>", "| h | i |\n| --- | --- |\n| a b | 2 |"),
         # tables
         (
             "<table><tr><th>h<th>i|j<tr><td>k<td><p>l<p>m</table>",
@@ -130,6 +134,10 @@ def read(text):
         (
             "<table><tr><th>a<th colspan=2>b<tr><td rowspan=2>c<td>d<td>e<tr><td>f<td>g</table>",
             "| a | b |  |\n| --- | --- | --- |\n| c | d | e |\n|  | f | g |",
+        ),
+        (
+            "<table><thead><tr><th>a<th>b<tfoot><tr><td>c<td>d<tbody><tr><td>e<td>f</table>",
+            "| a | b |\n| --- | --- |\n| e | f |\n| c | d |",
         ),
         ("<table><tr><td><b>a</b><td><b>b</b><tr><td>c<td>d</table>", "| **a** | **b** |\n| --- | --- |\n| c | d |"),
         ("<table><caption>T</caption><tr><th>a<th>b<tr><td>c<td></table>", "T\n\n| a | b |\n| --- | --- |\n| c |  |"),

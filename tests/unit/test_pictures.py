@@ -67,6 +67,11 @@ def test_a_late_picture_has_the_address_that_its_script_loads(name):
         (f"<img src={INLINE}><img src=/blank.gif><img src=/clear.gif?1><img data-src=true>", ""),
         ("<img class='photo avatar' src=/p.jpg><img src=//secure.gravatar.com/avatar/1?s=80>", ""),
         ("<a class=user-photo><img src=/p.jpg></a><img class='ProfilePhoto Small' src=/p.jpg>", ""),
+        (
+            "<div class='slide cloned'><p><img src=/q.jpg></p></div><p class=slide><img src=/p.jpg></p>"
+            "<p class='swiper-slide swiper-slide-duplicate'><img src=/r.jpg>",
+            P,
+        ),
         ("<img src=/avatar-film.jpg>", "![](http://example.com/avatar-film.jpg)"),
     ],
 )

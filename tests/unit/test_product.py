@@ -211,8 +211,9 @@ RELATED = "<div class=related-products>" + "".join(
 )
 
 
-def test_labels_beside_the_heading():
-    details = "<p>Artikelnummer: <b>T-17</b><p>Marke: Ana<p>EAN: 4006381333931<p>Sold out"
+@pytest.mark.parametrize("label", ["EAN", "GTIN/EAN", "UPC / EAN code"])
+def test_labels_beside_the_heading(label):
+    details = f"<p>Artikelnummer: <b>T-17</b><p>Marke: Ana<p>{label}: 4006381333931<p>Sold out"
     found = told(shop(f"<p class=price>12,50 €</p>{details}") + RELATED)
     expected = {"price": 12.5, "currency": "EUR", "availability": "OutOfStock"}
     assert found == {"name": "Green tea"} | expected | {"sku": "T-17", "gtin": "4006381333931", "brand": "Ana"}

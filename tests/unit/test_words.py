@@ -50,6 +50,7 @@ def text(html):
             "<li><span>3</span><span>rooms</span><li><b>2</b><b>kg</b> <span>1</span><span>st</span>",
             "- 3 rooms\n- 2kg 1st",
         ),
+        ("<p><i class=d>Mon</i><i class=h>9:00-12:00</i>", "Mon 9:00-12:00"),
         ("<time><span>5h ago</span><span>13.03 GMT</span></time>", "5h ago 13.03 GMT"),
         ("<dl><dt><b>size</b><span class=classifier>int</span></dl>", "size int"),
         # parts of a word
@@ -66,6 +67,8 @@ def text(html):
         ),
         ("<code><span class=number>10</span><span class=value>px</span></code>", "10px"),
         ("<code class=date>x</code>y<!-- no element -->z", "xyz"),
+        ("<h1>Class Tea<code class='x-tag flag'>Abstract</code></h1>", "Class Tea Abstract"),
+        ("<p>get<code class=x>Tea</code>", "getTea"),
         ("<span class=date>5月</span><span class=count>3日</span>", "5月3日"),
         ("<span class=name>東京</span><span class=date>五月</span>", "東京五月"),
     ],
