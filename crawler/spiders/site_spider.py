@@ -56,7 +56,7 @@ class SiteSpider(Spider):
 
     name = "site"
     yields_blanks = True  # the pipelines fill blank fields of its items
-    #: Its pages wait on disk, see `SettlingPages`; those of other spiders wait in memory, see `session.items`.
+    #: Its pages wait on disk, see `SettlingPages`; those of other spiders wait in memory, see `FirstPages`.
     holds_first_pages = True
 
     def __init__(
