@@ -135,4 +135,4 @@ LEARNT: Final[Mapping[str, LearntMethod]] = MappingProxyType(
 FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER = "fused", "etdm", "local", "global", "classifier"
 DETECTIONS: Final = (FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER)
 PAGE_LEVEL: Final = "page_level"  # the shipped file of the classifier of the page alone
-COUNTED: Final = (LOCAL, GLOBAL)  # those that count the pagelets of all pages
+REPEATED: Final = (LOCAL, GLOBAL)  # those that look for pagelets that pages repeat
