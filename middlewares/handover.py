@@ -12,6 +12,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy_pagelets.probing.prober import RECEIVED, RESPONSE_KEY, Identities, IdentityDiffers, key_of_response
 from scrapy_pagelets.session.crawl_session import Component, session_of
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
+from scrapy_pagelets.session.scrapy_hooks import is_starting
 from scrapy_pagelets.session.threads import in_thread
 
 
@@ -82,7 +83,7 @@ class HandoverMiddleware(Component):
         """Cancel probes that are still loading if they alone keep the crawl from finishing."""
         engine: Any = self.crawler.engine
         active = engine.downloader.active
-        if not active or engine._start is not None or not engine.scraper.slot.is_idle():
+        if not active or is_starting(self.crawler) or not engine.scraper.slot.is_idle():
             return
         if all(RESPONSE_KEY in request.meta for request in active):
             self.session.cancel_menu_loads()

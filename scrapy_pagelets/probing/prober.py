@@ -27,6 +27,7 @@ from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
 from scrapy_pagelets.session.requests import FOLLOWED, AnsweredRequests, Obstacle, Sent, fingerprint_of
 from scrapy_pagelets.session.response_store import RenderedResponse, fingerprint_in, is_html
+from scrapy_pagelets.session.scrapy_hooks import look_for_work
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 #: Request meta of a probe: the key under which its response is stored until the spider requests the page.
@@ -236,19 +237,18 @@ class Prober:
 
     async def _downloaded(self, probe: Request) -> Response | Exception:
         assert self.crawler.engine is not None
-        engine: Any = self.crawler.engine
+        downloader: Any = self.crawler.engine.downloader
         result: Request | Response = probe
         try:
             while isinstance(result, Request):  # a middleware retries, or asks for something else
                 if not _is_same(result, probe):
                     return IgnoreRequest(f"a middleware asks for {result.url} instead")
                 sent = result
-                result = await maybe_deferred_to_future(engine.downloader.fetch(sent))
+                result = await maybe_deferred_to_future(downloader.fetch(sent))
         except Exception as error:  # a download can raise anything; the crawl goes on
             return error
         finally:
-            if engine._slot is not None:
-                engine._slot.nextcall.schedule()  # the downloader has room for another request
+            look_for_work(self.crawler)
         self.session.count("probe/loaded")
         self.session.progress.has_loaded(site_of(probe.url))
         if _is_handed_over(result):
