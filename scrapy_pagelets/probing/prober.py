@@ -329,7 +329,7 @@ class Traffic:
             self.arrived(Request(url))
 
     async def arrival(self, url: str, patience: float) -> tuple[str, Page | None] | None:
-        """Wait for a page that was requested, if it was; return its URL after redirects, and the page if kept."""
+        """Wait for a requested page: return its final URL, with the page if kept; None for a page nobody requested."""
         visited = {url}
         while True:
             if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:
