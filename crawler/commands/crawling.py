@@ -74,7 +74,6 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
     seconds = time.monotonic() - began
     if not crawler.settings.frozen:  # refused before it had stats; the log has said why
         return 1
-    assert crawler.stats is not None
     stats = crawler.stats.get_stats()
     if stats.get("pagelets/feeds/closed"):
         raise OutputClosed

@@ -144,7 +144,6 @@ class SettlingPages:
                 self.session.leases.let_go(lease)
                 continue
             assert isinstance(response, HtmlResponse)
-            assert self.crawler.engine is not None
             meta = {"pagelets_fetched_at": held.time, NUMBER: held.number, LEASE: lease}
             response.request = Request(response.url, meta=meta)
             await self.crawler.engine.scraper.start_itemproc_async(self._make(response), response=response)

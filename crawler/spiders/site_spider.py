@@ -319,7 +319,6 @@ class SiteSpider(Spider):
 
     def spider_idle(self) -> None:
         """Request spare pages instead of those that failed, if the number of pages is limited."""
-        assert self.crawler.engine is not None
         if self.session.shared is not None and self.held.any and self._releasing is None:
             self._releasing = asyncio.ensure_future(self._release_held())
         missing = max(0, self.pages - self._received)

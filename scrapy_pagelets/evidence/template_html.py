@@ -66,10 +66,7 @@ def template_html(template: ClassTemplate, name: str) -> str:
 
 
 def complete_html(about: str, html: str) -> str:
-    """Complete a template: with a comment, and with references for characters that terminals do not print.
-
-    ``about``: text of the comment. ``html``: the element ``html``.
-    """
+    """Add a comment ``about`` to the element ``html``, and references for characters that terminals do not print."""
     comment = re.sub("-(?=-)", "- ", visible(about))
     whole = readable(f"<!DOCTYPE html>\n<!-- {comment} -->\n{html.strip()}\n")
     return "".join(c if c.isprintable() or c == "\n" else f"&#{ord(c)};" for c in whole)

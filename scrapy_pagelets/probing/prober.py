@@ -88,7 +88,6 @@ class Identities:
     @cached_property
     def _below(self) -> Obstacle | None:
         """The obstacle of a middleware that may change requests after they were seen here."""
-        assert self._crawler.engine is not None
         chain = self._crawler.engine.downloader.middleware.middlewares
         for middleware in chain[chain.index(self._position) + 1 :]:
             if getattr(type(middleware), "process_request", _UNCHANGING[0]) not in _UNCHANGING:
@@ -170,7 +169,6 @@ class Prober:
 
     def _pause(self, request: Request) -> float:
         """Maximal number of seconds until a request that is made now is sent."""
-        assert self.crawler.engine is not None
         downloader = self.crawler.engine.downloader
         slot = downloader.slots.get(downloader.get_slot_key(request))
         return 2 * slot.delay * (len(slot.queue) + 1) if slot else 0.0
@@ -236,15 +234,13 @@ class Prober:
                 await in_waiting_thread(shared.frontier.give_up, fingerprint_in(probe.meta[RESPONSE_KEY]))
 
     async def _downloaded(self, probe: Request) -> Response | Exception:
-        assert self.crawler.engine is not None
-        downloader: Any = self.crawler.engine.downloader
         result: Request | Response = probe
         try:
             while isinstance(result, Request):  # a middleware retries, or asks for something else
                 if not _is_same(result, probe):
                     return IgnoreRequest(f"a middleware asks for {result.url} instead")
                 sent = result
-                result = await maybe_deferred_to_future(downloader.fetch(sent))
+                result = await maybe_deferred_to_future(self.crawler.engine.downloader.fetch(sent))
         except Exception as error:  # a download can raise anything; the crawl goes on
             return error
         finally:

@@ -128,7 +128,6 @@ class CrawlSession:
     def __init__(self, crawler: Crawler) -> None:
         if problem := memory_shortage():
             raise ConfigError(problem)
-        assert crawler.stats is not None
         job = job_dir(crawler.settings)
         config = self.config = Config.from_settings(crawler.settings)
         # Load files now: a missing one ends the crawl before it starts.

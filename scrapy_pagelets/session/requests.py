@@ -33,7 +33,6 @@ from scrapy_pagelets.sites.site_store import MAX_ANSWERED, SiteStore
 
 def fingerprint_of(crawler: Crawler, request: Request) -> str:
     """Return the fingerprint of a request in hexadecimal digits."""
-    assert crawler.request_fingerprinter is not None
     return crawler.request_fingerprinter.fingerprint(request).hex()
 
 

@@ -135,5 +135,4 @@ def number_waiting(crawler: Crawler) -> int:
 
 
 def _engine(crawler: Crawler) -> Any:
-    assert crawler.engine is not None
     return crawler.engine
