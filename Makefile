@@ -102,30 +102,27 @@ parts: compiler
 		install "$${missing[@]}" || install "$${missing[@]/chromium-headless-shell/chromium}"; \
 	fi
 
-# The tests of a file share its crawls, jobs and rendered pages, and so are run by one process, as they come. Beside them,
-# one process checks the types and builds the documents.
-DOCS := $(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
-define TESTED
-beside=$$(mktemp); \
-( set -x; $(BIN)/mypy; code=$$?; $(DOCS) && exit $$code ) >$$beside 2>&1 & \
-( set -x; $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder ); code=$$?; \
-wait $$! || code=$$?; cat $$beside; rm $$beside; exit $$code
+# Run the second command, and the first one in another process beside it, whose output comes last; fail if one fails.
+define BESIDE
+beside=$$(mktemp); ( set -x; $(1) ) >$$beside 2>&1 & \
+( set -x; $(2) ); code=$$?; wait $$! || code=$$?; cat $$beside; rm $$beside; exit $$code
 endef
+DOCS := $(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
 
 docs: $(VENV)/.installed-dev
 	$(DOCS)
 
+# The tests of a file share its crawls, jobs and rendered pages, and so are run by one process, as they come.
 test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/.installed-dev parts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	@$(TESTED)
+	@$(call BESIDE,$(BIN)/mypy; code=$$?; $(DOCS) && exit $$code,$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder)
 
 quick: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/pytest -n 3 --dist worksteal -q --hypothesis-profile quick tests/unit
+	@$(call BESIDE,$(BIN)/mypy,$(BIN)/pytest -n 3 --dist worksteal -q --hypothesis-profile quick tests/unit)
 
 clean:
 	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -40,7 +40,7 @@ from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.duplicates.content_store import ContentStore, PageText
 from scrapy_pagelets.duplicates.groups import connected
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, shingles, word_hashes, word_weights
 from scrapy_pagelets.duplicates.sketch import (
@@ -233,7 +233,7 @@ def stored(size: int) -> list[Any]:
     store, found, seconds = ContentStore(path), 0, 0.0
     for number, text in enumerate(made_up(size)):
         start = time.process_time()
-        found += store.add(Document(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
+        found += store.add(PageText(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
         seconds += time.process_time() - start
     store.close()
     each = round(path.stat().st_size / size)
@@ -305,10 +305,10 @@ def memory() -> int:
 
 def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     """Lines of a feed for URLs and texts, judged with the default settings."""
-    return judged_documents(Document(url, text, key(url), site_of(url)) for url, text in pages)
+    return judged_documents(PageText(url, text, key(url), site_of(url)) for url, text in pages)
 
 
-def judged_documents(documents: Iterable[Document]) -> list[dict[str, Any]]:
+def judged_documents(documents: Iterable[PageText]) -> list[dict[str, Any]]:
     store = ContentStore(None)
     lines = []
     for document in documents:
@@ -449,7 +449,7 @@ def grafts(args: argparse.Namespace) -> None:
         table(["all", "equal", "weighed"], [["found", *means], ["other pairs kept apart", *apart]])
 
 
-def documents(grafts: list[Graft], model: str) -> list[tuple[Graft, Document]]:
+def documents(grafts: list[Graft], model: str) -> list[tuple[Graft, PageText]]:
     """The contents of the grafts of a site, which is learnt from all of them."""
     pages = [Page.parse(graft.body, graft.url, "text/html; charset=utf-8") for graft in grafts]
     site = Site(grafts[0].site if grafts else "", model)
@@ -461,11 +461,11 @@ def documents(grafts: list[Graft], model: str) -> list[tuple[Graft, Document]]:
         keep = ~is_template(templateness)
         weights = word_weights(page.nodes, keep, templateness)
         text = plain(page.nodes, keep)
-        found.append((graft, Document(graft.url, text, key(graft.url), graft.site, weights)))
+        found.append((graft, PageText(graft.url, text, key(graft.url), graft.site, weights)))
     return found
 
 
-def pairs_found(pages: list[tuple[Graft, Document]], *, weighed: bool) -> tuple[dict[str, list[bool]], float]:
+def pairs_found(pages: list[tuple[Graft, PageText]], *, weighed: bool) -> tuple[dict[str, list[bool]], float]:
     """For each template, whether its pairs of the same text are found; the share of other pairs that are kept apart."""
     found, apart = defaultdict[str, list[bool]](list), []
     for crawl in crawls(pages):
@@ -482,7 +482,7 @@ def pairs_found(pages: list[tuple[Graft, Document]], *, weighed: bool) -> tuple[
     return found, float(np.mean(apart))
 
 
-def crawls(pages: list[tuple[Graft, Document]]) -> list[list[tuple[Graft, Document]]]:
+def crawls(pages: list[tuple[Graft, PageText]]) -> list[list[tuple[Graft, PageText]]]:
     """The pages, distributed so that each text is met on some sites at a time."""
     by_text = defaultdict(list)
     for page in pages:

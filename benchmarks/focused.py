@@ -19,8 +19,8 @@ There are two kinds of topics. Which pages are relevant is decided without the c
 Every second topic, at random, is for reporting; the parameters were chosen on the others, in a simulation of such
 crawls.
 
-    python -m benchmarks focused --topics 6 --picture docs/focused.svg
-    python -m benchmarks focused --crawls out/focused --picture docs/focused.svg
+    python -m benchmarks focused --topics 6 --picture docs/evaluation/focused.svg
+    python -m benchmarks focused --crawls out/focused --picture docs/evaluation/focused.svg
 """
 
 from __future__ import annotations

@@ -307,9 +307,7 @@ class ParquetItemExporter(BaseItemExporter):
 
 def _stop(spider: Spider) -> None:
     """Close the spider while a request is in flight: closing it while ``start()`` yields items hangs (Scrapy 2.19)."""
-    engine = spider.crawler.engine
-    assert engine is not None
-    deferred_from_coro(engine.close_spider_async(reason="parquet_not_writable"))
+    deferred_from_coro(spider.crawler.engine.close_spider_async(reason="parquet_not_writable"))
 
 
 def require_pyarrow() -> None:

@@ -3,7 +3,7 @@
 import logging
 import shlex
 import sys
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,6 +23,7 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.session.config import ONLY
 from scrapy_pagelets.session.crawl_session import Component, CrawlSession
 from scrapy_pagelets.session.page_context import copied, current_places
+from scrapy_pagelets.session.scrapy_hooks import number_waiting
 
 logger = logging.getLogger(__name__)
 
@@ -77,8 +78,7 @@ class ProgressLog(Component):
             self._output.update({"text/plain": sentence}, raw=True)
 
     def _sentence(self) -> str:
-        scheduler = getattr(getattr(self.crawler.engine, "_slot", None), "scheduler", None)
-        return progress_sentence(self.session, len(scheduler) if isinstance(scheduler, Sized) else 0)
+        return progress_sentence(self.session, number_waiting(self.crawler))
 
 
 _READABLE: Final = (".jsonl", ".jl", ".parquet")  # feeds that the commands `report` and `view` read

@@ -18,7 +18,7 @@ from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.requests import fingerprint_of, from_json, key_of, to_json
-from scrapy_pagelets.session.scrapy_hooks import after_requests, before_closing, mark_failed
+from scrapy_pagelets.session.scrapy_hooks import after_requests, before_closing, look_for_work, mark_failed
 from scrapy_pagelets.session.shared_crawl import LEASE
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Lease, State, Waiting
@@ -172,7 +172,7 @@ class SharedScheduler(BaseScheduler):
             while not (self._state.finished or self._closing):
                 self._woken.clear()
                 await self._exchange()
-                self.crawler.engine._slot.nextcall.schedule()
+                look_for_work(self.crawler)
                 await asyncio.sleep(_LEAST)
                 is_hungry = not self._here and not self._state.finished
                 beat = self.session.config.redis_lease / _BEATS

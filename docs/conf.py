@@ -20,6 +20,7 @@ os.environ["COLUMNS"] = "100"  # of the help of commands
 
 import scrapy_pagelets  # noqa: E402 - it is found by the line above
 from scrapy_pagelets.crawler.commands.all_commands import add_commands  # noqa: E402
+from scrapy_pagelets.papers.methods import METHODS  # noqa: E402
 from scrapy_pagelets.session.config import Config, setting_of  # noqa: E402
 
 project = "scrapy-pagelets"
@@ -58,6 +59,12 @@ def settings() -> Iterator[str]:
         yield f"| [{name}](settings.md#{name.lower()}) | {default(getattr(Config(), field.name))} |"
 
 
+def segmenters() -> Iterator[str]:
+    """Each segmenter with what it does, as a row."""
+    yield "| segmenter | what it does |\n|---|---|"
+    yield from (f"| `{name}` | {method.about} |" for name, method in METHODS.items())
+
+
 def public_names() -> Iterator[str]:
     """The docstring of each public name."""
     for name in scrapy_pagelets.__all__:
@@ -77,6 +84,7 @@ def other_pages() -> Iterator[str]:
 GENERATED: dict[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
     "other pages": other_pages,
+    "segmenters": segmenters,
     "settings": settings,
     "public names": public_names,
 }

@@ -9,9 +9,10 @@ from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_pagelets.probing.prober import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
+from scrapy_pagelets.probing.prober import RECEIVED, RESPONSE_KEY, Identities, IdentityDiffers, key_of_response
 from scrapy_pagelets.session.crawl_session import Component, session_of
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
+from scrapy_pagelets.session.scrapy_hooks import is_starting
 from scrapy_pagelets.session.threads import in_thread
 
 
@@ -20,10 +21,10 @@ class _Subtracting(StatsCollector):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._counted = session_of(crawler).stats
+        self._of_crawl = session_of(crawler).stats
 
     def inc_value(self, key: str, count: int = 1, start: int = 0, spider: object = None) -> None:
-        self._counted.inc_value(key, -count, start)
+        self._of_crawl.inc_value(key, -count, start)
 
 
 class HandoverMiddleware(Component):
@@ -45,21 +46,21 @@ class HandoverMiddleware(Component):
 
     async def process_request(self, request: Request) -> Response | None:
         sent = self._identities.of(request)
-        if HANDOVER_TOKEN in request.meta:
+        if RESPONSE_KEY in request.meta:
             # A middleware may have given a probe another identity than the request of its key page has.
-            expected = request.meta[HANDOVER_TOKEN]
-            if sent.obstacle is not None or token_of(self.crawler, request, sent.identity) != expected:
+            expected = request.meta[RESPONSE_KEY]
+            if sent.obstacle is not None or key_of_response(self.crawler, request, sent.identity) != expected:
                 raise IdentityDiffers
             request.meta["dont_merge_cookies"] = True  # nor may its response change the cookies of the spider
             return None
         self.session.sent[request] = sent
-        if sent.obstacle is not None or (token := token_of(self.crawler, request, sent.identity)) is None:
+        if sent.obstacle is not None or (key := key_of_response(self.crawler, request, sent.identity)) is None:
             return None
-        if (loading := self.session.menu_loads.pop(token, None)) is not None:
+        if (loading := self.session.menu_loads.pop(key, None)) is not None:
             await asyncio.wait({loading})
-        elif not self.session.handovers.has(token):
+        elif not self.session.handovers.has(key):
             return None
-        if (stored := await in_thread(self.session.handovers.take, token)) is None:
+        if (stored := await in_thread(self.session.handovers.take, key)) is None:
             return None
         self.session.count("probe/handed_over")
         if stored.request is not None:
@@ -74,7 +75,7 @@ class HandoverMiddleware(Component):
 
     def process_response(self, request: Request, response: Response) -> Response:
         self.session.cut_bodies.arrived(request, response)
-        if HANDOVER_TOKEN in request.meta:
+        if RESPONSE_KEY in request.meta:
             request.meta[RECEIVED] = response.copy()  # decompression changes the headers in place
         return response
 
@@ -82,15 +83,15 @@ class HandoverMiddleware(Component):
         """Cancel probes that are still loading if they alone keep the crawl from finishing."""
         engine: Any = self.crawler.engine
         active = engine.downloader.active
-        if not active or engine._start is not None or not engine.scraper.slot.is_idle():
+        if not active or is_starting(self.crawler) or not engine.scraper.slot.is_idle():
             return
-        if all(HANDOVER_TOKEN in request.meta for request in active):
+        if all(RESPONSE_KEY in request.meta for request in active):
             self.session.cancel_menu_loads()
 
     def spider_closed(self, reason: str) -> None:
         if self.session.menu_loads:
             self.session.count("probe/unclaimed", len(self.session.menu_loads))
         if reason == "finished":  # a later crawl with this job directory must not get what is old by then
-            for token in self.session.responses.tokens(""):
-                self.session.responses.take(token)
+            for key in self.session.responses.keys(""):
+                self.session.responses.take(key)
         self.session.cancel_menu_loads()

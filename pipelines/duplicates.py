@@ -12,7 +12,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.base.errors import DiskError, StoreError
-from scrapy_pagelets.duplicates.content_store import ContentStore, Document, Verdict
+from scrapy_pagelets.duplicates.content_store import ContentStore, PageText, Verdict
 from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import Threshold, encode
 from scrapy_pagelets.page import urls
@@ -96,9 +96,9 @@ class DuplicatesPipeline(PagePipeline):
         weights = None  # what another pipeline has written into the text counts in full
         if text == record.text:
             weights = word_weights(page.nodes, record.decision.content, record.decision.templateness)
-        document = Document(page.url, text, urls.key(page.canonical_url), page.site, weights)
+        compared = PageText(page.url, text, urls.key(page.canonical_url), page.site, weights)
         try:
-            verdict, sketch = self._store.add(document)
+            verdict, sketch = self._store.add(compared)
         except RedisProblem as error:
             return error
         except sqlite3.Error as error:

@@ -72,7 +72,8 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
     process.crawl(crawler, **arguments)
     process.start()
     seconds = time.monotonic() - began
-    assert crawler.stats is not None
+    if not crawler.settings.frozen:  # refused before it had stats; the log has said why
+        return 1
     stats = crawler.stats.get_stats()
     if stats.get("pagelets/feeds/closed"):
         raise OutputClosed

@@ -42,7 +42,7 @@ class Held(NamedTuple):
 
     number: int | None  # number of its request in the journal; None for a page that the journal does not know
     site: str
-    token: str  # key of its response in the response store
+    key: str  # key of its response in the response store
     time: str  # when it was fetched
 
 

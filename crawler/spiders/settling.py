@@ -19,7 +19,7 @@ from scrapy_pagelets.session.threads import in_thread
 NUMBER: Final = "_pagelets_number"  # request meta: the number of the request in the journal
 _COPIES: Final = ""  # in place of a site: the pages whose canonical links lead to others, which come after all others
 _MAX_COPIES: Final = 1000  # number of such pages that are held back; then the wait is over for all of them
-_PREFIX: Final = "held-"  # prefix of the tokens of settling pages in the response store
+_PREFIX: Final = "held-"  # prefix of the keys of settling pages in the response store
 
 
 class SettlingPages:
@@ -38,7 +38,7 @@ class SettlingPages:
         self._ask = ask
         self._journal = journal
         self._waiting: dict[str, list[Held]] = {}
-        self._leases: dict[str, str | None] = {}  # token of a settling page -> the lease of its request, if shared
+        self._leases: dict[str, str | None] = {}  # key of a settling page -> the lease of its request, if shared
         self._settled = journal.names("settled")
         waiting = self._waiting
         self.session.progress.waiting["until more of their site is known"] = lambda: sum(map(len, waiting.values()))
@@ -46,37 +46,37 @@ class SettlingPages:
     async def resume(self) -> None:
         """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again."""
         for held in self._journal.held():
-            if await in_thread(self._learn_again, held.token) is not None:
+            if await in_thread(self._learn_again, held.key) is not None:
                 self._waiting.setdefault(held.site, []).append(held)
             elif held.number is not None:
                 self._journal.ask_again(held.number)
         if self._journal.goes_on:
             await in_thread(self._drop_unknown)
             return
-        for token in self.session.responses.tokens(_PREFIX):
-            await self._adopt(token)
+        for key in self.session.responses.keys(_PREFIX):
+            await self._adopt(key)
 
     def _drop_unknown(self) -> None:
         """Remove stored pages that are not in the journal: they will be requested again."""
-        known = {held.token for waiting in self._waiting.values() for held in waiting}
-        for token in set(self.session.responses.tokens(_PREFIX)) - known:
-            self.session.responses.remove(token)
+        known = {held.key for waiting in self._waiting.values() for held in waiting}
+        for key in set(self.session.responses.keys(_PREFIX)) - known:
+            self.session.responses.remove(key)
 
-    async def _adopt(self, token: str) -> None:
+    async def _adopt(self, key: str) -> None:
         """Take over a stored page without a journal: that of the run that stored it was damaged."""
-        response = await in_thread(self._learn_again, token)
+        response = await in_thread(self._learn_again, key)
         if response is None:
             self._lose()
             return
         assert self.crawler.spider is not None
-        number = self._journal.ask(token.removeprefix(_PREFIX), self._ask(response.url), self.crawler.spider)
-        held = Held(number, site_of(response.url), token, fetched_at(response))
+        number = self._journal.ask(key.removeprefix(_PREFIX), self._ask(response.url), self.crawler.spider)
+        held = Held(number, site_of(response.url), key, fetched_at(response))
         self._journal.hold(held)
         self._waiting.setdefault(held.site, []).append(held)
 
-    def _learn_again(self, token: str) -> HtmlResponse | None:
+    def _learn_again(self, key: str) -> HtmlResponse | None:
         """Learn a page again, because a killed run may not have saved its counts; None if it cannot be read."""
-        response = self.session.responses.read(token)
+        response = self.session.responses.read(key)
         if not isinstance(response, HtmlResponse):
             return None
         try:
@@ -93,14 +93,14 @@ class SettlingPages:
         """Hold back a page that must wait; release all pages of its site once there are ``PAGELETS_FIRST_PAGES``."""
         assert response.request is not None
         site = self._group(page)
-        token = _PREFIX + fingerprint_of(self.crawler, response.request)
-        await in_thread(self._learn_and_store, token, response, page)
-        self._leases[token] = lease_of(response)
-        self.session.leases.hold(self._leases[token])
-        held = Held(response.meta.get(NUMBER), site, token, fetched_at(response))
+        key = _PREFIX + fingerprint_of(self.crawler, response.request)
+        await in_thread(self._learn_and_store, key, response, page)
+        self._leases[key] = lease_of(response)
+        self.session.leases.hold(self._leases[key])
+        held = Held(response.meta.get(NUMBER), site, key, fetched_at(response))
         self._journal.hold(held)
         waiting = self._waiting.setdefault(site, [])
-        waiting[:] = [*(other for other in waiting if other.token != token), held]  # replaces an adopted page
+        waiting[:] = [*(other for other in waiting if other.key != key), held]  # replaces an adopted page
         enough = _MAX_COPIES if site == _COPIES else self.session.config.first_pages
         if site in self._settled or len(waiting) >= enough:
             self._settled.add(site)
@@ -125,26 +125,25 @@ class SettlingPages:
         for site in sorted(self._waiting, key=lambda site: site == _COPIES):
             await self._release(site, lasting=lasting)
 
-    def _learn_and_store(self, token: str, response: HtmlResponse, page: Page) -> None:
+    def _learn_and_store(self, key: str, response: HtmlResponse, page: Page) -> None:
         self.session.sites.learn(page)
-        self.session.responses.put(token, response)
+        self.session.responses.put(key, response)
 
     async def _release(self, site: str, *, lasting: bool = True) -> None:
         waiting, postponed = self._waiting.get(site, []), []
         while waiting:
             held = waiting.pop(0)
-            if not lasting and held.number is not None and self.session.responses.lasts(held.token):
+            if not lasting and held.number is not None and self.session.responses.lasts(held.key):
                 postponed.append(held)
                 continue
-            response = await in_thread(self.session.responses.take, held.token)
-            lease = self._leases.pop(held.token, None)
+            response = await in_thread(self.session.responses.take, held.key)
+            lease = self._leases.pop(held.key, None)
             if response is None:
                 self._lose()
                 self._journal.settle(held.number, page=False)
                 self.session.leases.let_go(lease)
                 continue
             assert isinstance(response, HtmlResponse)
-            assert self.crawler.engine is not None
             meta = {"pagelets_fetched_at": held.time, NUMBER: held.number, LEASE: lease}
             response.request = Request(response.url, meta=meta)
             await self.crawler.engine.scraper.start_itemproc_async(self._make(response), response=response)

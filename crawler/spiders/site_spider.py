@@ -56,7 +56,7 @@ class SiteSpider(Spider):
 
     name = "site"
     yields_blanks = True  # the pipelines fill blank fields of its items
-    #: Its pages wait on disk, see `SettlingPages`; those of other spiders wait in memory, see `session.items`.
+    #: Its pages wait on disk, see `SettlingPages`; those of other spiders wait in memory, see `FirstPages`.
     holds_first_pages = True
 
     def __init__(
@@ -319,7 +319,6 @@ class SiteSpider(Spider):
 
     def spider_idle(self) -> None:
         """Request spare pages instead of those that failed, if the number of pages is limited."""
-        assert self.crawler.engine is not None
         if self.session.shared is not None and self.held.any and self._releasing is None:
             self._releasing = asyncio.ensure_future(self._release_held())
         missing = max(0, self.pages - self._received)

@@ -15,7 +15,7 @@ from scrapy_pagelets.corpus.inputs import CorpusOptions
 from scrapy_pagelets.corpus.statements import LAST
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.content_store import Document, prepare
+from scrapy_pagelets.duplicates.content_store import PageText, prepare
 from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import banding, encode
 from scrapy_pagelets.evidence.evidence import CLASSES, Column
@@ -175,8 +175,8 @@ def _content(
         return [], [], None
     if not within:
         weights = word_weights(page.nodes, record.decision.content, record.decision.templateness)
-    document = Document(page.url, record.text, urls.key(page.canonical_url), page.site, weights)
-    if (made := prepare(document, within_sites=within)) is None:
+    compared = PageText(page.url, record.text, urls.key(page.canonical_url), page.site, weights)
+    if (made := prepare(compared, within_sites=within)) is None:
         return [], [], None
     number += LAST if page.is_declared_copy else 0
     content = {

@@ -56,8 +56,8 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Document:
-    """A text to compare with earlier ones."""
+class PageText:
+    """The text of a page, to compare with that of earlier ones."""
 
     url: str
     text: str
@@ -68,9 +68,9 @@ class Document:
 
 
 class Prepared(NamedTuple):
-    """A document with everything that is computed of it alone; it can be sent to other processes."""
+    """A text with everything that is computed of it alone; it can be sent to other processes."""
 
-    #: url, address: as in `Document`
+    #: url, address: as in `PageText`
     url: str
     address: int
     #: site, scope, exact: hashes of the site; of the site if pages are compared only within sites, else 0; of all words
@@ -89,7 +89,7 @@ class Prepared(NamedTuple):
 
     @classmethod
     def unpacked(cls, content: bytes) -> Self:
-        """Restore a document from the result of ``packed``; anything else raises some exception."""
+        """Restore a prepared text from the result of ``packed``; anything else raises some exception."""
         head, _, columns = content.partition(b"\n")
         url, *numbers, size, digest = json.loads(head)
         if xxh3_64_intdigest(columns) != digest:
@@ -107,12 +107,12 @@ class Prepared(NamedTuple):
         return cls(url, address, site, scope, exact, hashes, weights if len(weights) else None, sketch)
 
 
-def prepare(document: Document, *, within_sites: bool = False) -> Prepared | None:
+def prepare(page: PageText, *, within_sites: bool = False) -> Prepared | None:
     """Compute what `ContentStore.enter` needs; None for a text with fewer words than a shingle.
 
     ``within_sites``: compare pages of one site only. Raises ValueError if there is not one weight for each word.
     """
-    token, weight, weights = shingles.word_hashes(document.text), document.weights, None
+    token, weight, weights = shingles.word_hashes(page.text), page.weights, None
     if weight is not None and len(weight) != len(token):
         raise ValueError(f"there are {len(weight)} weights for {len(token)} words")
     if len(token) < SIZE:
@@ -121,10 +121,10 @@ def prepare(document: Document, *, within_sites: bool = False) -> Prepared | Non
         hashes = shingles.shingles(token)
     else:
         hashes, weights = shingles.weighted_shingles(token, weight)
-    known = document.site.encode("utf-8", "replace"), token.tobytes()
+    known = page.site.encode("utf-8", "replace"), token.tobytes()
     site, exact = (xxh3_64_intdigest(one) >> 1 for one in known)
     scope = site if within_sites else 0
-    return Prepared(document.url, document.address, site, scope, exact, hashes, weights, minhash(hashes))
+    return Prepared(page.url, page.address, site, scope, exact, hashes, weights, minhash(hashes))
 
 
 class _Group(NamedTuple):
@@ -183,7 +183,7 @@ class ContentStore:
                 scopes = np.array([scope for scope, _ in block])
                 self._index.add(band_keys(sketches.reshape(-1, PERMUTATIONS), self._least, scopes))
 
-    def add(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
+    def add(self, page: PageText) -> tuple[Verdict | None, Hashes | None]:
         """Compare a text with earlier ones and add it; return the verdict and the sketch, (128,).
 
         The verdict names the first page of the group of near-duplicates or, below the threshold, the page of the group
@@ -191,12 +191,12 @@ class ContentStore:
         canonical one: it takes the place of the first page. A text shorter than a shingle has neither. The same text
         from the same URL gets the same verdict again. Raise ValueError if there is not one weight for each word.
         """
-        prepared = self.prepare(document)
+        prepared = self.prepare(page)
         return (None, None) if prepared is None else self.enter(prepared)
 
-    def prepare(self, document: Document) -> Prepared | None:
+    def prepare(self, page: PageText) -> Prepared | None:
         """Compute everything that `enter` needs; None for a text with fewer words than a shingle."""
-        return prepare(document, within_sites=self._within_sites)
+        return prepare(page, within_sites=self._within_sites)
 
     def enter(self, prepared: Prepared) -> tuple[Verdict | None, Hashes]:
         """Compare a prepared text with earlier ones and add it, see `add`."""

@@ -141,7 +141,7 @@ class ClassTemplate:
         return found
 
     def _compared(self, page: Page) -> tuple[Ints, Bools]:
-        """(n,) row of the template for each row of a page, -1 for none; (n,) whether it is one that says the same."""
+        """Align a page: (n,) the row of the template of each row, -1 for none; (n,) whether both have the same text."""
         rows = align_page(self.tree, page.nodes)
         texts = page.nodes.spread(page.nodes.text)
         return rows, (rows >= 0) & ((page.nodes.tag != TEXT) | (self.tree.text[rows] == texts))

@@ -68,11 +68,7 @@ class Subdigraph:
         return len(self._alike) >= self.size
 
     def next(self) -> int | None:
-        """Remove and return the candidate to load next, None if there is none left.
-
-        It is the one to which most of the loaded pages link, because what all pages link to is in their menu. Of
-        several such candidates it is the first.
-        """
+        """Remove and return the candidate to load next: the first to which most loaded pages link, as to menus."""
         if not self._waiting:
             return None
         candidate = max(self._waiting, key=self._waiting.__getitem__)  # max returns the first of equals

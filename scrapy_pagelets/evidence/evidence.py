@@ -227,7 +227,7 @@ class Counts:
         )
 
     def family(self, nodes: NodeTable, keys: Keys, of_class: int, known: bool, *, mixed: bool = False) -> int:
-        """Number of the pages that can tell what of a page is template: all of the site, or those that share its look.
+        """Count the pages that show what is template on a page: all of its site, or only those of the same look.
 
         One host may have many sites, below paths or in the course of time, whose pages say nothing about each other.
         Definition 3 of Bar-Yossef & Rajagopalan 2002: the pages of a template share the same look and feel. A page

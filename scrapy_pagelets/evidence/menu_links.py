@@ -113,7 +113,7 @@ def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
 
 
 def lonely_words(targets: Mapping[int, str], url: str) -> set[int]:
-    """Keys of the targets that are the only one in their folder whose last part is a single word, as a command may be.
+    """Find possible commands: keys of targets that end in a single word, as no other target in the folder does.
 
     ``targets``: URLs of the links of a page by key. ``url``: the URL of the page, which counts as well.
     """
@@ -127,7 +127,7 @@ def _is_word(url: str) -> bool:
 
 
 def _acting(page: Page, words: Collection[str]) -> set[int]:
-    """Keys of the URLs that end in one of these words, and that forms, scripts or elements for scripts lead to."""
+    """Find what acts: keys of URLs in forms, in scripts and in elements for scripts that end in one of some words."""
     passed = chain.from_iterable(map(_PASSED.findall, _CODE(page.root)))
     found = set()
     for written in chain(_ACTING(page.root), passed):

@@ -62,14 +62,11 @@ def template_html(template: ClassTemplate, name: str) -> str:
     else:
         shared = f"what {round(100 * VOTE)} % of {template.voters} pages have in common"
     about = f"Template of {name}: {shared}. Key page: {template.source.url}"
-    return document(about, etree.tostring(page.root, encoding="unicode", method="html", with_tail=False))
+    return complete_html(about, etree.tostring(page.root, encoding="unicode", method="html", with_tail=False))
 
 
-def document(about: str, html: str) -> str:
-    """Complete a template: with a comment, and with references for characters that terminals do not print.
-
-    ``about``: text of the comment. ``html``: the element ``html``.
-    """
+def complete_html(about: str, html: str) -> str:
+    """Add a comment ``about`` to the element ``html``, and references for characters that terminals do not print."""
     comment = re.sub("-(?=-)", "- ", visible(about))
     whole = readable(f"<!DOCTYPE html>\n<!-- {comment} -->\n{html.strip()}\n")
     return "".join(c if c.isprintable() or c == "\n" else f"&#{ord(c)};" for c in whole)

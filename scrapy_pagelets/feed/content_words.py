@@ -32,10 +32,9 @@ Counts = NDArray[np.uint32]
 
 
 def contents_with_doubtful(nodes: NodeTable, templateness: Floats) -> Iterator[str]:
-    """Yield what the content would be if the threshold of the page were higher, step by step.
+    """Yield the content of the page under higher and higher thresholds. ``templateness``: (m,) of the leaves, 0 to 1.
 
-    A change of the template may lower it a little; then one of these is the content that the page had before, if that
-    is still there. ``templateness``: (m,) of the leaves, 0 to 1.
+    If the threshold has fallen a little since an earlier crawl, one of these is the content of then.
     """
     doubtful = np.unique(templateness[is_template(templateness) & (templateness <= _DOUBTFUL)])
     for highest in doubtful[:_MOST_CUTS]:

@@ -62,10 +62,9 @@ class Pagelet:
 
     @property
     def links(self) -> list[dict[str, str]]:
-        """Its hyperlinks, ``url`` as absolute URL and ``anchor`` text, in document order.
+        """Return the hyperlinks with the absolute ``url`` and the ``anchor`` text, in document order.
 
-        Each link of a page belongs to the pagelet of its first run of text; one without text (a picture, a frame) to
-        that of the run that follows, one that a rule ignores to none.
+        A link belongs to the pagelet of its first run of text, or without text (a picture, a frame) of the next run.
         """
         numbers = links_of(self.page.nodes, self.index)
         if ignored := self.page.marks.ignored_links:

@@ -166,7 +166,7 @@ class SQLiteIndex(interface.Index):
 
 
 def _address(path: Path) -> str:
-    """The URI that opens an index to read it; where SQLite cannot write its log, it is told that nobody changes it."""
+    """Return the URI to read an index: declared immutable in a folder where SQLite cannot write its log."""
     is_fixed = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
     return f"{path.as_uri()}{'?immutable=1' if is_fixed else ''}"
 

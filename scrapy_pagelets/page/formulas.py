@@ -184,11 +184,11 @@ def tex_of_mathml(formula: etree._Element) -> str:
             parts.append([])
         elif tag not in _SKIPPED:
             inside = parts.pop()
-            parts[-1].append(_written(element, tag, inside))
+            parts[-1].append(_write_element(element, tag, inside))
     return " ".join(parts[0][0].split())
 
 
-def _written(element: etree._Element, tag: str, inside: Sequence[str]) -> str:
+def _write_element(element: etree._Element, tag: str, inside: Sequence[str]) -> str:
     if tag in _LEAVES:
         return _leaf(tag, " ".join("".join(map(str, element.itertext())).split()).translate(_INVISIBLE))
     if tag == "mfenced":

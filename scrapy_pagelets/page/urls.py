@@ -27,7 +27,7 @@ _TRACKING: Final = (
     "utm_source utm_medium utm_campaign utm_term utm_content utm_id gclid dclid fbclid msclkid yclid mc_cid mc_eid "
     "PHPSESSID jsessionid"
 ).split()
-_SESSION: Final = lazily(r";jsessionid=[^/;]*", re.IGNORECASE)
+_SESSION_ID: Final = lazily(r";jsessionid=[^/;]*", re.IGNORECASE)
 _INDEX: Final = lazily(r"/(?:index|default)\.(?:x?html?|php|aspx?)$", re.IGNORECASE)
 _PLAIN_PATH: Final = lazily(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 _PLAIN_QUERY: Final = lazily(r"[A-Za-z0-9_=&.-]*")
@@ -115,7 +115,7 @@ def _path(path: str) -> str:
     if not _PLAIN_PATH.fullmatch(path):
         from w3lib.url import canonicalize_url
 
-        path = urlsplit(canonicalize_url("http://h" + _SESSION.sub("", path).replace("?", "%3F"))).path
+        path = urlsplit(canonicalize_url("http://h" + _SESSION_ID.sub("", path).replace("?", "%3F"))).path
         if "/." in path:
             path = _without_dot_segments(path)
     return _INDEX.sub("/", path) or "/"
@@ -275,7 +275,7 @@ def _is_page(url: str) -> bool:
         return True
 
 
-def _written(base: str, href: str) -> str:
+def _make_absolute(base: str, href: str) -> str:
     """A link made absolute, as `absolute`, which asks for those that are not plain."""
     href = href.strip()
     if _ABSOLUTE.match(href):
@@ -287,7 +287,7 @@ def _written(base: str, href: str) -> str:
 _join = cached(urljoin)
 
 give(
-    "urls", joined=_written,
+    "urls", joined=_make_absolute,
     TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,
     host_of=host_of, is_page=is_page, is_page_of_host=is_page_of_host,
 )  # fmt: skip

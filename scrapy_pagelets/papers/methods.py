@@ -27,6 +27,7 @@ class Method:
     """A segmentation method."""
 
     name: str  # of the segmenter
+    about: str  # what it does, for `docs/settings.md`
     #: path of a function, which is imported when it is used: it takes a page and options, and returns what `labels_of`
     #: returns; of a learnt method, it takes a described page and weights, and returns the cut of the page
     path: str
@@ -108,21 +109,23 @@ def cut_by_links(page: Page, **options: Any) -> Ints:
 _PARTITION: Final = "scrapy_pagelets.papers.methods.cut_by_links"
 _VIPS: Final = "scrapy_pagelets.papers.vips.vips.cut_by_sight"
 _GCUTS: Final = "scrapy_pagelets.papers.graph_cuts.gcuts"
+_SECTIONS: Final = "scrapy_pagelets.papers.page_level.cut_by_sections"
+_STRICT_LINKS: Final = {"k": 3, "strict": True}
 #: All segmenters by name.
 METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
     {
         method.name: method
         for method in (
-            Method("pagelets", _PARTITION, _LINKS, whole=False),
-            Method("pagelets-strict", _PARTITION, _LINKS, {"k": 3, "strict": True}, whole=False),
-            LearntMethod("gcuts-top", f"{_GCUTS}.cut_into_regions", level="top"),
-            LearntMethod("gcuts", f"{_GCUTS}.cut_into_blocks"),
-            LearntMethod("gcuts-strict", f"{_GCUTS}.cut_by_energy", needs_maxflow=True),
-            LearntMethod("cclus", f"{_GCUTS}.cut_by_clusters"),
-            Method("sections", "scrapy_pagelets.papers.page_level.cut_by_sections"),
-            Method("vips", _VIPS, _SIGHT),
-            Method("vips-top", _VIPS, _SIGHT, {"pdoc": 4}),
-            Method("vips-strict", _VIPS, _SIGHT, {"strict": True}),
+            Method("pagelets", "a node whose child has five hyperlinks is divided", _PARTITION, _LINKS, whole=False),
+            Method("pagelets-strict", "the same with three (2002)", _PARTITION, _LINKS, _STRICT_LINKS, whole=False),
+            LearntMethod("gcuts-top", "header, content and footer, learnt", f"{_GCUTS}.cut_into_regions", level="top"),
+            LearntMethod("gcuts", "menus, articles, titles: learnt costs and VIPS", f"{_GCUTS}.cut_into_blocks"),
+            LearntMethod("gcuts-strict", "cuts of least energy (2008)", f"{_GCUTS}.cut_by_energy", needs_maxflow=True),
+            LearntMethod("cclus", "correlation clustering (2008)", f"{_GCUTS}.cut_by_clusters"),
+            Method("sections", "adjacent nodes with one smoothed score (2007)", _SECTIONS),
+            Method("vips", "blocks of the page as it looks", _VIPS, _SIGHT),
+            Method("vips-top", "few, large blocks of the page as it looks", _VIPS, _SIGHT, {"pdoc": 4}),
+            Method("vips-strict", "VIPS as printed (2003)", _VIPS, _SIGHT, {"strict": True}),
         )
     }
 )
@@ -135,4 +138,4 @@ LEARNT: Final[Mapping[str, LearntMethod]] = MappingProxyType(
 FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER = "fused", "etdm", "local", "global", "classifier"
 DETECTIONS: Final = (FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER)
 PAGE_LEVEL: Final = "page_level"  # the shipped file of the classifier of the page alone
-COUNTED: Final = (LOCAL, GLOBAL)  # those that count the pagelets of all pages
+REPEATED: Final = (LOCAL, GLOBAL)  # those that look for pagelets that pages repeat

@@ -127,7 +127,7 @@ class MenuSearch:
         return target if usable else ""
 
     async def _without_loading(self, url: str, key_page: Page) -> _Reached | None:
-        """The page behind a URL if it was learnt, or somebody requests it; without links if it is gone, or late."""
+        """Return a page that is known or requested by others; without links if the page was dropped or comes late."""
         arrived = await self._traffic.arrival(url, self._prober.patience(Request(url)))
         arrived_url, page = arrived or (url, None)
         key = urls.key(arrived_url)

@@ -26,14 +26,15 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
 from scrapy_pagelets.session.requests import FOLLOWED, AnsweredRequests, Obstacle, Sent, fingerprint_of
-from scrapy_pagelets.session.response_store import RenderedResponse, is_html, page_of_token
+from scrapy_pagelets.session.response_store import RenderedResponse, fingerprint_in, is_html
+from scrapy_pagelets.session.scrapy_hooks import look_for_work
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
-#: Request meta of a probe: the token under which its response is stored until the spider requests the page.
-HANDOVER_TOKEN: Final = "_pagelets_handover_token"
+#: Request meta of a probe: the key under which its response is stored until the spider requests the page.
+RESPONSE_KEY: Final = "_pagelets_response_key"
 RECEIVED: Final = "_pagelets_received"  # request meta of a probe: its response as the downloader returned it
 #: Headers that identify a session: a response to such a request must not be used for another one.
-_SESSION: Final = (b"Cookie", b"Authorization")
+_SESSION_HEADERS: Final = (b"Cookie", b"Authorization")
 #: Headers that differ for each request without changing the response. A page that was loaded in full is one also where
 #: it would have been requested only if modified.
 _IGNORED: Final = frozenset((b"if-modified-since", b"if-none-match", b"referer"))
@@ -87,7 +88,6 @@ class Identities:
     @cached_property
     def _below(self) -> Obstacle | None:
         """The obstacle of a middleware that may change requests after they were seen here."""
-        assert self._crawler.engine is not None
         chain = self._crawler.engine.downloader.middleware.middlewares
         for middleware in chain[chain.index(self._position) + 1 :]:
             if getattr(type(middleware), "process_request", _UNCHANGING[0]) not in _UNCHANGING:
@@ -98,7 +98,7 @@ class Identities:
     def _obstacle(self, request: Request) -> Obstacle | None:
         if request.method != "GET" or request.body:
             return _NO_GET
-        if any(name in request.headers for name in _SESSION):
+        if any(name in request.headers for name in _SESSION_HEADERS):
             return _SESSIONS
         if (prefix := self._prefixes.get(request.url.partition(":")[0])) is not None:
             for key in map(str, request.meta):
@@ -107,7 +107,7 @@ class Identities:
         return None
 
 
-def token_of(crawler: Crawler, request: Request, identity: str) -> str | None:
+def key_of_response(crawler: Crawler, request: Request, identity: str) -> str | None:
     """The key of a stored response: fingerprint, identity and URL of its request; None without a fingerprint."""
     if (fingerprint := known_fingerprint(crawler, request)) is None:
         return None
@@ -169,31 +169,30 @@ class Prober:
 
     def _pause(self, request: Request) -> float:
         """Maximal number of seconds until a request that is made now is sent."""
-        assert self.crawler.engine is not None
         downloader = self.crawler.engine.downloader
         slot = downloader.slots.get(downloader.get_slot_key(request))
         return 2 * slot.delay * (len(slot.queue) + 1) if slot else 0.0
 
     async def load(self, probe: Request) -> Loaded:
         """Load a page and count failures. A slow page continues to load, because the spider may request it."""
-        token, shared = probe.meta[HANDOVER_TOKEN], self.session.shared
-        if token in self.session.menu_loads or self.session.handovers.has(token):
+        key, shared = probe.meta[RESPONSE_KEY], self.session.shared
+        if key in self.session.menu_loads or self.session.handovers.has(key):
             return Loaded(asked=False)  # loaded for another template, or before the crawl was interrupted
-        if shared is not None and not await in_waiting_thread(shared.frontier.claim, page_of_token(token)):
+        if shared is not None and not await in_waiting_thread(shared.frontier.claim, fingerprint_in(key)):
             return Loaded(asked=False)  # another process requests it, or has loaded it
         task = asyncio.ensure_future(self._download(probe))
-        self.session.menu_loads[token] = task
-        task.add_done_callback(partial(self._release, token))
+        self.session.menu_loads[key] = task
+        task.add_done_callback(partial(self._release, key))
         await asyncio.wait({task}, timeout=self.patience(probe))
         if not task.done() or task.cancelled():
             self.session.count("probe/failed/slow")
             return Loaded()
         response = task.result()
         if isinstance(response, Exception):
-            self.session.menu_loads.pop(token, None)
+            self.session.menu_loads.pop(key, None)
             return self._failed(probe, response)
         if not _is_handed_over(response):
-            self.session.menu_loads.pop(token, None)
+            self.session.menu_loads.pop(key, None)
         if response.status in range(300, 400) and "Location" in response.headers:
             return Loaded(location=(response.headers["Location"] or b"").decode("latin-1"))
         if response.status != 200 or not is_html(response):
@@ -205,10 +204,10 @@ class Prober:
             self.session.count("probe/failed/too_large")
             return Loaded()
 
-    def _release(self, token: str, task: asyncio.Future[Any]) -> None:
+    def _release(self, key: str, task: asyncio.Future[Any]) -> None:
         """Let go of a response once it is stored: nobody may ever request it."""
-        if self.session.menu_loads.get(token) is task:
-            done = self.session.menu_loads[token] = asyncio.get_running_loop().create_future()
+        if self.session.menu_loads.get(key) is task:
+            done = self.session.menu_loads[key] = asyncio.get_running_loop().create_future()
             done.set_result(None)
 
     def probe_for(self, url: str, key: Request, redirected: Sequence[str]) -> Request | None:
@@ -220,9 +219,9 @@ class Prober:
         if redirected:
             meta["redirect_urls"] = list(redirected)
         probe = Request(url, callback=NO_CALLBACK, headers=headers, meta=meta)
-        if (token := token_of(self.crawler, probe, sent.identity)) is None:
+        if (found := key_of_response(self.crawler, probe, sent.identity)) is None:
             return None
-        probe.meta[HANDOVER_TOKEN] = token
+        probe.meta[RESPONSE_KEY] = found
         if urlparse_cached(probe).hostname != urlparse_cached(key).hostname:
             probe.meta[FOLLOWED] = True
         return probe
@@ -232,27 +231,24 @@ class Prober:
             return await self._downloaded(probe)
         finally:
             if (shared := self.session.shared) is not None:
-                await in_waiting_thread(shared.frontier.give_up, page_of_token(probe.meta[HANDOVER_TOKEN]))
+                await in_waiting_thread(shared.frontier.give_up, fingerprint_in(probe.meta[RESPONSE_KEY]))
 
     async def _downloaded(self, probe: Request) -> Response | Exception:
-        assert self.crawler.engine is not None
-        engine: Any = self.crawler.engine
         result: Request | Response = probe
         try:
             while isinstance(result, Request):  # a middleware retries, or asks for something else
                 if not _is_same(result, probe):
                     return IgnoreRequest(f"a middleware asks for {result.url} instead")
                 sent = result
-                result = await maybe_deferred_to_future(engine.downloader.fetch(sent))
+                result = await maybe_deferred_to_future(self.crawler.engine.downloader.fetch(sent))
         except Exception as error:  # a download can raise anything; the crawl goes on
             return error
         finally:
-            if engine._slot is not None:
-                engine._slot.nextcall.schedule()  # the downloader has room for another request
+            look_for_work(self.crawler)
         self.session.count("probe/loaded")
         self.session.progress.has_loaded(site_of(probe.url))
         if _is_handed_over(result):
-            await in_thread(self.session.handovers.put, probe.meta[HANDOVER_TOKEN], _received(result, sent))
+            await in_thread(self.session.handovers.put, probe.meta[RESPONSE_KEY], _received(result, sent))
         return result
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
@@ -266,8 +262,8 @@ class Prober:
 
 def _is_same(request: Request, probe: Request) -> bool:
     """True for a probe or its retry; False for a request that a middleware has put in its place."""
-    token = request.meta.get(HANDOVER_TOKEN)
-    return (request.method, request.url, token) == (probe.method, probe.url, probe.meta[HANDOVER_TOKEN])
+    key = request.meta.get(RESPONSE_KEY)
+    return (request.method, request.url, key) == (probe.method, probe.url, probe.meta[RESPONSE_KEY])
 
 
 def _received(response: Response, probe: Request) -> Response:
@@ -329,7 +325,7 @@ class Traffic:
             self.arrived(Request(url))
 
     async def arrival(self, url: str, patience: float) -> tuple[str, Page | None] | None:
-        """Wait for a page that was requested, if it was; return its URL after redirects, and the page if kept."""
+        """Wait for a requested page: return its final URL, with the page if kept; None for a page nobody requested."""
         visited = {url}
         while True:
             if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:

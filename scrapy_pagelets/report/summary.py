@@ -134,7 +134,7 @@ class Summary(Totals):
 
     def add(self, line: Line) -> None:
         """Count a page."""
-        one = _counted(line)
+        one = _totals_of(line)
         about = line.get("template") or {}
         site, page_class = self._of(site_of(line["url"]) or NO_SITE, about.get("id") or NO_CLASS)
         if isinstance(pages := about.get("pages"), int) and pages > 0:  # other tools may write anything
@@ -221,7 +221,7 @@ def summary_of(lines: Iterable[Line]) -> Summary:
     return summary
 
 
-def _counted(line: Line) -> Totals:
+def _totals_of(line: Line) -> Totals:
     """The counts of one page. What was stripped follows from the share if the feed has no pagelets of the template."""
     listed = pagelets_of_line(line)
     kept = sum(pagelet["words"] for pagelet in listed if pagelet["role"] == CONTENT)

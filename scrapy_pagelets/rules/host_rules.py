@@ -30,20 +30,20 @@ _PORT: Final = lazily(r":[0-9]+$")
 class HostPattern:
     """A host; ``*.host`` is the host and every host below it, ``*`` is any. Without a port it stands for all ports."""
 
-    written: str  # as it stands in the file
+    source: str  # as it stands in the file
     host: str  # normalised, with the port if there is one; "" for any
     below: bool  # whether hosts below it match as well
 
     @classmethod
-    def of(cls, written: str) -> Self:
+    def of(cls, source: str) -> Self:
         """Read a pattern. Raise ValueError if it is not one; the message continues the pattern."""
-        if written == _ANY:
-            return cls(written, "", below=True)
-        match = _PATTERN.fullmatch(written)
+        if source == _ANY:
+            return cls(source, "", below=True)
+        match = _PATTERN.fullmatch(source)
         host = host_of(f"http://{match[2]}/") if match else ""
         if match is None or not host:
             raise ValueError("is not a host pattern: give example.com, *.example.com, example.com:8000 or *")
-        return cls(written, host, bool(match[1]))
+        return cls(source, host, bool(match[1]))
 
     def matches(self, host: str) -> bool:
         """Return whether a host, as `urls.host_of` returns it, matches."""
@@ -80,18 +80,18 @@ class Rules:
     def without_page(self) -> list[str]:
         """Name the rules that no page had, with their lines."""
         unused = (rule for rule in self._rules if rule not in self._used)
-        return [f"{', '.join(pattern.written for pattern in rule.hosts)} (line {rule.line})" for rule in unused]
+        return [f"{', '.join(pattern.source for pattern in rule.hosts)} (line {rule.line})" for rule in unused]
 
     def without_element(self) -> list[str]:
         """Name the selectors that matched nothing, though their rules had pages, with their lines."""
         used = (rule for rule in self._rules if rule in self._used)
         selectors = (one for rule in used for of_action in rule.selectors.values() for one in of_action)
-        return [f"{one.written} (line {one.line})" for one in selectors if one not in self._used]
+        return [f"{one.source} (line {one.line})" for one in selectors if one not in self._used]
 
     def _found(self, host: str) -> list[tuple[str, Rule]]:
         """The rules of a host, each with the pattern that matches."""
-        matching = ((rule, (p.written for p in rule.hosts if p.matches(host))) for rule in self._rules)
-        return [(written, rule) for rule, patterns in matching if (written := next(patterns, None)) is not None]
+        matching = ((rule, (p.source for p in rule.hosts if p.matches(host))) for rule in self._rules)
+        return [(source, rule) for rule, patterns in matching if (source := next(patterns, None)) is not None]
 
     def _marks(self, page: Page, found: Sequence[tuple[str, Rule]]) -> Marks:
         row_of = rows_of_elements(page)
@@ -104,7 +104,7 @@ class Rules:
                 try:
                     elements = selector.elements(page.root)
                 except ValueError as error:
-                    problems.append(f"{self._path}, line {selector.line}: {selector.written!r} {error} on {page.url}")
+                    problems.append(f"{self._path}, line {selector.line}: {selector.source!r} {error} on {page.url}")
                     elements = []
                 if elements:
                     self._used.add(selector)
@@ -139,20 +139,20 @@ _KINDS: Final = {bool: "a truth value", float: "a number", str: "a string"}
 
 @dataclass(frozen=True, eq=False)
 class Selector:
-    """A selector of a rule. ``written``: as it stands in the file. ``line``: where it stands."""
+    """A selector of a rule. ``source``: as it stands in the file. ``line``: where it stands."""
 
-    written: str
+    source: str
     line: int
     _find: Callable[[etree._Element], Any]
 
     @classmethod
-    def of(cls, written: str, line: int = 0) -> Self:
+    def of(cls, source: str, line: int = 0) -> Self:
         """Compile a selector. An XPath begins with ``/``, ``(``, ``./`` or the name of a function.
 
         Raise ValueError if it is not one, or does not select elements; the message continues the selector.
         """
-        stripped = written.strip()
-        return cls(written, line, _of_xpath(stripped) if _XPATH.match(stripped) else _of_css(stripped))
+        stripped = source.strip()
+        return cls(source, line, _of_xpath(stripped) if _XPATH.match(stripped) else _of_css(stripped))
 
     def elements(self, root: etree._Element) -> list[etree._Element]:
         """Return the elements of a tree that the selector names.
@@ -168,15 +168,15 @@ class Selector:
         return found
 
 
-def _of_css(written: str) -> etree.XPath:
+def _of_css(source: str) -> etree.XPath:
     try:
-        return etree.XPath(HTMLTranslator().css_to_xpath(written))
+        return etree.XPath(HTMLTranslator().css_to_xpath(source))
     except (SelectorError, etree.XPathError, ValueError, RecursionError) as error:
         raise ValueError(f"is not a CSS selector: {_one_line(error)}") from None
 
 
-def _of_xpath(written: str) -> etree.XPath:
-    code = _LITERAL.sub("''", written)
+def _of_xpath(source: str) -> etree.XPath:
+    code = _LITERAL.sub("''", source)
     if unknown := set(_FUNCTION.findall(code)) - _KNOWN:
         raise ValueError(f"is not an XPath: there is no function {min(unknown)}")
     if prefix := _PREFIX.search(code):
@@ -184,7 +184,7 @@ def _of_xpath(written: str) -> etree.XPath:
     if "$" in code:
         raise ValueError("is not an XPath for HTML: it has a variable")
     try:
-        find = etree.XPath(written, smart_strings=False)
+        find = etree.XPath(source, smart_strings=False)
         # The type of an XPath does not depend on the tree.
         found = find(etree.Element("html"))
     except (etree.XPathError, ValueError) as error:
@@ -274,7 +274,7 @@ class _File:
                 what = "host patterns" if key == _HOSTS else "CSS selectors or XPaths"
                 self._refuse(at, f"{key} is {_shown(value)}: give a list of {what}")
             if key == _HOSTS:
-                hosts = [self._made(lambda written, _: HostPattern.of(written), string) for string in strings]
+                hosts = [self._made(lambda source, _: HostPattern.of(source), string) for string in strings]
             else:
                 selectors[key] = [self._made(Selector.of, string) for string in strings]
         if not hosts:

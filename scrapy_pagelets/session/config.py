@@ -14,7 +14,7 @@ from scrapy_pagelets.duplicates.sketch import LEAST, Threshold
 from scrapy_pagelets.feed.feed_schema import FEED, HEAVY
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.roles import CONTENT, ROLES
-from scrapy_pagelets.papers.methods import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, LEARNT, METHODS, PAGE_LEVEL
+from scrapy_pagelets.papers.methods import CLASSIFIER, DETECTIONS, ETDM, FUSED, LEARNT, METHODS, PAGE_LEVEL, REPEATED
 from scrapy_pagelets.rules.robots import HANDLINGS, TELL
 from scrapy_pagelets.session import values
 
@@ -169,7 +169,7 @@ class Config:
             needed = "which needs pages that link each other: set PAGELETS_PROBE to their number"
             yield f"PAGELETS_DETECTION is etdm, {needed}"
         alone = [setting_of(name) for name in _NOT_SHARED if getattr(self, name)]
-        alone += [f"{setting_of('detection')}={self.detection}"] if self.detection in COUNTED else []
+        alone += [f"{setting_of('detection')}={self.detection}"] if self.detection in REPEATED else []
         if self.redis and alone:
             yield f"{alone[0]} cannot be combined with PAGELETS_REDIS: see {DOCS}/shared-crawl.md"
         names = [name for f in FEED if f.is_on(self) and (name := self.field_name(f.name)) is not None]

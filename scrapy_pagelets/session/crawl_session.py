@@ -128,7 +128,6 @@ class CrawlSession:
     def __init__(self, crawler: Crawler) -> None:
         if problem := memory_shortage():
             raise ConfigError(problem)
-        assert crawler.stats is not None
         job = job_dir(crawler.settings)
         config = self.config = Config.from_settings(crawler.settings)
         # Load files now: a missing one ends the crawl before it starts.
@@ -163,7 +162,7 @@ class CrawlSession:
         self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, store_failed)
         #: Responses that were loaded for templates, until the spider requests their pages.
         self.handovers = self.responses if self.shared is None else self.shared.responses
-        #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.
+        #: Tasks that load, or have loaded, pages for templates, by key; the spider has not requested these pages yet.
         self.menu_loads: dict[str, asyncio.Future[Any]] = {}
         #: How requests are sent, as `HandoverMiddleware` saw them.
         self.sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()

@@ -24,9 +24,9 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import FUSED
+from scrapy_pagelets.session import scrapy_hooks
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
 from scrapy_pagelets.session.response_store import is_html
-from scrapy_pagelets.session.scrapy_hooks import after_responses, before_closing, before_scraper_closes, wrap_items
 from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
 
@@ -235,9 +235,9 @@ class FirstPages:
         self._closing = False
         self._room = asyncio.Semaphore(max(1, crawler.settings.getint("CONCURRENT_ITEMS")))
         self._max_size = crawler.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE")
-        self._process = wrap_items(crawler, self.process_or_hold)
-        before_closing(crawler, self._close)
-        before_scraper_closes(crawler, self._close_and_wait)
+        self._process = scrapy_hooks.wrap_items(crawler, self.process_or_hold)
+        scrapy_hooks.before_closing(crawler, self._close)
+        scrapy_hooks.before_scraper_closes(crawler, self._close_and_wait)
         crawler.signals.connect(self.spider_idle, signals.spider_idle)
         crawler.signals.connect(self._release_ready, signals.response_received)
 
@@ -289,9 +289,8 @@ class FirstPages:
 
     def _processed(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        engine: Any = self.crawler.engine
-        if not self._running and engine._slot is not None:
-            engine._slot.nextcall.schedule()  # or the engine would notice only at its next heartbeat that it is idle
+        if not self._running:
+            scrapy_hooks.look_for_work(self.crawler)
 
     def _release_ready(self) -> None:
         for held in [one for one in self._held if one.has(self.session.config.first_pages)]:
@@ -328,8 +327,8 @@ def follow_items(crawler: Crawler) -> None:
             # A spider may change an item, and yield it again.
             await process(item if context is None else copied(item), response=response)
 
-    process = wrap_items(crawler, process_in_context)
-    after_responses(crawler, lambda response: response_left(response, session))
+    process = scrapy_hooks.wrap_items(crawler, process_in_context)
+    scrapy_hooks.after_responses(crawler, lambda response: response_left(response, session))
     waits = session.config.first_pages > 1 and not getattr(crawler.spider, "holds_first_pages", False)
     if waits and is_asyncio_available():
         FirstPages(crawler)

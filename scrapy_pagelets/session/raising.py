@@ -50,7 +50,7 @@ class WaitingRequests:
         return request.replace(priority=higher, dont_filter=True, meta={**request.meta, _COPY: True})
 
     def leaves(self, request: Request) -> bool:
-        """Note that a request has left the queue; False if its copy, or its original, has before, but for a retry."""
+        """Note that a request left the queue. Return False if it or its copy left before; retries do not count."""
         key = self._key(request)
         self._left.add(key)
         self._waiting.pop(urls.key(request.url), None)

@@ -33,7 +33,6 @@ from scrapy_pagelets.sites.site_store import MAX_ANSWERED, SiteStore
 
 def fingerprint_of(crawler: Crawler, request: Request) -> str:
     """Return the fingerprint of a request in hexadecimal digits."""
-    assert crawler.request_fingerprinter is not None
     return crawler.request_fingerprinter.fingerprint(request).hex()
 
 
@@ -193,7 +192,7 @@ class ForbiddenAddress(IgnoreRequest):
 
 
 async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
-    """True if a host is a private address, or a name that resolves to one; what is not forbidden never leads to one."""
+    """Return True for a private address and for a name that resolves to one; remember all other names as public."""
     private = is_private(name)
     if private is None and resolve:
         private = any(map(is_private, await addresses(name)))
@@ -230,7 +229,7 @@ def install() -> Any:
 
 
 def _is_permitted(name: str, address: str, found: list[str]) -> bool:
-    """False for a private address of a name that is known to be public; it is so once all its addresses are."""
+    """Refuse a private address of a public name. Remember a name as public when all its addresses are public."""
     if not any(map(is_private, found)):
         _PUBLIC[name.lower()] = True
     return name.lower() not in _PUBLIC or not is_private(address)

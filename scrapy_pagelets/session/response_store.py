@@ -26,25 +26,25 @@ from scrapy_pagelets.shared.server import RedisProblem, Server
 logger = logging.getLogger(__name__)
 
 _META: Final = ("download_latency", "download_slot")  # keys of request meta that are stored with a response
-_REST: Final = 32  # number of hexadecimal digits of a token of `prober.token_of` behind the fingerprint of the request
+_REST: Final = 32  # hexadecimal digits of a key of `prober.key_of_response` behind the fingerprint of the request
 _LENGTH: Final = 4  # bytes at the end of a gzip body with the length of what is packed, modulo (RFC 1952)
 _UNFINISHED: Final = ".new"  # suffix of a file that is being written
 
 
 class ResponseStore:
-    """A folder of responses, by token. What cannot be written stays in memory; ``failed`` is told of that."""
+    """A folder of responses, by key. What cannot be written stays in memory; ``failed`` is told of that."""
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
         self._lasting = lasting  # a folder that outlives the process; None for a temporary one
         self._folder = lasting  # None until a temporary one is needed
         self._failed = failed
-        self._unwritten: dict[str, bytes] = {}
+        self._in_memory: dict[str, bytes] = {}
         if lasting is not None:
             with suppress(OSError):  # a folder that cannot be changed is reported when a response is stored
                 for new in lasting.glob(f"*{_UNFINISHED}"):  # a killed process was writing it
                     new.unlink()
         #: The responses on disk: each request asks for one, and a look into the folder takes longer than the answer.
-        self._written = set(self.tokens(""))
+        self._on_disk = set(self.keys(""))
 
     @cached_property
     def _has_folder(self) -> bool:
@@ -57,64 +57,64 @@ class ResponseStore:
             return False
         return True
 
-    def put(self, token: str, response: Response) -> None:
-        """Store a response, replacing one with the same token."""
-        self._unwritten[token] = packed(response)
-        self._written.discard(token)
+    def put(self, key: str, response: Response) -> None:
+        """Store a response, replacing one with the same key."""
+        self._in_memory[key] = packed(response)
+        self._on_disk.discard(key)
         if not self._has_folder:
             return
         assert self._folder is not None
         try:
-            with whole_file(self._folder / token, _UNFINISHED) as new:
-                new.write_bytes(self._unwritten[token])
+            with whole_file(self._folder / key, _UNFINISHED) as new:
+                new.write_bytes(self._in_memory[key])
         except OSError as error:
             self._failed(f"a page cannot be stored on disk and stays in memory: {error}")
         else:
-            self._written.add(token)
-            del self._unwritten[token]
+            self._on_disk.add(key)
+            del self._in_memory[key]
 
-    def has(self, token: str) -> bool:
-        """True if a response with this token is stored."""
-        return token in self._unwritten or self.lasts(token)
+    def has(self, key: str) -> bool:
+        """True if a response with this key is stored."""
+        return key in self._in_memory or self.lasts(key)
 
-    def lasts(self, token: str) -> bool:
-        """True if a response with this token is stored on disk, where it outlives the process if the folder does."""
-        return token in self._written
+    def lasts(self, key: str) -> bool:
+        """True if a response with this key is stored on disk, where it outlives the process if the folder does."""
+        return key in self._on_disk
 
-    def tokens(self, prefix: str) -> list[str]:
-        """Return the tokens with a prefix in a lasting folder, those of earlier runs included."""
+    def keys(self, prefix: str) -> list[str]:
+        """Return the keys with a prefix in a lasting folder, those of earlier runs included."""
         if self._lasting is not None:
             with suppress(OSError):  # there is no folder yet, or it cannot be used, which `put` reports
                 names = (path.name for path in self._lasting.iterdir() if path.suffix != _UNFINISHED)
                 return sorted(name for name in names if name.startswith(prefix))
         return []
 
-    def take(self, token: str) -> Response | None:
+    def take(self, key: str) -> Response | None:
         """Remove and return a response, None if there is none; its request has the stored meta."""
-        response = self.read(token)
-        self.remove(token)
+        response = self.read(key)
+        self.remove(key)
         return response
 
-    def remove(self, token: str) -> None:
+    def remove(self, key: str) -> None:
         """Remove a response, if there is one."""
-        self._unwritten.pop(token, None)
-        self._written.discard(token)
+        self._in_memory.pop(key, None)
+        self._on_disk.discard(key)
         if self._folder is not None:
             with suppress(NotADirectoryError):  # the folder could not be made
-                (self._folder / token).unlink(missing_ok=True)
+                (self._folder / key).unlink(missing_ok=True)
 
-    def read(self, token: str) -> Response | None:
+    def read(self, key: str) -> Response | None:
         """Return a response without removing it; None if there is none, or if it cannot be read."""
         try:
-            if (content := self._unwritten.get(token)) is None:
-                if self._folder is None or not (path := self._folder / token).exists():
+            if (content := self._in_memory.get(key)) is None:
+                if self._folder is None or not (path := self._folder / key).exists():
                     return None
                 content = path.read_bytes()
             return unpacked(content)
         except OSError as error:
             self._failed(f"{path} cannot be read: {error}")
         except Exception as error:  # damaged: what is made of it can raise anything
-            self._failed(f"the stored page {token} cannot be read: {error!r}")
+            self._failed(f"the stored page {key} cannot be read: {error!r}")
         return None
 
     def close(self) -> None:
@@ -123,9 +123,9 @@ class ResponseStore:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def page_of_token(token: str) -> str:
-    """Return the fingerprint of the request in a token of `prober.token_of`."""
-    return token[:-_REST]
+def fingerprint_in(key: str) -> str:
+    """Return the fingerprint of the request in a key of `prober.key_of_response`."""
+    return key[:-_REST]
 
 
 def packed(response: Response) -> bytes:
@@ -177,7 +177,7 @@ class RenderedResponse(HtmlResponse):
 
 
 class SharedResponses:
-    """Responses in Redis, by token, for pages that are loaded for templates: lost ones are fetched again."""
+    """Responses in Redis, by key, for pages that are loaded for templates: lost ones are fetched again."""
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
         self._server = server
@@ -188,18 +188,18 @@ class SharedResponses:
         """Note that the response of a request may be stored: `has` does not ask Redis, the reactor calls it."""
         self._expected.add(page)
 
-    def has(self, token: str) -> bool:
+    def has(self, key: str) -> bool:
         """True if the response may be stored."""
-        return page_of_token(token) in self._expected
+        return fingerprint_in(key) in self._expected
 
-    def put(self, token: str, response: Response) -> None:
+    def put(self, key: str, response: Response) -> None:
         """Store a response."""
-        key, content = self._server.key, zlib.compress(packed(response), 1)
+        prefix, content = self._server.key, zlib.compress(packed(response), 1)
 
         def put(redis: Any) -> None:
             with redis.pipeline() as pipe:
-                pipe.hset(key + "responses", token, content)
-                pipe.sadd(key + "probed", page_of_token(token))
+                pipe.hset(prefix + "responses", key, content)
+                pipe.sadd(prefix + "probed", fingerprint_in(key))
                 pipe.execute()
 
         try:
@@ -207,24 +207,24 @@ class SharedResponses:
         except RedisProblem as error:
             self._failed(f"a page that was loaded for a template cannot be stored and will be fetched again: {error}")
 
-    def take(self, token: str) -> Response | None:
+    def take(self, key: str) -> Response | None:
         """Remove and return a response, None if there is none."""
-        key = self._server.key
-        self._expected.discard(page_of_token(token))
+        prefix = self._server.key
+        self._expected.discard(fingerprint_in(key))
 
         def take(redis: Any) -> Any:
             # No transaction: Redis refuses those when it is full. No other process asks for this response.
-            content = redis.hget(key + "responses", token)
-            redis.hdel(key + "responses", token)
+            content = redis.hget(prefix + "responses", key)
+            redis.hdel(prefix + "responses", key)
             return content
 
         try:
             content = self._server.call(take)
             return None if content is None else unpacked(zlib.decompress(content))
         except RedisProblem as error:  # the crawl is closing, or stops for this
-            logger.warning("the stored page %s cannot be read: %s", token, error)
+            logger.warning("the stored page %s cannot be read: %s", key, error)
         except Exception as error:  # damaged: what is made of it can raise anything
-            self._failed(f"the stored page {token} cannot be read and will be fetched again: {error!r}")
+            self._failed(f"the stored page {key} cannot be read and will be fetched again: {error!r}")
         return None
 
 

@@ -1,7 +1,7 @@
-"""All patches of Scrapy: methods that are wrapped because Scrapy has no signal or argument for what we need.
+"""All patches and private names of Scrapy, which has no signal, argument or public name for what we need.
 
-Each function wraps one attribute of the objects of a crawl; the last one is of the class, for the whole process. All
-have been the same from Scrapy 2.14 to 2.19. The wrapped method is always called, as are patches of others.
+Each function of the table wraps one attribute of the objects of a crawl; the last one is of the class, for the whole
+process. All have been the same from Scrapy 2.14 to 2.19. The wrapped method is always called, as are patches of others.
 
 | function | what is wrapped | what Scrapy would need instead |
 |---|---|---|
@@ -17,7 +17,7 @@ Scrapy's command imports this module at each start, so it imports nothing slow.
 """
 
 import argparse
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sized
 from typing import Any, Final
 
 from scrapy import Request, signals
@@ -117,6 +117,22 @@ def is_for_single_pages(crawler: Crawler) -> bool:
     return type(spider).start.__module__.startswith(_COMMANDS)
 
 
+def look_for_work(crawler: Crawler) -> None:
+    """Let the engine ask for requests now, not only at its next heartbeat: it may have room for some, or be idle."""
+    if (slot := _engine(crawler)._slot) is not None:
+        slot.nextcall.schedule()
+
+
+def is_starting(crawler: Crawler) -> bool:
+    """True until the engine has taken the last start request of the spider."""
+    return _engine(crawler)._start is not None
+
+
+def number_waiting(crawler: Crawler) -> int:
+    """Count the requests in the scheduler; 0 if it cannot tell, or is not open."""
+    scheduler = getattr(getattr(crawler.engine, "_slot", None), "scheduler", None)
+    return len(scheduler) if isinstance(scheduler, Sized) else 0
+
+
 def _engine(crawler: Crawler) -> Any:
-    assert crawler.engine is not None
     return crawler.engine

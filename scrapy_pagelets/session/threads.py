@@ -72,10 +72,9 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function of a page of ``size`` bytes, which waits for nothing: here if it is short, else in the thread.
+    """Run a function of a page of ``size`` bytes that only computes: a short one here, a long one in the thread.
 
-    A change of threads costs more than a short function does. It waits until none is in the thread; to follow a long
-    one there would draw those that come next there as well.
+    A short function costs less than a change of threads, so it waits until the thread is free and then runs here.
     """
     await _count_call()
     pace = _paces[getattr(function, "__qualname__", type(function).__name__)]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.content_store import ContentStore, Document, Prepared, Verdict
+from scrapy_pagelets.duplicates.content_store import ContentStore, PageText, Prepared, Verdict
 from scrapy_pagelets.duplicates.shingles import Hashes
 from scrapy_pagelets.evidence.site_counts import SiteCounts
 from scrapy_pagelets.shared.frontier import CrawlLost
@@ -113,9 +113,9 @@ class SharedContents:
         self._restarts = server.restarts
         self._lock = threading.Lock()
 
-    def add(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
+    def add(self, page: PageText) -> tuple[Verdict | None, Hashes | None]:
         """Compare a text with earlier ones and add it, see `ContentStore.add`; `CrawlLost` if Redis has lost them."""
-        prepared = self._store.prepare(document)
+        prepared = self._store.prepare(page)
         if prepared is None:
             return None, None
         with self._lock:

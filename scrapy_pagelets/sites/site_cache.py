@@ -15,7 +15,7 @@ from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
-from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, Pagelets, RepeatedPagelets
+from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, PageletShingles, RepeatedPagelets
 
 _CAPACITY: Final = 2_000_000  # entries of all sites in memory, of about 60 bytes each (``python -m benchmarks memory``)
 _FLUSH: Final = 50  # pages of a site that are learnt before it is written; a killed process loses up to this many
@@ -34,7 +34,7 @@ class Store(Protocol):
     def save(self, site: Site) -> bool:
         """Write a site; return False if that fails."""
 
-    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+    def exchange(self, pages: Iterable[PageletShingles], sites: Iterable[str]) -> list[PageletShingles] | None:
         """Write the pagelets of pages, and read those that other processes have written."""
 
 

@@ -22,7 +22,7 @@ from scrapy_pagelets.evidence.evidence import Column, keys_of
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of, outline
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
+from scrapy_pagelets.papers.shared_pagelets.incremental import PageletShingles
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
 
 logger = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class SiteStore:
             return True
         return False
 
-    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+    def exchange(self, pages: Iterable[PageletShingles], sites: Iterable[str]) -> list[PageletShingles] | None:
         """Write pagelets; return what others have written for the sites since the last call, None if that fails."""
         rows = [(page.key, page.site, _packed(page)) for page in pages]
         others: list[tuple[int, str, bytes]] = []
@@ -158,12 +158,12 @@ class SiteStore:
             self._failed(f"the stored data of {name} cannot be read, the site is learnt again: {error}")
             return row[0], None
 
-    def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
+    def _unpacked(self, key: int, site: str, content: bytes) -> PageletShingles | None:
         try:
             columns = unpack(content)
             sketches = columns["sketches"].reshape(-1, VALUES)
             rows = columns["rows"].reshape(len(sketches), 2)
-            return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
+            return PageletShingles(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
         except UNREADABLE as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
             return None
@@ -196,7 +196,7 @@ def pack(arrays: Mapping[str, Column]) -> bytes:
     return file.getvalue()
 
 
-def _packed(page: Pagelets) -> bytes:
+def _packed(page: PageletShingles) -> bytes:
     columns = {"rows": page.rows, "sketches": page.sketches, "links": page.links}
     return pack(columns | {"body": np.array([page.body], np.uint64)})
 
@@ -214,7 +214,7 @@ def meaning(model: Model) -> str:
     """Digest of all hashes, outlines and model parameters, 16 hex digits: stores with another one are incompatible."""
     page = Page.parse(_REFERENCE, "http://example.com/b")
     columns: list[Any] = [*_values(keys_of(page)), page.key, body_of(page), sorted(outline(page.nodes))]
-    pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
+    pagelets = PageletShingles.of(page, partition(page.nodes, STRICT_K, strict=True))
     columns += [pagelets.rows, pagelets.sketches, pagelets.links]
     columns += [*_values(model.trees), *_values(model.classifier), sorted(model.lexicon.items())]
     digest = xxh3_64(",".join(SiteCounts("").arrays()).encode())

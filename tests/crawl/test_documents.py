@@ -5,6 +5,7 @@ import re
 import shutil
 from dataclasses import fields
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 import tldextract
@@ -13,6 +14,7 @@ from scrapy_pagelets.session.config import Config
 from tests.crawling import ROOT, SITE, pagelets
 from tests.crawling import page as page_of
 from tests.documents import CODE, NOT_RUN, Block, agrees, blocks, left_out, run, small_site
+from tests.unit.test_project_structure import ROOMS
 
 DOCS = ROOT / "docs"
 ALL = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
@@ -36,6 +38,8 @@ def has_code(page: Path) -> bool:
 
 
 PAGES = [page for page in ALL if has_code(page) and name_of(page) not in ELSEWHERE]
+#: What prose names by an object that is called as a room.
+OBJECTS = {"page.fields", "session.config.x"}
 #: Files that a page takes for granted.
 FILES = {
     "focused.md": {"sites.txt": "https://example.com/", "good1.html": page_of("one"), "good2.html": page_of("two")},
@@ -143,6 +147,27 @@ def test_what_is_not_run_is_listed_with_its_reason():
         assert any(text.startswith(beginning) for text in code), beginning
         assert all((ROOT / path).is_file() for path in re.findall(r"tests/\S+\.py", reason)), reason
     assert sum(map(left_out, code)) < len(code) / 2
+
+
+def test_modules_that_prose_names_exist():
+    """`room.module` and `room.module.Name`, with or without `scrapy_pagelets` before it, and files of a room."""
+    found = set()
+    for page in (*ALL, ROOT / "SECURITY.md"):
+        prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        found |= set(re.findall(rf"`(?:scrapy_pagelets[./])?((?:{'|'.join(ROOMS)})[./][\w./]+)", prose))
+    files = {name for name in found if re.search(r"/.+\.\w+$", name)}
+    names = {name for name in found if "/" not in name and not name.endswith((".txt", ".html", ".toml"))}
+    assert len(files) > 10
+    assert len(names) > 50
+    assert [name for name in files if not (ROOT / "scrapy_pagelets" / name).is_file()] == []
+    assert [name for name in names - OBJECTS if not exists(name)] == []
+
+
+def exists(name):
+    try:
+        return resolve_name(f"scrapy_pagelets.{name}") is not None
+    except (ImportError, AttributeError):
+        return False
 
 
 def test_every_example_is_run_by_a_guide():

@@ -14,19 +14,38 @@ from scrapy.utils.misc import load_object
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
-from tests.crawling import ROOT, crawl, menu_site, pages_asked_for, run_spider
+from tests.crawling import ROOT, crawl, menu_site, pagelets, pages_asked_for, run_spider
 from tests.server import SiteServer
 
 
 @pytest.mark.parametrize("name", ["pagelets-journal.sqlite", "requests.seen"])
 def test_a_job_of_an_earlier_version_is_refused(tmp_path, name):
     """Its requests and pages are pickles; the earliest had no journal."""
-    with closing(sqlite3.connect(tmp_path / "pagelets-journal.sqlite")) as journal:
-        journal.executescript("CREATE TABLE requests (number INTEGER); PRAGMA user_version = 1;")
-    (tmp_path / "pagelets-journal.sqlite").rename(tmp_path / name)
+    job_of_an_earlier_version(tmp_path, name)
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings={"JOBDIR": str(tmp_path)}, code=1)
     [sentence] = found.errors
     assert sentence.startswith(f"the job in {tmp_path} cannot be continued: an earlier version began it")
+
+
+def job_of_an_earlier_version(tmp_path, name="requests.seen"):
+    with closing(sqlite3.connect(tmp_path / "pagelets-journal.sqlite")) as journal:
+        journal.executescript("CREATE TABLE requests (number INTEGER); PRAGMA user_version = 1;")
+    (tmp_path / "pagelets-journal.sqlite").rename(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-s", "JOBDIR=."], "ERROR: the job in . cannot be continued: an earlier version began it"),
+        (["--pages", "3", "-s", "PAGELETS_REDIS=redis://127.0.0.1:1/"], "ERROR: -a pages cannot be combined with"),
+    ],
+)
+def test_the_console_refuses_a_crawl_at_its_start_in_one_sentence(tmp_path, arguments, sentence):
+    job_of_an_earlier_version(tmp_path)
+    done = pagelets("crawl", "http://127.0.0.1:1/", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith(sentence)
 
 
 def test_a_job_with_a_topic_is_not_continued_without_one(tmp_path):

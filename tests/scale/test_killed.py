@@ -218,7 +218,7 @@ def test_a_file_that_a_killed_process_was_writing_is_removed(tmp_path):
     store.put("held-one", HtmlResponse("http://a/", body=b"one"))
     (tmp_path / "held-two.new").write_bytes(b"half of a respo")
     again = ResponseStore(tmp_path)
-    assert again.tokens("held-") == ["held-one"]
+    assert again.keys("held-") == ["held-one"]
     assert [file.name for file in tmp_path.iterdir()] == ["held-one"]
 
 
@@ -267,7 +267,7 @@ def test_a_reopened_journal_has_the_same_state(folders, before, after):
                 states[page_number] = "settled"
         asked = {int(request.url.rpartition("/")[2]) for _, request in journal.asked(spider)}
         assert asked == {number for number, state in states.items() if state == "asked"}
-        assert {int(held.token) for held in journal.held()} == {n for n, state in states.items() if state == "held"}
+        assert {int(held.key) for held in journal.held()} == {n for n, state in states.items() if state == "held"}
         assert journal.pages == len(states) - len(asked)
         assert journal.complete  # it is not closed: the process may have been killed
         if steps is after:

@@ -29,7 +29,7 @@ from scrapy_pagelets.corpus.engines import Work, groups, store, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
 from scrapy_pagelets.corpus.site_cleaning import learn, merge_counts, record_of
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.duplicates.content_store import ContentStore, PageText
 from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
@@ -137,11 +137,11 @@ def test_pagelets_have_all_words_of_the_pages(corpus):
 def test_templates_are_those_of_the_paper(corpus):
     """The statements on columns of all pages give what the definitions say of each site, and of all."""
     from scrapy_pagelets.evidence.partition import STRICT_K, partition
-    from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
+    from scrapy_pagelets.papers.shared_pagelets.incremental import PageletShingles
 
     folder, _ = corpus
     pages = [Page.parse(body, url) for url, body in two_sites()]
-    made = {page.url: Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True)) for page in pages}
+    made = {page.url: PageletShingles.of(page, partition(page.nodes, STRICT_K, strict=True)) for page in pages}
     rows = [(url, n, s) for url, one in made.items() for n, s in enumerate(one.rows[:, 0].tolist())]
     by_key = {page.key: page.url for page in pages}
     links = [(url, by_key[key]) for url, one in made.items() for key in one.links.tolist() if key in by_key]
@@ -198,7 +198,7 @@ def verdicts(pages):
     for page in sorted(parsed, key=lambda page: page.is_declared_copy):
         record = record_of(page, sites[page.site], DATE, CorpusOptions(started=DATE))
         weights = word_weights(page.nodes, record.decision.content, record.decision.templateness)
-        verdict, _ = store.add(Document(page.url, record.text, urls.key(page.canonical_url), page.site, weights))
+        verdict, _ = store.add(PageText(page.url, record.text, urls.key(page.canonical_url), page.site, weights))
         found[page.url] = (verdict.url, round(verdict.similarity, 4)) if verdict else (None, None)
     store.close()
     return found

@@ -16,7 +16,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.duplicates.content_store import ContentStore, PageText
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.session.requests import from_json, to_json
 from scrapy_pagelets.session.response_store import SharedResponses
@@ -315,7 +315,7 @@ def contents(join, server) -> Iterator[Callable[[], SharedContents]]:
 def test_contents_are_compared_with_those_of_all_processes(contents):
     words = " ".join(f"word{i}" for i in range(60))
     documents = [
-        Document(f"http://{host}/", text, number, host)
+        PageText(f"http://{host}/", text, number, host)
         for number, (host, text) in enumerate((("a", words), ("b", words + " more"), ("c", "x " * 30), ("d", words)))
     ]
     alone = ContentStore(None)
@@ -329,8 +329,8 @@ def test_contents_are_compared_with_those_of_all_processes(contents):
     assert [verdict and verdict.url for verdict in found] == [None, "http://a/", None, "http://a/"]
 
 
-def text(name: str) -> Document:
-    return Document(f"http://{name}/", " ".join(f"{name}{i}" for i in range(60)), len(name), name)
+def text(name: str) -> PageText:
+    return PageText(f"http://{name}/", " ".join(f"{name}{i}" for i in range(60)), len(name), name)
 
 
 @pytest.mark.parametrize("begun_again", [False, True])
@@ -382,7 +382,7 @@ def test_bad_contents_are_left_out_and_counted(contents, empty_redis):
     [good] = empty_redis.client.lrange(KEY + "contents", 0, -1)
     for make in BAD_ENTRIES:
         empty_redis.client.rpush(KEY + "contents", make(good))
-    verdict, _ = other.add(Document("http://copy/", text("a").text, 7, "copy"))
+    verdict, _ = other.add(PageText("http://copy/", text("a").text, 7, "copy"))
     assert verdict is not None
     assert verdict.url == "http://a/"
     assert len(said) == len(BAD_ENTRIES)
@@ -410,4 +410,4 @@ def test_what_a_restarted_redis_has_lost_is_told_again(join, contents, empty_red
     assert leased(other) == ["b"]
     assert (other.claim("probed"), other.begin_search("site")) == (True, True)
     store.add(text("more"))
-    assert contents().add(Document("http://copy/", text("late").text, 7, "copy"))[0] is not None
+    assert contents().add(PageText("http://copy/", text("late").text, 7, "copy"))[0] is not None

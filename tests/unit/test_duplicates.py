@@ -23,7 +23,7 @@ from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.base.errors import StoreError
 from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates.band_index import BandIndex, BloomBands
-from scrapy_pagelets.duplicates.content_store import ContentStore, Document, Verdict
+from scrapy_pagelets.duplicates.content_store import ContentStore, PageText, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, on_several_hosts
 from scrapy_pagelets.duplicates.shingles import (
     jaccard,
@@ -75,7 +75,7 @@ def resemblance(one, other, size=5):
 
 def judge(store, *pairs, site="site"):
     """Return the verdicts on texts by URL; the pages have no canonical link."""
-    return [store.add(Document(url, text, hash(url) >> 1, site))[0] for url, text in pairs]
+    return [store.add(PageText(url, text, hash(url) >> 1, site))[0] for url, text in pairs]
 
 
 @pytest.fixture
@@ -429,7 +429,7 @@ def test_verdicts_are_true_and_complete(pages):
     store, before = ContentStore(None, threshold), dict[str, tuple[str, str]]()
     for number, (site, found) in enumerate(pages):
         url, text = f"http://{site}/{number}", " ".join(found)
-        verdict, sketch = store.add(Document(url, text, number, site))
+        verdict, sketch = store.add(PageText(url, text, number, site))
         near = {
             other: resemblance(text, known)
             for other, (home, known) in before.items()
@@ -490,7 +490,7 @@ def test_a_page_that_has_changed_is_no_duplicate_of_itself(store):
 @pytest.mark.parametrize("text", ["", "   \n", "one two three", "!!! ??? ... --- ,,,"])
 def test_texts_shorter_than_a_shingle_are_not_judged(store, text):
     for url in ("http://h/a", "http://h/b"):
-        assert store.add(Document(url, text, 1, "site")) == (None, None)
+        assert store.add(PageText(url, text, 1, "site")) == (None, None)
 
 
 def test_a_page_of_a_million_words_is_judged(store):
@@ -509,7 +509,7 @@ def test_canonical_links_are_verified_by_the_contents(store):
         ("http://h/", text_of(*range(200, 250)), None),
         ("http://h/page", text + " printed", "http://h/print"),
     ):
-        verdict, _ = store.add(Document(url, content, 7, "site"))
+        verdict, _ = store.add(PageText(url, content, 7, "site"))
         assert (verdict and verdict.url) == expected
 
 
@@ -527,7 +527,7 @@ def test_a_page_that_others_declare_as_canonical_takes_the_place_of_the_first_on
         ("http://h/plain", text, own, "http://h/page"),
         ("http://h/other", text + " 4", urls.key("http://h/other"), "http://h/page"),
     ):
-        verdict, _ = store.add(Document(url, content, address, urls.site_of(url)))
+        verdict, _ = store.add(PageText(url, content, address, urls.site_of(url)))
         assert (verdict and verdict.url) == expected, url
 
 
@@ -549,7 +549,7 @@ def leftover(url, *parts):
     """A document of texts and their weights."""
     token = [len(word_hashes(text)) for text, _ in parts]
     weights = np.repeat([weight for _, weight in parts], token)
-    return Document(url, " ".join(text for text, _ in parts), hash(url) >> 1, url.split("/")[2], weights)
+    return PageText(url, " ".join(text for text, _ in parts), hash(url) >> 1, url.split("/")[2], weights)
 
 
 COPY = text_of(*range(100))
@@ -580,13 +580,13 @@ def test_pages_of_one_site_are_compared_without_weights(store):
 def test_a_text_without_weights_counts_in_full(store):
     """The user has set it."""
     store.add(leftover("http://a/", (COPY, 1.0), (text_of(*range(200, 260)), 0.1)))
-    assert store.add(Document("http://b/", COPY + " " + text_of(*range(300, 360)), 1, "b"))[0] is None
-    assert store.add(Document("http://c/", COPY, 2, "c"))[0].url == "http://a/"
+    assert store.add(PageText("http://b/", COPY + " " + text_of(*range(300, 360)), 1, "b"))[0] is None
+    assert store.add(PageText("http://c/", COPY, 2, "c"))[0].url == "http://a/"
 
 
 def test_weights_must_be_those_of_the_words(store):
     with pytest.raises(ValueError, match="there are 99 weights for 100 words"):
-        store.add(Document("http://a/", COPY, 1, "a", np.ones(99)))
+        store.add(PageText("http://a/", COPY, 1, "a", np.ones(99)))
 
 
 def test_weights_outlive_the_process(tmp_path):

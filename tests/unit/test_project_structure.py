@@ -118,7 +118,6 @@ def test_every_package_has_an_init():
 
 
 @cache
-@cache
 def graph() -> nx.DiGraph:
     """Which modules import which, by name; a component that is named in a string is imported as well."""
     names = {name_of(module) for module in (*modules(), *compiled_sources())}

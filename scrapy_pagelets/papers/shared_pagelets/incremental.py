@@ -133,7 +133,7 @@ class Sisters(NamedTuple):
     templates: int
 
 
-class Pagelets(NamedTuple):
+class PageletShingles(NamedTuple):
     """The pagelets of a page by their shingles."""
 
     key: int  # hash of the page's URL
@@ -154,7 +154,7 @@ class Pagelets(NamedTuple):
         return cls(page.key, page.site, body_of(page), rows, sketches, links)
 
 
-class RepeatedPagelets(Unsaved[Pagelets]):
+class RepeatedPagelets(Unsaved[PageletShingles]):
     """The pagelets of a crawl by their shingles. Thread-safe.
 
     A pagelet is template if one of its two shingles is on two pages and on a fifth of the pages of its site: the exact
@@ -185,18 +185,18 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         """Count a page, once for each URL."""
         if page.key in self._rows or self.full:
             return
-        pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
+        pagelets = PageletShingles.of(page, partition(page.nodes, STRICT_K, strict=True))
         with self.lock:
             if self._count(pagelets):
                 self.append(pagelets)
 
-    def count(self, pages: Iterable[Pagelets]) -> None:
+    def count(self, pages: Iterable[PageletShingles]) -> None:
         """Count pages that a store has returned."""
         with self.lock:
             for page in pages:
                 self._count(page)
 
-    def _count(self, page: Pagelets) -> bool:
+    def _count(self, page: PageletShingles) -> bool:
         """Count a page; returns False if it was counted before, or if the capacity is reached."""
         if page.key in self._rows or self.full:
             return False
@@ -216,7 +216,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         """(m,) 1 for leaves in a pagelet that is template according to the pages so far, else 0; counts the page."""
         self.add(page)
         pagelet = partition(page.nodes, STRICT_K, strict=True)
-        own = None if self._is_counted(page, pagelet) else Pagelets.of(page, pagelet)
+        own = None if self._is_counted(page, pagelet) else PageletShingles.of(page, pagelet)
         with self.lock:
             if own is None:
                 repeated = self._repeated({page.key}, page.site, self._rows[page.key], form)

@@ -33,8 +33,8 @@ LEAST_TARGETS: Final = 2
 # Words are not those of `scrapy_pagelets.base.characters`: a single character of a script without spaces says too
 # little, so such scripts give runs of three characters.
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
-_MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-_WORD: Final = lazily(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
+_COMBINING: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+_WORD: Final = lazily(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_COMBINING}])+")
 _UNSPACED_WORD: Final = lazily(f"[{UNSPACED}]")
 _NUMBER: Final = lazily(r"\d+")
 _LONGEST_WORD: Final = 15  # a longer word is a text without spaces in another script, or not a word
