@@ -14,10 +14,10 @@ using Integers = std::vector<std::int64_t>;
 
 // The numbers, signs and tags of `scrapy_pagelets.decision.own_texts`.
 struct OfOwnTexts {
-    double threshold, most_of_value, most_behind, often, nearly_all, most_of_list, mostly;
+    double threshold, most_of_value, most_behind, often, nearly_all, most_of_list, mostly, linked, most_of_table;
     std::int64_t sentence, note, amid, behind, label, value, near, far;
-    std::int64_t code, definition, no_note;
-    Flags is_value, is_list, is_inline, is_no_data;
+    std::int64_t code, definition, table, no_note;
+    Flags is_value, is_list, is_inline, is_no_data, is_cell;
 };
 
 // Leaves from the first to the one before the last.
@@ -287,6 +287,49 @@ public:
                 return nodes.linked(i) || double(alike[i]) >= of.nearly_all * others;
             };
             if (!any({first, last}, is_control)) add({first, last});
+        }
+    }
+};
+
+// Which tables behind a leaf are tables of data: two cells or more in their rows, hardly a link, nothing to fill in.
+class DataTables {
+    const Nodes &nodes;
+    const OfOwnTexts &of;
+    Integers cells, lines, others;  // (n + 1,) number of cells, of first cells, and of what no data has, before a row
+
+    bool has_rows(std::int64_t row) const {
+        const auto inside = [&](const Integers &counts) { return counts[nodes.end[row]] - counts[row + 1]; };
+        return inside(lines) > 1 && inside(cells) >= 2 * inside(lines) - 1 && inside(others) == 0;
+    }
+
+public:
+    DataTables(const Nodes &nodes, const OfOwnTexts &of)
+        : nodes(nodes), of(of), cells(nodes.n + 1), lines(nodes.n + 1), others(nodes.n + 1) {
+        Flags begun(nodes.n);
+        for (std::size_t row = 0; row < nodes.n; row++) {
+            const bool is_cell = of.is_cell[nodes.tag[row]] && nodes.first_leaf[row] < nodes.last_leaf[row] && row;
+            cells[row + 1] = cells[row] + is_cell;
+            lines[row + 1] = lines[row] + (is_cell && !begun[nodes.parent[row]]);
+            others[row + 1] = others[row] + of.is_no_data[nodes.tag[row]];
+            if (is_cell) begun[nodes.parent[row]] = 1;
+        }
+    }
+
+    // Mark the leaves of those that other pages have not, and that are not surely template.
+    void mark(std::int64_t behind, const double *told, const std::int64_t *alike, double pages, std::uint8_t *out) const {
+        for (std::size_t row = 0; row < nodes.n; row++) {
+            const std::int64_t first = nodes.first_leaf[row], last = nodes.last_leaf[row];
+            if (nodes.tag[row] != of.table || first < behind || !has_rows(std::int64_t(row))) continue;
+            double words = 0, repeated = 0, linked = 0, rated = 0;
+            for (std::int64_t i = first; i < last; i++) {
+                const double weight = double(nodes.words[i]);
+                words += weight;
+                repeated += double(alike[i]) > of.often * pages ? weight : 0;
+                linked += nodes.linked(i) ? weight : 0;
+                rated += weight * told[i];
+            }
+            const bool is_own = repeated < of.often * words && linked <= of.linked * words;
+            if (is_own && rated <= of.most_of_table * words) std::fill(out + first, out + last, 1);
         }
     }
 };

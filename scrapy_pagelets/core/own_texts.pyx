@@ -12,9 +12,10 @@ from scrapy_pagelets.core.columns cimport Nodes, columns_of
 
 cdef extern from "own_texts.hpp" nogil:
     cppclass OfOwnTexts:
-        double threshold, most_of_value, most_behind, often, nearly_all, most_of_list, mostly
-        int64_t sentence, note, amid, behind, label, value, near, far, code, definition, no_note
-        vector[uint8_t] is_value, is_list, is_inline, is_no_data
+        double threshold, most_of_value, most_behind, often, nearly_all, most_of_list, mostly, linked
+        double most_of_table
+        int64_t sentence, note, amid, behind, label, value, near, far, code, definition, table, no_note
+        vector[uint8_t] is_value, is_list, is_inline, is_no_data, is_cell
     cppclass Span:
         int64_t first, last
     cppclass OwnTexts:
@@ -36,6 +37,9 @@ cdef extern from "own_texts.hpp" nogil:
         void add_facts(Span facts)
         void add_boxes(const vector[int64_t] &boxes)
         void add_between() except +
+    cppclass DataTables:
+        DataTables(const Nodes &nodes, const OfOwnTexts &of) except +
+        void mark(int64_t behind, const double *told, const int64_t *alike, double pages, uint8_t *out)
 
 #: What Python modules hand over, see `scrapy_pagelets.core.give`.
 given = {}
@@ -57,6 +61,8 @@ cdef int set_up() except -1:
     limits.label, limits.value = given["LABEL"], given["VALUE"]
     limits.code, limits.definition, limits.no_note = given["CODE"], given["DEFINITION"], given["NO_NOTE"]
     limits.is_list, limits.is_inline, limits.is_no_data = given["IS_LIST"], given["IS_INLINE"], given["IS_NO_DATA"]
+    limits.table, limits.is_cell = given["TABLE"], given["IS_CELL"]
+    limits.linked, limits.most_of_table = given["LINKED"], given["MOST_OF_TABLE"]
     known, contacts = given["KNOWN"], given["CONTACTS"]
     captions_of, boxes_of, has_year = given["captions_of"], given["boxes_of"], given["has_year"]
     host_of, is_page = given["host_of"], given["is_page"]
@@ -100,6 +106,39 @@ def own_texts(page, headline, templateness, alike, int64_t others):
     finally:
         del texts
     return mask
+
+
+def data_tables(table, headline, templateness, alike, int64_t others):
+    """(m,) the leaves of tables of data below the own heading, but for those of other pages, and those surely template.
+
+    Their cells are short, and each of them alone looks like template. A table of data has two cells or more in its
+    rows, hardly a link, and neither a table nor anything to fill in inside.
+
+    Parameters
+    ----------
+    headline, templateness, alike, others : as of `own_texts`
+    """
+    set_up()
+    cdef Nodes nodes = columns_of(table).nodes
+    mask = np.zeros(nodes.m, np.bool_)
+    if headline is None or not has_table(nodes):
+        return mask
+    told, pages = np.ascontiguousarray(templateness, np.float64), np.ascontiguousarray(alike, np.int64)
+    if <size_t>told.size != nodes.m or <size_t>integers(pages).size != nodes.m or not 0 <= headline.row < nodes.n:
+        raise ValueError("there is not a templateness and a number of pages for each leaf, or not a row of the heading")
+    cdef int64_t behind = nodes.last_leaf[<int64_t>headline.row]
+    cdef DataTables *tables = new DataTables(nodes, limits)
+    tables.mark(behind, <const double*>pointer(told), integers(pages).at, others, <uint8_t*>pointer(mask))
+    del tables
+    return mask
+
+
+cdef bint has_table(const Nodes &nodes):
+    cdef size_t row
+    for row in range(nodes.n):
+        if nodes.tag[row] == limits.table:
+            return True
+    return False
 
 
 cdef int fill(OwnTexts *texts, page, table, const Nodes &nodes, int64_t heading) except -1:

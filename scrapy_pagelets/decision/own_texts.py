@@ -9,18 +9,15 @@ links between content that not all pages have, such as the labels that a manual 
 import re
 from typing import Final
 
-import numpy as np
-
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
+from scrapy_pagelets.core.own_texts import data_tables as data_tables
 from scrapy_pagelets.core.own_texts import own_texts as own_texts
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.dates import has_year
-from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, rows_named, rows_tagged
+from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, rows_named
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
@@ -59,39 +56,12 @@ def _boxes(nodes: NodeTable) -> list[int]:
     return nodes.outermost(rows_named(nodes, _FACTS))
 
 
-def data_tables(nodes: NodeTable, headline: Headline | None, templateness: Floats, alike: Ints, others: int) -> Bools:
-    """(m,) the leaves of tables of data below the own heading, but for those of other pages, and those surely template.
-
-    Their cells are short, and each of them alone looks like template. A table of data has two cells or more in its
-    rows, hardly a link, and neither a table nor anything to fill in inside.
-
-    ``templateness``, ``alike``, ``others``: as of `own_texts`.
-    """
-    behind = nodes.last_leaf.item(headline.row) if headline else len(nodes.leaves)
-    below_heading = [row for row in rows_tagged(nodes, TAG["table"]) if nodes.first_leaf.item(row) >= behind]
-    if headline is None or not below_heading:
-        return np.zeros(len(templateness), np.bool_)
-    tables = np.array(below_heading, np.int64)
-    cells = (_IS_CELL[nodes.tag] & (nodes.first_leaf < nodes.last_leaf)).nonzero()[0]
-    opening = cells[np.unique(nodes.parent[cells], return_index=True)[1]]
-    number, lines, no_data = (
-        np.searchsorted(rows, nodes.end[tables]) - np.searchsorted(rows, tables + 1)
-        for rows in (cells, np.sort(opening), IS_NO_DATA[nodes.tag].nonzero()[0])
-    )
-    often, linked = alike > _OFTEN * others, nodes.anchor[nodes.leaves]
-    words, repeated, of_links, rated = (
-        nodes.sum_below(nodes.words * share)[tables] for share in (1, often, linked, templateness)
-    )
-    is_data = (lines > 1) & (number >= 2 * lines - 1) & (no_data == 0)
-    is_data &= (repeated < _OFTEN * words) & (of_links <= _LINKED * words) & (rated <= _MOST_OF_TABLE * words)
-    return nodes.leaves_below(tables[is_data].tolist())
-
-
 give(
     "own_texts", KNOWN=_KNOWN, SENTENCE=_SENTENCE, NOTE=_NOTE, NO_NOTE=HEADING | _NO_NOTE, AMID=_AMID, BEHIND=_BEHIND,
     LABEL=_LABEL, VALUE=_VALUE, NEAR=_NEAR, FAR=_FAR, MOST_OF_VALUE=_MOST_OF_VALUE, MOST_BEHIND=_MOST_BEHIND,
     OFTEN=_OFTEN, NEARLY_ALL=_NEARLY_ALL, MOST_OF_LIST=_MOST_OF_LIST, MOSTLY=_MOSTLY, THRESHOLD=THRESHOLD,
     CONTACTS=_CONTACTS, CODE=TAG["pre"], DEFINITION=TAG["dd"], IS_VALUE=_IS_VALUE.tolist(), IS_LIST=_IS_LIST.tolist(),
     IS_INLINE=_IS_INLINE.tolist(), IS_NO_DATA=IS_NO_DATA.tolist(), captions_of=captions_of, boxes_of=_boxes,
-    has_year=has_year, host_of=host_of, is_page=is_page,
+    has_year=has_year, host_of=host_of, is_page=is_page, TABLE=TAG["table"], IS_CELL=_IS_CELL.tolist(), LINKED=_LINKED,
+    MOST_OF_TABLE=_MOST_OF_TABLE,
 )  # fmt: skip
