@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import date, datetime, time
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, Final, Self
@@ -32,7 +33,7 @@ MAX_FIELDS: Final = 256  # most columns, and struct fields: a dictionary keyed b
 _SURROGATES: Final = lazily("[\ud800-\udfff]")
 Row = dict[str, Any]
 #: Scrapy's encoder has forms of its own for these.
-_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+_OPTIONS: Final = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
 class JsonLinesExporter(JsonLinesItemExporter):
@@ -43,15 +44,11 @@ class JsonLinesExporter(JsonLinesItemExporter):
 
     def export_item(self, item: Any) -> None:
         """Write one line."""
-        is_plain = (self.encoding or "").lower() in ("utf-8", "utf8") and not self.indent
-        try:
-            line = orjson.dumps(dict(self.get_serialized_fields(item)), option=_OPTIONS) if is_plain else b""
-        except TypeError:
-            line = b""
-        if line:
-            self.file.write(line + b"\n")
-        else:
-            super().export_item(item)
+        with suppress(TypeError):
+            if (self.encoding or "").lower() in ("utf-8", "utf8") and not self.indent:
+                self.file.write(orjson.dumps(dict(self.get_serialized_fields(item)), option=_OPTIONS))
+                return
+        super().export_item(item)
 
 
 def feed_types() -> dict[str, pa.DataType]:

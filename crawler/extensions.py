@@ -106,10 +106,7 @@ _PAGE: Final = """<html lang=en><title>Page {0}</title><body>
 
 
 def prepare(config: Config, *, finds_sets: bool) -> None:
-    """Clean two pages of no site, which loads models, public suffixes and the kinds of characters.
-
-    ``finds_sets``: whether pages that link each other will be looked for; this takes SciPy, a third of a second.
-    """
+    """Clean two pages of no site, which loads what cleaning needs; to find sets of pages, import SciPy: .3 seconds."""
     key_page, page = (Page.parse(_PAGE.format(name).encode(), f"http://www.example.com/{name}") for name in "ab")
     site = Site(key_page.site, config.model)
     if finds_sets:

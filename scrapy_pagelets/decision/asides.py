@@ -245,11 +245,9 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
     lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if len(fragments) > 1 else []
     for row in lists:
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
-        if not links:
-            continue
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
         named = -1
-        while row >= 0 and nodes.words_of(row) <= most:
+        while links and row >= 0 and nodes.words_of(row) <= most:
             named = row if _CONTENTS.search(" ".join(nodes.looks[nodes.look.item(row)][1:3])) else named
             row = nodes.parent.item(row)
         if named >= 0 and _repeat_headings(nodes, links):

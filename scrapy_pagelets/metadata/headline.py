@@ -215,11 +215,7 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
         if (
             _KIND.sub("", nodes.strings[leaf], 1).strip().casefold()
             in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
-            and (
-                (nodes.tag[row] in _UNMARKED and not nodes.anchor[row])
-                or row in own
-                or _is_called_title(nodes, leaf, row)
-            )
+            and (row in own or _may_say(nodes, leaf, row))
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
             and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
@@ -228,8 +224,10 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     return None
 
 
-def _is_called_title(nodes: NodeTable, leaf: int, row: int) -> bool:
-    """Whether a link stands behind a label as "Subject:", or in an element that is named a title."""
+def _may_say(nodes: NodeTable, leaf: int, row: int) -> bool:
+    """Whether an element has text, or is a link behind a label as "Subject:" or in an element named a title."""
+    if nodes.tag[row] in _UNMARKED and not nodes.anchor[row]:
+        return True
     label = nodes.strings[leaf - 1].rpartition("\n")[2] if leaf else ""
     around = nodes.look[[above := nodes.parent.item(row), nodes.parent.item(above)]]
     is_called = _KIND.fullmatch(label) is not None or bool((nodes.signs[around] & HEADLINE).any())
@@ -309,11 +307,10 @@ def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | Non
     Or the first run of text alone, if it is a line and a whole title.
     """
     leaves = nodes.leaves_of(row)
-    second = leaves.start + 1
-    if second < leaves.stop and nodes.gap[second] >= LINE:
-        first = nodes.strings[leaves.start]
-        if any(_words(first) == title for title, _ in titles):
-            return " ".join(first.split())
+    first, second = nodes.strings[leaves.start], leaves.start + 1
+    is_line = second < leaves.stop and nodes.gap[second] >= LINE
+    if is_line and any(_words(first) == title for title, _ in titles):
+        return " ".join(first.split())
     ends = (leaf for leaf in range(second, leaves.stop) if _BY.match(nodes.strings[leaf]))
     return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
 

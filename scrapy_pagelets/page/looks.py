@@ -231,9 +231,8 @@ def signature(look: Look) -> int:
 def _steady(classes: str) -> tuple[str, ...]:
     """The class tokens that are not volatile."""
     tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
-    if not _POST_CLASSES.isdisjoint(tokens):
-        tokens = [t for t in tokens if _TYPE.match(t)]
-    return (*tokens,)
+    is_post = not _POST_CLASSES.isdisjoint(tokens)
+    return tuple(t for t in tokens if not is_post or _TYPE.match(t))
 
 
 def class_signature(look: Look) -> int:
@@ -253,8 +252,7 @@ def signs(look: Look) -> int:
     found, names = _signs_without_id(tag, classes, role), f"{name} {classes}"
     if tag == "nav" or role == "navigation":
         found |= ELSEWHERE * (not _CONTENTS.search(f"{names} {role}"))
-    if name and may_have(name, _OFFERED):
-        found |= OFFER
+    found |= OFFER * (name != "" and may_have(name, _OFFERED))
     if may_have(names, _NAMED) or _OF_POST.search(names):
         found |= _signs_of_names(tag, names, classes)
     return found
