@@ -95,7 +95,7 @@ def own_texts(page, headline, templateness, alike, int64_t others):
     if <size_t>told.size != nodes.m or <size_t>integers(pages).size != nodes.m or <size_t>len(table.strings) != nodes.m:
         raise ValueError("there is not a text, a templateness and a number of pages for each leaf")
     cdef int64_t heading = -1 if headline is None else headline.row
-    if heading >= <int64_t>nodes.n:
+    if headline is not None and not 0 <= heading < <int64_t>nodes.n:
         raise IndexError(f"the page has no row {heading}")
     cdef int64_t own_end = nodes.last_leaf[heading] if heading >= 0 else 0
     cdef const double *seen = <const double*>pointer(told)
