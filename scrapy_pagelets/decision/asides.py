@@ -71,9 +71,6 @@ _OPENS: Final = frozenset("href aria-controls aria-expanded data-target data-bs-
 _OF_ROW: Final = 2  # words of a button that stands in a row of others
 _LEVELS: Final = 4  # levels of the elements of a button beside code
 _TOOLTIP: Final = lazily(rf"^{TOOLTIP}$")
-#: Classes of the number of a page of print in the text, as editions of books write it.
-_PAGE_OF_PRINT: Final = lazily(r"(?:^|[\s-])page-?(?:num(?:ber)?|no)(?:$|\s)", re.IGNORECASE)
-_INLINE: Final = tags_of("span a small sup")
 _RUN: Final = "javascript:"  # how the address of a link begins that runs a script
 _LABELS_OF_CODE: Final = frozenset(tags_of("span div p small").tolist())  # elements of the label of a block of code
 _DIGITS: Final = 9  # digits of the number of a line
@@ -121,21 +118,12 @@ def _beside_text(nodes: NodeTable) -> Bools:
     if found.any():
         found &= ~_labels_of_prices(nodes)
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
-    pages = [row for row in _short(nodes, rows_named(nodes, _PAGE_OF_PRINT), _OF_ROW) if nodes.tag[row] in _INLINE]
-    found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines, *pages))
-    hidden = nodes.hidden[nodes.leaves].nonzero()[0].tolist()
-    found[[leaf for leaf in hidden if nodes.strings[leaf].startswith(_DATA) or _sorts(nodes, leaf)]] = True
+    found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
+    found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
     for row in rows_with(nodes, looks.HEADING) if found.any() else ():
         leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()
     return found
-
-
-def _sorts(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a hidden leaf stands in a cell before another one: a table is sorted by it."""
-    row = nodes.parent.item(nodes.leaves.item(leaf))
-    cell = nodes.parent.item(row)
-    return bool(nodes.tag[row] == TAG["span"] and nodes.tag[cell] in _CELLS and nodes.last_leaf[cell] > leaf + 1)
 
 
 def hints_of(nodes: NodeTable) -> Bools:
@@ -202,15 +190,13 @@ def _is_apart(nodes: NodeTable, row: int) -> bool:
 
 
 def _switches(nodes: NodeTable) -> Iterator[int]:
-    """Rows of what changes a view: links of captions or without words that run a script, labels without words, tabs of
-    the same panel."""
+    """Rows of what changes a view: links of captions or without words that run a script, tabs of the same panel."""
     captions = rows_tagged(nodes, TAG["caption"])
     within = nodes.leaves_below(captions)
     within[[nodes.first_leaf.item(row) for row in captions if nodes.words_of(row)]] = False
     for row in map(nodes.links.row.item, beginning(nodes.links.href, _RUN)):
         if not nodes.words_of(row) or within[nodes.first_leaf[row]]:
             yield row
-    yield from (row for row in rows_tagged(nodes, TAG["label"]) if not nodes.words_of(row))
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
     labels: dict[str, set[str]] = {}

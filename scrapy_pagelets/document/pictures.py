@@ -17,7 +17,7 @@ from scrapy_pagelets.decision.asides import hints_of
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import is_page
 
@@ -246,6 +246,8 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     """
     found = np.zeros(len(nodes), np.bool_)
     rows = picture_rows(nodes)
+    for slide in nodes.outermost(rows_named(nodes, _CLONE)) if len(rows) else ():
+        rows = rows[(rows < slide) | (rows >= nodes.end[slide])]
     if not len(rows) or not keep.any():
         return found
     texts = np.flatnonzero(keep | ~(permalinks(nodes) | hints_of(nodes)))
@@ -323,11 +325,9 @@ def image_of(element: etree._Element) -> etree._Element:
 
 
 def _is_no_content(element: etree._Element) -> bool:
-    """Whether a picture is one of a button or of a person, a small copy of the next one, or a copy in a slider."""
+    """Whether a picture is one of a button or of a person, or a small copy of the next one."""
     image = image_of(element)
     source = source_of(image)
-    if any(_CLONE.search(above.get("class", "")) for above in islice(image.iterancestors(), _NEAR)):
-        return True
     if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{_classes(image)} {source[:_LONGEST]}"):
         return True
     return bool(_PREVIEW.search(image.get("class", ""))) and any(

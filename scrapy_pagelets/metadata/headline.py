@@ -209,7 +209,7 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST)]
     wanted = {name.casefold() for name in names if len(_words(name)) >= _SHORT or name == title}
     emphasised = {name.casefold() for name in names if pages >= _FEWEST and len(_words(name)) == _SHORT - 1}
-    own = set(nodes.links.row[nodes.links.key == page.key].tolist())
+    own = set(nodes.links.row[nodes.links.key == page.key].tolist()) if wanted or emphasised else set[int]()
     for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted or emphasised else ():
         row = nodes.parent.item(nodes.leaves.item(leaf))
         if (
@@ -280,7 +280,8 @@ def _pressed(nodes: NodeTable) -> list[int]:
     """Rows of the buttons, of the small links that lead nowhere, as those that fold a section, and of icons' names."""
     links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if "#" in nodes.links.href else ()
     small = [row for row, href in links if href == "#" and nodes.tag[nodes.parent[row]] == TAG["small"]]
-    heard = [row for row in rows_with(nodes, HEARD) if nodes.tag[nodes.parent[row]] == TAG["a"]]
+    icons = ((row, nodes.parent.item(row)) for row in rows_with(nodes, HEARD))
+    heard = [row for row, link in icons if nodes.tag.item(nodes.parent.item(link)) in _HEADINGS]
     return sorted(rows_tagged(nodes, TAG["button"]) + small + heard)
 
 
@@ -308,7 +309,7 @@ def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | Non
     """
     leaves = nodes.leaves_of(row)
     first, second = nodes.strings[leaves.start], leaves.start + 1
-    is_line = second < leaves.stop and nodes.gap[second] >= LINE
+    is_line = second < leaves.stop and nodes.gap.item(second) >= LINE
     if is_line and any(_words(first) == title for title, _ in titles):
         return " ".join(first.split())
     ends = (leaf for leaf in range(second, leaves.stop) if _BY.match(nodes.strings[leaf]))

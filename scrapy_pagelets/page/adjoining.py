@@ -60,8 +60,7 @@ def part_words(nodes: NodeTable) -> None:
     exact = nodes.leaves_below(row for tag in _EXACT.tolist() for row in rows_tagged(nodes, tag))
     blocks: frozenset[str] | None = None
     for i in found:
-        is_exact = exact[i - 1] or exact[i]
-        if (is_exact and not _is_flag(nodes, i)) or (border := _border(nodes, i)) is None:
+        if exact[i - 1] or exact[i] or (border := _border(nodes, i)) is None:
             continue
         ended, begun, between, around = border
         if blocks is None:
@@ -69,13 +68,6 @@ def part_words(nodes: NodeTable) -> None:
         lines = bool(ended and begun) and any(_LINES.search(look[2]) for look in around)
         if lines or _differ(strings[i - 1], strings[i], ended, begun, between) or _has_class((*ended, *begun), blocks):
             nodes.gap[i] = SPACE
-
-
-def _is_flag(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a capital of what is set as code and named as one thing, such as a badge, follows a small letter."""
-    tag, _, classes, _ = nodes.looks[nodes.look[nodes.parent[nodes.leaves[leaf]]]]
-    before, behind = nodes.strings[leaf - 1 : leaf + 1]
-    return before[-1].islower() and behind[0].isupper() and tag == "code" and bool(_FIELD.search(classes))
 
 
 def _adjoin(before: str, behind: str) -> bool:

@@ -109,8 +109,9 @@ def _placed(nodes: NodeTable, rows: Ints) -> list[_Cell]:
 
     The foot is below all other lines, wherever it is written.
     """
-    in_foot = nodes.tag[nodes.parent[nodes.parent[rows]]] == _FOOT
-    rows = np.append(rows[~in_foot], rows[in_foot])
+    if _has_foot(nodes):
+        in_foot = nodes.tag[nodes.parent[nodes.parent[rows]]] == _FOOT
+        rows = np.append(rows[~in_foot], rows[in_foot])
     cells: list[_Cell] = []
     taken: dict[int, int] = {}  # by column, the last line that a cell above covers
     line, column, above, group = -1, 0, -1, -1
@@ -132,6 +133,11 @@ def _placed(nodes: NodeTable, rows: Ints) -> list[_Cell]:
             taken |= dict.fromkeys(range(column, min(column + wide, _MOST_COLUMNS)), line + high - 1)
         column += wide
     return cells
+
+
+@once
+def _has_foot(nodes: NodeTable) -> bool:
+    return any(look[0] == "tfoot" for look in nodes.looks)
 
 
 def _span(element: etree._Element, name: str, most: int) -> int:

@@ -106,7 +106,8 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
         by_kind[kinds[nodes.look.item(row)]].append(row)
     tabs = by_kind["tab"] or [link for row in nodes.outermost(by_kind["links"]) for link in _links_in(nodes, row)]
     found = _by_names(nodes, tabs) if tabs else {}
-    labelled = _labelled(nodes, sorted(by_kind["labels"] + by_kind["links"]))
+    running = (row for row in by_kind["links"] if all(map(_runs, _hrefs_in(nodes, row))))
+    labelled = _labelled(nodes, sorted((*by_kind["labels"], *running)))
     for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *labelled):
         if len(panels) == len(labels) > 1 and found.keys().isdisjoint(panels):
             found |= dict(zip(panels, labels, strict=True))
@@ -133,6 +134,14 @@ def _kind(tag: str, role: str) -> str:
 def _links_in(nodes: NodeTable, row: int) -> Iterator[int]:
     at = np.searchsorted(nodes.links.row, (row, nodes.end[row])).tolist()
     yield from nodes.links.row[slice(*at)].tolist()
+
+
+def _hrefs_in(nodes: NodeTable, row: int) -> list[str]:
+    return nodes.links.href[slice(*np.searchsorted(nodes.links.row, (row, nodes.end[row])).tolist())]
+
+
+def _runs(href: str) -> bool:
+    return href == "#" or href.startswith("javascript:")
 
 
 def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
@@ -165,10 +174,12 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
     """
     for row in rows:
         labels = [child for child in _children(nodes, row) if nodes.tag.item(child) != TAG["input"]]
-        first = [*takewhile(lambda row: nodes.tag[row] in _LABELS, labels)]
+        if len(labels) < 2:
+            continue
+        first = [*takewhile(lambda row: nodes.tag.item(row) in _LABELS, labels)]
         if len(first) > 1 and len(labels) == 2 * len(first):
             yield first, labels[len(first) :]
-        if len(labels) < 2 or not all(nodes.tag[label] in _LABELS or _leads_nowhere(nodes, label) for label in labels):
+        if not all(nodes.tag[label] in _LABELS or _leads_nowhere(nodes, label) for label in labels):
             continue
         is_list = nodes.tag.item(row) != TAG["div"]
         if is_list and nodes.leaves_of(above := nodes.parent.item(row)) == nodes.leaves_of(row):
@@ -179,13 +190,11 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
 
 
 def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
-    """Whether an element is a link without an address, or an item with nothing but one that runs a script."""
+    """Whether an element is a link without an address, or an item with nothing but one."""
     if nodes.tag.item(row) != TAG["li"]:
         return nodes.tag.item(row) == TAG["a"] and not (nodes.links.row == row).any()
     links = [*_links_in(nodes, row)]
-    at = np.searchsorted(nodes.links.row, links).tolist()
-    runs = all(nodes.links.href[i] == "#" or nodes.links.href[i].startswith("javascript:") for i in at)
-    return len(links) == 1 and runs and nodes.leaves_of(links[0]) == nodes.leaves_of(row)
+    return len(links) == 1 and nodes.leaves_of(links[0]) == nodes.leaves_of(row)
 
 
 def _children(nodes: NodeTable, row: int) -> list[int]:

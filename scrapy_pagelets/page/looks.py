@@ -177,8 +177,8 @@ _NEIGHBOURS: Final = _names(
 )
 #: Classes of the links from a manual to the source of what it tells of: rustdoc, Sphinx, ExDoc.
 _SOURCE: Final = lazily(r"(?:^|\s)(?:src|viewcode-link|view-source|source-link)(?:$|\s)")
-#: Classes of the links to further pages of a list, and of what bbPress says to visitors of a forum.
-_PAGER: Final = _names(r"pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice")
+#: Classes of the links to further pages of a list, of numbers of pages of print, and of what bbPress says to visitors.
+_PAGER: Final = _names(r"pager|pagination|paging|page-?n(?:umbers?|um|o)|pagenavi|bbp-template-notice")
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = lazily(r"toc|contents|index", re.IGNORECASE)
 _SIGNATURE: Final = _names("signatures?")  # classes of what forums put below each contribution of an author
@@ -208,6 +208,7 @@ _OFFERED: Final = (
 ).split()
 _OF_POST: Final = lazily(r"\bp(?:id)?[-_]?\d", re.IGNORECASE)  # the number of a post
 #: Elements that hold more than comments, or less, whatever their names say.
+_NO_PAGER: Final = ("html", "body", "main", "article", "td")
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
 _MENUS: Final = frozenset(("nav", "ol", "ul"))
 _LINKS: Final = ("a", "span")
@@ -294,7 +295,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | ELSEWHERE * (tag not in _NO_COMMENTS[:4] and bool(_NEIGHBOURS.search(names)))
         | ELSEWHERE * (tag in _LINKS and bool(_SOURCE.search(classes)))
         | SIGNATURE * (tag not in _NO_COMMENTS[:4] and bool(_SIGNATURE.search(names)))
-        | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
+        | PAGER * (tag not in _NO_PAGER and bool(_PAGER.search(classes)))
         | ENCODED * bool(_ENCODED.search(names))
         | ENTRY * bool(_ENTRY.search(classes))
         | POST * (tag not in _NO_POST and bool(_POST.search(names) or (tag == "dt" and _PART.search(classes))))
