@@ -62,12 +62,7 @@ def _hashes(names: Iterable[str]) -> set[int]:
         found.update(words)
         if len(words) > 1:
             found.add("-".join(words))
-    return {_hash(token) for token in found if len(token) > 1}
-
-
-@lru_cache(1 << 14)
-def _hash(token: str) -> int:
-    return xxh3_64_intdigest(token.encode("utf-8", "replace"))
+    return {xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in found if len(token) > 1}
 
 
 def _alphabetic(text: str) -> list[str]:
