@@ -37,7 +37,7 @@ _OPTIONS: Final = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATACLASS |
 
 
 class JsonLinesExporter(JsonLinesItemExporter):
-    """Write JSON lines without blanks between values, in a sixth of the time that Scrapy takes.
+    """Write JSON lines by orjson, which is faster, without blanks between values, and with null for NaN.
 
     What orjson does not write, such as surrogates, huge integers and keys that are no strings, Scrapy does.
     """

@@ -106,7 +106,7 @@ _PAGE: Final = """<html lang=en><title>Page {0}</title><body>
 
 
 def prepare(config: Config, *, finds_sets: bool) -> None:
-    """Clean two pages of no site, which loads what cleaning needs; to find sets of pages, import SciPy: .3 seconds."""
+    """Clean two pages of no site, which loads what cleaning needs; for sets of pages, import SciPy, which is slow."""
     key_page, page = (Page.parse(_PAGE.format(name).encode(), f"http://www.example.com/{name}") for name in "ab")
     site = Site(key_page.site, config.model)
     if finds_sets:

@@ -56,7 +56,7 @@ def normalised(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
 
 
 def may_have(text: str, parts: Iterable[str]) -> bool:
-    """Return False if a text surely has none of some lower-case parts: a pattern of as many takes ten times as long."""
+    """Return False if a text surely has none of some lower-case parts, faster than a pattern of so many tells."""
     return not text.isascii() or any(map(text.lower().__contains__, parts))
 
 

@@ -28,11 +28,12 @@ struct Span {
 class OwnTexts {
     const Nodes &nodes;
     const OfOwnTexts &of;
-    const double *told;       // (m,) templateness
+    const double *told;         // (m,) templateness
     const std::int64_t *alike;  // (m,) number of other pages
     double others;
-    Integers words;                  // (m + 1,) of the first leaves
-    Flags keep, alone, rare, is_said;  // (m,)
+    Integers words;  // (m + 1,) of the first leaves
+    // (m,) whether a leaf is content, is on no other page, is on few of them, and is a sentence or in a caption
+    Flags keep, alone, rare, is_said;
 
     // How far it is from each leaf back to content, and on to content.
     struct Distances {
@@ -86,7 +87,8 @@ class OwnTexts {
         return told_by;
     }
 
-    Integers rows_tagged(std::int64_t tag) const {
+    // The rows with a tag that are not inside of another one.
+    Integers outermost(std::int64_t tag) const {
         Integers rows;
         std::int64_t end = 0;
         for (std::int64_t row = 0; row < std::int64_t(nodes.n); row++) {
@@ -188,7 +190,7 @@ public:
 
     // Add the blocks of code that have content or own leaves, or look like one with content and are alone.
     void add_code() {
-        const Integers blocks = rows_tagged(of.code);
+        const Integers blocks = outermost(of.code);
         std::unordered_set<std::int64_t> looks;
         for (const std::int64_t row : blocks)
             if (any(below(row), [&](std::int64_t i) { return keep[i]; })) looks.insert(nodes.look[row]);

@@ -9,7 +9,6 @@ links between content that not all pages have, such as the labels that a manual 
 import re
 from typing import Final
 
-from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.own_texts import data_tables as data_tables
@@ -50,7 +49,6 @@ _IS_INLINE: Final = among_tags("a sup span b strong i em")
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
-@once
 def _boxes(nodes: NodeTable) -> list[int]:
     """The rows of the boxes of facts."""
     return nodes.outermost(rows_named(nodes, _FACTS))

@@ -158,7 +158,7 @@ def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
 
 
 def _distances(columns: Floats) -> Floats:
-    """(n, n) squared distances. All crawls import this module, few need SciPy, which takes a third of a second."""
+    """(n, n) squared distances. All crawls import this module, few need SciPy, which takes long to import."""
     from scipy.spatial.distance import cdist
 
     found: Floats = cdist(columns, columns, "sqeuclidean")
