@@ -90,8 +90,8 @@ def _outermost(paths: list[str]) -> Iterator[str]:
 
 def _below(folder: str) -> list[str]:
     """All files below a folder, as sorted relative paths."""
-    walked = os.walk(folder)
-    return sorted(os.path.relpath(os.path.join(parent, name), folder) for parent, _, names in walked for name in names)
+    start = len(os.path.join(folder, ""))
+    return sorted(os.path.join(parent, name)[start:] for parent, _, names in os.walk(folder) for name in names)
 
 
 def _rooted(root: str, relative: str) -> str:
