@@ -3,7 +3,6 @@
 import gc
 import logging
 from datetime import datetime
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -89,8 +88,7 @@ class Preparation(Component):
         self._open = False
 
     async def spider_opened(self) -> None:
-        finds_sets = bool(self.session.config.probe) and getattr(self.crawler.spider, "fetches", True)
-        await in_thread(prepare, self.session.config, finds_sets=finds_sets)
+        await in_thread(prepare, self.session.config)
         self._open = True
         COLLECTOR.begin()
 
@@ -105,13 +103,11 @@ _PAGE: Final = """<html lang=en><title>Page {0}</title><body>
 <main><h1>Page {0}</h1><p>All there is to say of {0}: one word, another word, a third word – and é.</main></html>"""
 
 
-def prepare(config: Config, *, finds_sets: bool) -> None:
-    """Clean two pages of no site, which loads what cleaning needs; for sets of pages, import SciPy, which is slow."""
+def prepare(config: Config) -> None:
+    """Clean two pages of no site, which loads what cleaning needs but for SciPy, see `MenuSearch.run`."""
     key_page, page = (Page.parse(_PAGE.format(name).encode(), f"http://www.example.com/{name}") for name in "ab")
     site = Site(key_page.site, config.model)
-    if finds_sets:
-        import_module("scipy.optimize")  # assigns the nodes of one page of a set to those of another
-        site.learn_set(key_page, [page])
+    site.learn(key_page)
     site.learn(page)
     templateness = decided(page, site, None).templateness
     labels = labels_of(page, config.segmenter, templateness, **config.segmenter_options)

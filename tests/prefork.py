@@ -208,7 +208,7 @@ def prepare() -> None:
         import_module(name)
     entry_points()  # reads all folders of packages
     import_module("scrapy_pagelets.crawler.extensions").prepare(
-        import_module("scrapy_pagelets.session.config").Config(), finds_sets=True
+        import_module("scrapy_pagelets.session.config").Config()
     )
     assert "twisted.internet.reactor" not in sys.modules, "the command installs the reactor"
     assert len(os.listdir("/proc/self/task")) == 1, "a process with threads is not forked"

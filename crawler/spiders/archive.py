@@ -55,7 +55,6 @@ class ArchiveSpider(Spider):
 
     name = "archive"
     yields_blanks = True  # the pipelines fill blank fields of its items
-    fetches = False  # so no pages that link each other are looked for
     holds_first_pages = True  # a page is cleaned when all pages of its site are known
     job: ArchiveJob
 

@@ -101,7 +101,8 @@ from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.crawler.extensions import prepare
 from scrapy_pagelets.decision.site import Site
 
-prepare(Config(), finds_sets=True)
+prepare(Config())
+import scipy.optimize  # by the search for a set
 before = set(sys.modules)
 files = sorted(Path(sys.argv[1]).rglob("*.html"))[:6]
 pages = [Page.parse(file.read_bytes(), f"http://example.com/{file.name}") for file in files]
