@@ -5,6 +5,7 @@ is a character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the 
 they say how surely each word is content, so that leftovers of templates do not separate copies on two sites.
 """
 
+import re
 from functools import cache
 from typing import Final
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, mix
-from scrapy_pagelets.base.characters import WORD, caseless
+from scrapy_pagelets.base.characters import BY_CHARACTER, caseless
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.contents import runs_of_tokens as runs_of_tokens
 from scrapy_pagelets.core.contents import shingles as shingles
@@ -24,7 +25,6 @@ from scrapy_pagelets.page.text import write_leaves
 
 SIZE: Final = 5  # default number of words in a shingle
 _CODE_POINTS: Final = 0x110000
-_BMP: Final = 0x10000
 _PLANES: Final = 0x40000  # end of the planes that have letters
 _WHOLE_WEIGHT: Final = 255  # the largest weight of a shingle
 #: Weights of the characters of a word by position. Longer strings, which are hardly words, use them cyclically.
@@ -72,13 +72,14 @@ def resemblance(one: tuple[Hashes, Weights | None], other: tuple[Hashes, Weights
 
 @cache
 def _kinds() -> NDArray[np.uint8]:
-    """(code points,) kind of each, by the regular expression that defines words. Beyond the basic multilingual plane no
-    character is a word by itself, and from the fourth plane on none is a letter or a digit."""
+    """(code points,) words in two of each: none, one that they make together, or each by itself, as `WORD` has them.
+
+    From the fourth plane on none is a letter or a digit.
+    """
     kinds = np.zeros(_CODE_POINTS, np.uint8)
-    doubled = "\n".join(chr(code) * 2 for code in range(_BMP))
-    found = np.fromiter((match.start() for match in WORD.finditer(doubled)), np.int64)
-    kinds[:_BMP] = np.bincount(found // 3, minlength=_BMP)
-    kinds[_BMP:_PLANES] = np.fromiter(map(str.isalnum, map(chr, range(_BMP, _PLANES))), np.bool_, _PLANES - _BMP)
+    characters = np.arange(_PLANES, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    for match in re.finditer(rf"([{BY_CHARACTER}]+)|[^\W{BY_CHARACTER}]+", characters):
+        kinds[slice(*match.span())] = 2 if match[1] else 1
     return kinds
 
 
