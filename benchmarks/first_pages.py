@@ -1,38 +1,41 @@
 """How clean the first pages of a crawl are, in the order in which they arrive, and what waiting for others gains.
 
 Each site is served on loopback and crawled by a plain spider with the add-on, once for each value of
-``PAGELETS_FIRST_PAGES`` (``--wait``), and once more from a store that knows all its pages. Content F1 and template F1
-of the first 1, 2, 5, 10 pages of the first crawl, and of each class, are means over the sites. ``--set`` passes
-further settings to all crawls.
+``PAGELETS_FIRST_PAGES`` (``--wait``), and once more from a store that knows all its pages. F1 and precision of the
+content of the first 1, 2, 5, 10 pages, by the roles that people have given (see `roles`), are means over the sites.
+``--set`` passes further settings to all crawls.
 
     python -m benchmarks first_pages --only hexo,jdo,naodeng
-    python -m benchmarks first_pages --sites .data/sites2 --set PAGELETS_PROBE=0 CONCURRENT_REQUESTS=1
+    python -m benchmarks first_pages --sets sites2 --set PAGELETS_PROBE=0 CONCURRENT_REQUESTS=1
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from types import ModuleType
 from typing import Any
-from urllib.parse import unquote, urldefrag, urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 import scrapy
 from scrapy.http import HtmlResponse, Response
 
+from benchmarks.page_sets import SITES
+from benchmarks.roles import gold_by_role, the_referee
 from benchmarks.throughput import WITH, Answers
-from benchmarks.tools import last_lines, names, need, option_parser, referee, run, table
+from benchmarks.tools import last_lines, names, need, option_parser, run, table
 from tests.server import SiteServer
 
 FIRST = (1, 2, 5, 10)
 ALL_KNOWN = "all known"
 
-#: Class, content F1 and template F1 of a page.
-Row = tuple[str, float, float]
+#: F1 and precision of the content of a page.
+Row = tuple[float, float]
 
 
 class NumberingSpider(scrapy.Spider):
@@ -60,25 +63,27 @@ class NumberingSpider(scrapy.Spider):
 
 def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
-    parser.add_argument("--sites", type=Path, nargs="+", default=[Path(".data/sites"), Path(".data/sites2")])
+    parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument(
+        "--rules", type=Path, default=Path("../shared/data/roles"), help="roles by hand, by set and site"
+    )
+    parser.add_argument("--sets", default=",".join(SITES), help="comma-separated names of sets; default: %(default)s")
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--wait", type=int, nargs="*", default=[1, 10], help="values of PAGELETS_FIRST_PAGES")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of all crawls")
     args = parser.parse_args(argv)
-    score, chosen = referee(args.referee), names(args.only)
+    referee, chosen = the_referee(args.referee), names(args.only)
     found = [
-        of_site(folder / site["name"], site["start"], args.wait, args.set, score)
-        for folder in args.sites
-        for site in sites_of(folder)
-        if not chosen or site["name"] in chosen
+        of_site(args, referee, name, site)
+        for name in SITES
+        for site in sites_of(args.data / name)
+        if name in names(args.sets) and (not chosen or site["name"] in chosen)
     ]
     if not found:
         sys.exit("no site to crawl: --only matches no site")
-    for order in ("crawl", "class"):
-        head = [f"first of each {order}", *(f"{n}: content F1, template F1" for n in FIRST)]
-        table(head, [[label, *(cell(found, label, order, n) for n in FIRST)] for label in found[0]])
-        print()
+    head = ["pages of each crawl", *(f"first {n}: F1, precision" for n in FIRST)]
+    table(head, [[label, *(cell([site[label][:n] for site in found]) for n in FIRST)] for label in found[0]])
 
 
 def sites_of(folder: Path) -> list[dict[str, Any]]:
@@ -88,16 +93,16 @@ def sites_of(folder: Path) -> list[dict[str, Any]]:
     return sites
 
 
-def of_site(folder: Path, start: str, waits: list[int], given: list[str], score: ModuleType) -> dict[str, list[Row]]:
+def of_site(args: argparse.Namespace, referee: ModuleType, name: str, site: dict[str, Any]) -> dict[str, list[Row]]:
     """The pages of each crawl of a site, in the order of the first crawl."""
-    gold = {line["path"]: line for line in score.read(folder / "gold.jsonl.gz")}
+    folder, waits = args.data / name / site["name"], args.wait
+    gold = {page["path"]: page for page in gold_by_role(args, referee, name, site["name"])}
     with SiteServer(routes={"/*": Answers(folder, 0.0)}) as server, tempfile.TemporaryDirectory() as temporary:
-        feeds = {}
+        scored = {}
         for label, wait in [*((f"wait for {n}", n) for n in waits), (ALL_KNOWN, 1)]:
             store = Path(temporary, str(waits[0] if label == ALL_KNOWN else wait))
-            settings = [*given, f"PAGELETS_FIRST_PAGES={wait}", f"PAGELETS_STORE={store}"]
-            feeds[label] = crawl(server.url(start), Path(temporary), settings)
-    scored = {label: rows(feed, gold, score) for label, feed in feeds.items()}
+            settings = [*args.set, f"PAGELETS_FIRST_PAGES={wait}", f"PAGELETS_STORE={store}"]
+            scored[label] = rows(crawl(server.url(site["start"]), Path(temporary), settings), gold, referee)
     paths = [path for path in next(iter(scored.values())) if all(path in pages for pages in scored.values())]
     return {label: [pages[path] for path in paths] for label, pages in scored.items()}
 
@@ -113,28 +118,15 @@ def crawl(url: str, folder: Path, settings: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
 
 
-def rows(feed: list[dict[str, Any]], gold: dict[str, Any], score: ModuleType) -> dict[str, Row]:
-    """The pages with a reference text by their path, in the order in which they arrived."""
-    found: dict[str, Row] = {}
-    for line in sorted(feed, key=lambda line: int(line["number"])):
-        path = unquote(urlsplit(line["url"]).path).lstrip("/")
-        paths = (path, f"{path.rstrip('/')}/index.html".lstrip("/"), f"{path}.html")
-        path = next((one for one in paths if one in gold), "")
-        if path and path not in found:
-            text = Counter(score.words(line["text"]))
-            content, full = Counter(score.words(gold[path]["content"])), Counter(score.words(gold[path]["full"]))
-            f1, template_f1 = score.prf(text, content)[2], score.prf(full - text, full - content)[2]
-            found[path] = line["template"]["id"], f1, template_f1
-    return found
+def rows(feed: list[dict[str, Any]], gold: dict[str, Any], referee: ModuleType) -> dict[str, Row]:
+    """The pages with roles by their path, in the order in which they arrived."""
+    lines = {path: line for path, line in referee.by_path(feed, list(gold)).items() if line is not None}
+    paths = sorted(lines, key=lambda path: int(lines[path]["number"]))
+    scored = {path: referee.roles.score([lines[path]], [gold[path]]) for path in paths}
+    return {path: (found["f1"], found["precision"]) for path, found in scored.items()}
 
 
-def cell(found: list[dict[str, list[Row]]], label: str, order: str, n: int) -> str:
-    """Content F1 and template F1 of the first pages of the crawl, or of its classes; means over the sites."""
-    means = []
-    for site in found:
-        groups = defaultdict(list)
-        for row in site[label]:
-            groups[row[0] if order == "class" else ""].append(row[1:])
-        first = [scores for group in groups.values() for scores in group[:n]]
-        means.append([sum(column) / len(first) for column in zip(*first, strict=True)])
-    return ", ".join(f"{sum(column) / len(means):.3f}" for column in zip(*means, strict=True))
+def cell(first: list[list[Row]]) -> str:
+    """F1 and precision of some pages of each site; means over the sites."""
+    means = [[fmean(column) for column in zip(*pages, strict=True)] for pages in first if pages]
+    return ", ".join(f"{fmean(column):.3f}" for column in zip(*means, strict=True))
