@@ -42,7 +42,8 @@ from benchmarks.labelled_pages import (
     read,
 )
 from benchmarks.page_sets import SITES
-from benchmarks.tools import option_parser, referee, table
+from benchmarks.role_labels import the_referee
+from benchmarks.tools import option_parser, table
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.cut import shifted
@@ -114,7 +115,7 @@ def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     add_options(parser)
     args = parser.parse_args(argv)
-    score = referee(args.referee)
+    score = the_referee(args.referee)
     sets = read(args, score)
     material = Material.of([example for name in SETS for example in sets[name]], args.trees)
     third = Trial.of(material.known, THIRD, args.trees)
@@ -233,7 +234,7 @@ def strict(args: argparse.Namespace, score: ModuleType, folds: Mapping[int, Mode
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for name in SITES:
         for folder in folders(args, name):
-            pages = of_site(folder, score)
+            pages = of_site(args, score, folder)
             if len(pages) >= SAMPLE:
                 for form, value in strict_forms(pages, folds[pages[0].fold]):
                     found[form][name].append(value)

@@ -31,7 +31,8 @@ from markdown_it import MarkdownIt
 from benchmarks import retrieval, searched_sites
 from benchmarks.page_sets import SITES, Job, add_options, of_sites, read_pages
 from benchmarks.quality import check_models
-from benchmarks.tools import names, option_parser, referee, sites_below, table
+from benchmarks.role_labels import the_referee
+from benchmarks.tools import names, option_parser, sites_below, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.base.characters import WORD, words
 from scrapy_pagelets.decision.decision import decided
@@ -206,7 +207,7 @@ def load(args: argparse.Namespace) -> list[CleanedSite]:
     scored = argparse.Namespace(**{**vars(args), "every": 1})  # every page of a site
     jobs = [
         job
-        for job in of_sites(scored, SITES[0], referee(args.referee))
+        for job in of_sites(scored, SITES[0], the_referee(args.referee))
         if not args.only or job.site in names(args.only)
     ]
     jobs = jobs[:: args.every]

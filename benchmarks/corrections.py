@@ -26,8 +26,8 @@ import numpy as np
 
 from benchmarks.labelled_pages import SETS, folders, single_pages
 from benchmarks.page_sets import MIXED, SITES
-from benchmarks.role_labels import by_facts, labels_of, roles_of
-from benchmarks.roles import COMMENTED, FACTS, gold_by_role, gold_of, model_of, the_referee
+from benchmarks.role_labels import add_rules, by_facts, gold_by_role, labels_of, roles_of, the_referee
+from benchmarks.roles import COMMENTED, FACTS, gold_of, model_of
 from benchmarks.tools import option_parser, table
 from scrapy_pagelets import Page, Site, core
 from scrapy_pagelets.archives.reader import records
@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--rules", type=Path, default=Path("../shared/data/roles"), help="roles by hand")
+    add_rules(parser)
     parser.add_argument("--only", default="", help="comma-separated names of sites")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th site of a set")
     parser.add_argument("--pages", type=int, default=60, help="pages of each site, at most (default: 60)")

@@ -29,7 +29,8 @@ import numpy as np
 from lxml import etree
 
 from benchmarks.peers import FAST_AND_SLOW, OF_SITES, Extract, Pages, is_installed
-from benchmarks.tools import fold, names, option_parser, referee, sites_below, table
+from benchmarks.role_labels import add_rules, gold_by_role, the_referee
+from benchmarks.tools import fold, names, option_parser, sites_below, table
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.decision.decision import decided
@@ -51,6 +52,7 @@ def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    add_rules(parser)
     parser.add_argument("--models", type=Path, help="folder with fold-0.npz ..., trained without the sites")
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--pages", type=int, default=5, help="number of sample pages of each site")
@@ -68,7 +70,7 @@ def main(argv: Sequence[str]) -> None:
         raise SystemExit("no page to measure: --only matches no site")
     logging.disable()  # some tools log a line for each page
     warnings.simplefilter("ignore")
-    score = referee(args.referee)
+    score = the_referee(args.referee)
     known = {} if args.no_peers else FAST_AND_SLOW | OF_SITES
     installed = [name for name in known if is_installed(name, known)]
     peers = {name: tool() for name, tool in FAST_AND_SLOW.items() if name in installed}
@@ -77,7 +79,7 @@ def main(argv: Sequence[str]) -> None:
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for folder in folders:
         model = str(args.models / f"fold-{fold(folder.name)}.npz") if args.models else LABELLED
-        gold = {line["path"]: line for line in score.read(folder / "gold.jsonl.gz")}
+        gold = {line["path"]: line for line in gold_by_role(args, score, folder.parent.name, folder.name)}
         for record, page_times, texts in measure(folder, model, args.pages, args.repetitions, peers, of_sites):
             times.append(page_times)
             if line := gold.get(record.url.partition(".example/")[2]):
@@ -90,9 +92,8 @@ def main(argv: Sequence[str]) -> None:
 
 
 def f1(text: str, line: dict[str, object], score: ModuleType) -> float:
-    """The referee's F1 of the words of a page."""
-    url = f"http://site.example/{line['path']}"
-    return float(score.score_content([{"url": url, "text": text}], [{**line, "url": url}])["f1"])
+    """The referee's F1 of the content of a page, by the roles of its texts."""
+    return float(score.roles.score([{"url": f"http://site.example/{line['path']}", "text": text}], [line])["f1"])
 
 
 def measure(

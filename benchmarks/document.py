@@ -34,7 +34,7 @@ import numpy as np
 from benchmarks.page_sets import SITES, Job, add_options, kind_of, of_sites, path_of, read_pages
 from benchmarks.peers import WRITERS, is_installed
 from benchmarks.quality import OURS, check_models
-from benchmarks.roles import gold_by_role, the_referee
+from benchmarks.role_labels import gold_by_role, the_referee
 from benchmarks.tools import names, need, option_parser, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.document.markdown import markdown
@@ -89,7 +89,6 @@ def main(argv: Sequence[str]) -> None:
 def options(argv: Sequence[str]) -> argparse.Namespace:
     parser = option_parser(__name__, __doc__)
     add_options(parser)
-    parser.add_argument("--rules", type=Path, default=Path("../shared/data/roles"), help="roles by set and site")
     parser.add_argument("--only", default="", help="comma-separated names of sites")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="score only every N-th page of a site")
     parser.add_argument("--sites", action="store_true", help="also print a row for each site")

@@ -26,7 +26,7 @@ import scrapy
 from scrapy.http import HtmlResponse, Response
 
 from benchmarks.page_sets import SITES
-from benchmarks.roles import gold_by_role, the_referee
+from benchmarks.role_labels import add_rules, gold_by_role, the_referee
 from benchmarks.throughput import WITH, Answers
 from benchmarks.tools import last_lines, names, need, option_parser, run, table
 from tests.server import SiteServer
@@ -65,9 +65,7 @@ def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument(
-        "--rules", type=Path, default=Path("../shared/data/roles"), help="roles by hand, by set and site"
-    )
+    add_rules(parser)
     parser.add_argument("--sets", default=",".join(SITES), help="comma-separated names of sets; default: %(default)s")
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--wait", type=int, nargs="*", default=[1, 10], help="values of PAGELETS_FIRST_PAGES")

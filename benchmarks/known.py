@@ -11,16 +11,18 @@ matplotlib.
 
 from __future__ import annotations
 
+import argparse
 import random
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.tools import fold, log_odds, names, option_parser, referee, sites_below, table
+from benchmarks.role_labels import add_rules, by_roles, gold_by_role, the_referee
+from benchmarks.tools import fold, log_odds, names, option_parser, sites_below, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.decision import decided
@@ -28,7 +30,7 @@ from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.papers.page_level import smoothed
 from scrapy_pagelets.training.model_training import node_f1
-from scrapy_pagelets.training.training_tables import Example, by_gold
+from scrapy_pagelets.training.training_tables import Example
 from tests.oracles.trees import mean_odds
 
 NUMBERS = (1, 2, 3, 5, 10, 20, 50)
@@ -39,13 +41,14 @@ def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    add_rules(parser)
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--picture", type=Path, help="SVG file for the curves")
     args = parser.parse_args(argv)
-    score, folder = referee(args.referee), sites_below(args.data)
+    score, folder = the_referee(args.referee), sites_below(args.data)
     scores = np.array(
-        [of_site(site, args.models, score) for site in sorted(folder.iterdir())
+        [of_site(args, score, site) for site in sorted(folder.iterdir())
          if site.is_dir() and (not args.only or site.name in names(args.only))]
     )  # fmt: skip
     means = scores.mean(axis=0)
@@ -55,15 +58,15 @@ def main(argv: Sequence[str]) -> None:
         draw(means, args.picture)
 
 
-def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
+def of_site(args: argparse.Namespace, score: ModuleType, folder: Path) -> np.ndarray:
     """(len(NUMBERS), 4) F1 as in the head of the table, mean over some pages."""
     rng = random.Random(0)
-    gold = list(score.read(folder / "gold.jsonl.gz"))
+    gold = gold_by_role(args, score, folder.parent.name, folder.name)
     pages = [
         Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}.example/{line['path']}")
         for line in gold
     ]
-    site = Site(folder.name, str(models / f"fold-{fold(folder.name)}.npz"))
+    site = Site(folder.name, str(args.models / f"fold-{fold(folder.name)}.npz"))
     observations = [Observation.of(page, site.model.page_evidence(page).odds) for page in pages]
     cleaned = rng.sample(range(len(pages)), min(PAGES, len(pages)))
     found = np.zeros((len(NUMBERS), len(cleaned), 4))
@@ -77,17 +80,17 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
     return means
 
 
-def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) -> tuple[float, ...]:
+def measured(site: Site, page: Page, gold: dict[str, Any], score: ModuleType) -> tuple[float, ...]:
     """F1 of a page: content and template by words, template nodes before and after smoothing."""
     decision = decided(page, site)
-    text = Counter(score.words(plain(page.nodes, decision.content)))
-    content, full = Counter(score.words(gold["content"])), Counter(score.words(gold["full"]))
-    nodes, example = page.nodes, Example(page, by_gold(page, gold["content"]))
+    text = plain(page.nodes, decision.content)
+    found = score.roles.score([{"url": page.url, "text": text}], [gold])
+    nodes, example = page.nodes, Example(page, by_roles(page, gold["runs"]))
     before = sigmoid(mean_odds(nodes, log_odds(decision.templateness)))
     after = smoothed(nodes, before)
     return (
-        score.prf(text, content)[2],
-        score.prf(full - text, full - content)[2],
+        found["f1"],
+        found["template_f1"],
         node_f1(example, before),
         node_f1(example, after),
     )

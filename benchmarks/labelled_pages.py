@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 
 from benchmarks.page_sets import MIXED, SITES
+from benchmarks.role_labels import add_rules, by_roles, gold_by_role
 from benchmarks.tools import families, names, need, sites_below
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import records
@@ -30,6 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `read`, and those of training and drawing."""
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    add_rules(parser)
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--pages", type=int, default=12, help="pages of each site, drawn at random (default: 12)")
     parser.add_argument("--every", type=int, default=1, help=f"every so many pages of {MIXED} (default: 1)")
@@ -42,7 +44,7 @@ def read(args: argparse.Namespace, score: ModuleType) -> dict[str, list[Example]
     sets: dict[str, list[Example]] = defaultdict(list)
     for name in SITES:
         for folder in folders(args, name):
-            sets[name] += of_site(folder, score, args.pages)
+            sets[name] += of_site(args, score, folder, args.pages)
     sets[MIXED] = list(single_pages(args.data, score, args.every))
     return sets
 
@@ -57,16 +59,16 @@ def folders(args: argparse.Namespace, name: str) -> list[Path]:
     ]
 
 
-def of_site(folder: Path, score: ModuleType, pages: int | None = None) -> list[Example]:
-    """Read the pages of a site, or some of them, drawn at random."""
-    gold = score.read(folder / "gold.jsonl.gz")
+def of_site(args: argparse.Namespace, score: ModuleType, folder: Path, pages: int | None = None) -> list[Example]:
+    """Read the pages of a site with labels by role, or some of them, drawn at random."""
+    gold = gold_by_role(args, score, folder.parent.name, folder.name)
     if pages is not None and pages < len(gold):
         gold = random.Random(0).sample(gold, pages)
     family = families().get(folder.name, "")
     found = []
     for line in gold:
         page = Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}.example/{line['path']}")
-        found.append(Example(page, by_gold(page, line["content"]), family))
+        found.append(Example(page, by_roles(page, line["runs"]), family))
     return found
 
 

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from benchmarks.labelled_pages import ALONE_AND_KNOWN, SETS, Scored, add_options, alone_and_known, read
 from benchmarks.page_sets import MIXED, SITES
-from benchmarks.tools import log_odds, option_parser, referee, table
+from benchmarks.role_labels import the_referee
+from benchmarks.tools import log_odds, option_parser, table
 from scrapy_pagelets import Site
 from scrapy_pagelets.training.model_training import f1, train
 from scrapy_pagelets.training.training_tables import Example
@@ -41,7 +42,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--sites", type=int, nargs="*", default=NUMBERS_OF_SITES, metavar="N", help="numbers of sites")
     parser.add_argument("--singles", type=int, nargs="*", default=NUMBERS_OF_SINGLES, metavar="N", help="of pages")
     args = parser.parse_args(argv)
-    sets = read(args, referee(args.referee))
+    sets = read(args, the_referee(args.referee))
     of_sites, singles = shuffled([example for name in SITES for example in sets[name]]), shuffled(sets[MIXED])
     everything = figures(joined(of_sites) + joined(singles), sets, args.trees)
     curves: dict[str, Curve] = {"sites": {}, "single pages": {}}

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from benchmarks.role_labels import add_rules, gold_by_role
 from benchmarks.tools import fold, names, need, sites_below
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import Reader, expand, records
@@ -77,6 +78,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that tell where pages, referee and models are."""
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    add_rules(parser)
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--by-site", action="store_true", help="the folds leave out sites, not families")
     parser.add_argument("--model", default="", help="name or path of a model for all pages, instead of --models")
@@ -107,7 +109,7 @@ def of_sites(args: argparse.Namespace, label: str, score: ModuleType) -> Iterato
     for site in about:
         name, kind = site["name"], kind_of(site["kind"])
         base = f"http://{name}.example/"
-        lines = score.read(folder / name / "gold.jsonl.gz")[:: args.every]
+        lines = gold_by_role(args, score, label, name)[:: args.every]
         gold = {line["path"]: line for line in lines}
         entries = entries_of(str(folder / name), base)
         pages = [replace(entry, kind=kind, gold=gold.get(path_of(entry.url))) for entry in entries]

@@ -11,11 +11,12 @@ The model of a site or page is the cross-validation model that was trained witho
 know others of its kind. ``--model`` uses one model for everything. The kind of a WCXB page is in its gold, that of a
 site follows from its description in ``sites.json``.
 
-The functions of the referee (``--referee ../shared/bench``) compute the scores. The mean of a set of sites is taken
-over the sites, every other mean over pages. ``precision``, ``recall`` and ``tmpl. F1`` (of the text removed, where the
-gold has the full text) are ours. The peers get the same bytes, and one that is not installed is left out. ``full text``
-is a page without any cleaning. *With its gold* are the pages whose full text has half of the words of the gold: others
-were made by scripts after they were received, or have an empty gold.
+The functions of the referee (``--referee ../shared/bench``) compute the scores: of sites by the roles of texts
+(``--rules``), see ``roles.py``, of other pages by their gold text. The mean of a set of sites is taken over the sites,
+every other mean over pages. ``precision``, ``recall`` and ``tmpl. F1`` (of the text removed, of sites) are ours. The
+peers get the same bytes, and one that is not installed is left out. ``full text`` is a page without any cleaning. *With
+its gold* are the pages whose full text has half of the words of the gold: others were made by scripts after they were
+received, or have an empty gold.
 
     python -m benchmarks quality
     python -m benchmarks quality --model labelled --sets sites2,wcxb-dev --every 5 --worst 10
@@ -41,7 +42,8 @@ import numpy as np
 
 from benchmarks.page_sets import KINDS, MIXED, OTHER, SETS, SITES, Job, add_options, jobs_of, read_pages
 from benchmarks.peers import PEERS, is_installed
-from benchmarks.tools import names, need, option_parser, referee, table
+from benchmarks.role_labels import the_referee
+from benchmarks.tools import names, need, option_parser, table
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.model import ModelError, load
@@ -54,6 +56,7 @@ BATCH = 4
 #: Share of the words of the gold that a page must have to be one with its gold.
 HALF = 0.5
 OURS, FULL = "ours", "full text"
+KEYS = ("f1", "precision", "recall", "template_f1")
 TOOLS = (OURS, *PEERS, FULL)
 #: Returns the text of a page, given as it was parsed and as it was received.
 Extract = Callable[[Page, bytes], str]
@@ -75,7 +78,7 @@ class Scored:
 def main(argv: Sequence[str]) -> None:
     args = options(argv)
     tools = [tool for tool in TOOLS if tool in names(args.tools) and (tool not in PEERS or is_installed(tool))]
-    jobs = list(jobs_of(args, referee(args.referee)))
+    jobs = list(jobs_of(args, the_referee(args.referee)))
     if not jobs or not tools:
         sys.exit("there is nothing to do: --sets, --only and --every leave no page, or --tools leaves no tool")
     if OURS in tools:
@@ -119,7 +122,7 @@ def check_models(models: Iterable[str]) -> None:
 def scored(job: Job, tools: Sequence[str], folder: Path) -> list[Scored]:
     """Clean the pages of a job with each tool, and score those with gold."""
     logging.disable()  # trafilatura logs a warning for each page that it finds nothing on
-    score = referee(folder)
+    score = the_referee(folder)
     pages, bodies = read_pages(job)
     functions = {tool: extractor(tool, job, pages) for tool in tools}
     return [
@@ -138,11 +141,10 @@ def has_gold(gold: dict[str, Any], page: Page, score: ModuleType) -> bool:
 
 def score_of(gold: dict[str, Any], text: str, score: ModuleType) -> dict[str, float]:
     """The referee's scores of the text of a page."""
-    if "path" in gold:
-        scores = score.score_sites([{"url": f"http://site.example/{quote(gold['path'])}", "text": text}], [gold])
-    else:
-        scores = score.score_content([{"url": gold["url"], "text": text}], [gold])
-    return dict(scores)
+    if "runs" not in gold:
+        return dict(score.score_content([{"url": gold["url"], "text": text}], [gold]))
+    found = score.roles.score([{"url": f"http://site.example/{quote(gold['path'])}", "text": text}], [gold])
+    return {key: found[key] for key in KEYS}
 
 
 def extractor(tool: str, job: Job, pages: Sequence[Page]) -> Extract:
@@ -202,8 +204,7 @@ def report(found: list[Scored], tools: Sequence[str], worst: int) -> None:
 
 def row(pages: Sequence[Scored], tools: Sequence[str]) -> list[Any]:
     """Numbers of sites and pages, and the means."""
-    keys = ("f1", "precision", "recall", "template_f1")
-    means = [mean(pages, OURS, key) for key in keys] if OURS in tools else []
+    means = [mean(pages, OURS, key) for key in KEYS] if OURS in tools else []
     return [
         len({page.site for page in pages}),
         len(pages),

@@ -1,14 +1,21 @@
-"""Labels of pages from what people have said of single texts: their roles, or the facts that they tell."""
+"""What people have said of single texts of pages: their roles, and the facts that they tell; and labels from these."""
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import Final
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.tools import need
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.characters import words
@@ -22,6 +29,37 @@ _LABELS: Final = {
 }
 #: Letters and digits that a leaf may have besides the fact that it tells.
 _BESIDE: Final = 25
+RULES: Final = Path("../shared/data/roles")  # roles by hand, by set and site
+
+
+def the_referee(folder: Path) -> ModuleType:
+    """The referee's ``score.py``, with ``roles.py`` as its attribute."""
+    need(folder / "roles.py", "name the folder of the referee (score.py and roles.py) with --referee")
+    sys.path.insert(0, str(folder.resolve()))
+    found = importlib.import_module("score")
+    found.roles = importlib.import_module("roles")  # type: ignore[attr-defined]
+    return found
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add the option that `gold_by_role` needs besides ``data`` and ``referee``."""
+    parser.add_argument("--rules", type=Path, default=RULES, help="roles by hand, by set and site")
+
+
+def gold_by_role(args: argparse.Namespace, referee: ModuleType, name: str, site: str) -> list[dict[str, Any]]:
+    """The pages of a site with the roles of their runs, and their content; made once, by the referee."""
+    gold = args.data / "roles" / name / f"{site}.gz"
+    if not gold.exists():
+        gold.parent.mkdir(parents=True, exist_ok=True)
+        rules = need(args.rules / name / f"{site}.json", "name the folder of the rules by site with --rules")
+        program = str(args.referee / "roles.py")
+        subprocess.check_call([sys.executable, program, "build", str(args.data / name / site), str(rules), str(gold)])
+    return [page | {"content": content_of(page["runs"])} for page in referee.read(gold)]
+
+
+def content_of(runs: Iterable[tuple[str, str]]) -> str:
+    """The text of the runs that are content."""
+    return " ".join(text for role, text in runs if role == "content")
 
 
 def by_roles(page: Page, runs: Iterable[tuple[str, str]]) -> Ints:

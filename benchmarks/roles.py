@@ -23,11 +23,9 @@ Everything comes from feeds of ``scrapy crawl archive``, which ``--feeds`` score
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -40,7 +38,7 @@ from urllib.parse import urlsplit
 from benchmarks.labelled_pages import folders
 from benchmarks.page_sets import SITES
 from benchmarks.peers import OF_SITES, PEERS, Extract, is_installed
-from benchmarks.role_labels import equal_words
+from benchmarks.role_labels import add_rules, equal_words, gold_by_role, the_referee
 from benchmarks.tools import fold, last_lines, names, need, option_parser, run, table
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.decision.model import LABELLED
@@ -92,9 +90,7 @@ def options(argv: Sequence[str]) -> argparse.Namespace:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument(
-        "--rules", type=Path, default=Path("../shared/data/roles"), help="roles by hand, by set and site"
-    )
+    add_rules(parser)
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated names of sets; default: %(default)s")
     parser.add_argument("--only", default="", help="comma-separated names of sites")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th site of a set")
@@ -109,15 +105,6 @@ def options(argv: Sequence[str]) -> argparse.Namespace:
     if unknown := sorted(names(args.sets) - set(SETS)):
         parser.error(f"--sets takes {', '.join(SETS)}, not {', '.join(unknown)}")
     return args
-
-
-def the_referee(folder: Path) -> ModuleType:
-    """The referee's ``score.py``, with ``roles.py`` as its attribute."""
-    need(folder / "roles.py", "name the folder of the referee (score.py and roles.py) with --referee")
-    sys.path.insert(0, str(folder.resolve()))
-    found = importlib.import_module("score")
-    found.roles = importlib.import_module("roles")  # type: ignore[attr-defined]
-    return found
 
 
 def gold_of(args: argparse.Namespace, referee: ModuleType, name: str) -> Lines:
@@ -227,18 +214,6 @@ def judge_sites(sets: Sequence[str], args: argparse.Namespace, referee: ModuleTy
     print_confusions(confusions)
 
 
-def gold_by_role(args: argparse.Namespace, referee: ModuleType, name: str, site: str) -> Lines:
-    """The pages of a site with the roles of their runs; made once, by the referee."""
-    gold = args.data / "roles" / name / f"{site}.gz"
-    if not gold.exists():
-        gold.parent.mkdir(parents=True, exist_ok=True)
-        rules = need(args.rules / name / f"{site}.json", "name the folder of the rules by site with --rules")
-        program = str(args.referee / "roles.py")
-        subprocess.check_call([sys.executable, program, "build", str(args.data / name / site), str(rules), str(gold)])
-    found: Lines = referee.read(gold)
-    return found
-
-
 def of_sites(args: argparse.Namespace, name: str, sites: Sequence[str], tool: str) -> dict[str, Lines]:
     """Lines of the feed of each site of a set."""
     found: dict[str, Lines] = {site: [] for site in sites}
@@ -264,12 +239,8 @@ def pairs_of(referee: ModuleType, feeds: Mapping[str, Lines], gold: Mapping[str,
     """Precision and recall of near-duplicates within the sites; then each where pairs by a hair count neither way."""
     sums: Counter[tuple[float, str]] = Counter()
     for site, pages in gold.items():
-        content = [
-            {"path": page["path"], "content": " ".join(text for role, text in page["runs"] if role == "content")}
-            for page in pages
-        ]
         for threshold in (NEAR, NEAR - HAIR, NEAR + HAIR):
-            found = referee.score_pairs(feeds[site], content, threshold)
+            found = referee.score_pairs(feeds[site], pages, threshold)
             sums.update({(threshold, key): found[key] for key in ("true_pairs", "flagged_pairs", "right")})
     columns = (NEAR, "flagged_pairs"), (NEAR, "true_pairs"), (NEAR - HAIR, "flagged_pairs"), (NEAR + HAIR, "true_pairs")
     return [sums[at, "right"] / sums[at, key] if sums[at, key] else 1.0 for at, key in columns]

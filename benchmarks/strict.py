@@ -17,7 +17,8 @@ from pathlib import Path
 
 from benchmarks.page_sets import SETS, jobs_of
 from benchmarks.quality import BATCH, OURS, WORKERS, Scored, check_models, mean, scored
-from benchmarks.tools import option_parser, referee, table
+from benchmarks.role_labels import add_rules, the_referee
+from benchmarks.tools import option_parser, table
 
 VALUES = (-1.0, -0.5, 0.0, 0.5, 1.0)
 KEYS = ("precision", "recall", "f1")
@@ -29,6 +30,7 @@ def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    add_rules(parser)
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="score only every N-th page of a set or site")
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated names of sets; default: %(default)s")
@@ -45,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
 
 def measured(args: argparse.Namespace) -> Curves:
     """Clean all pages with each value."""
-    jobs = list(jobs_of(args, referee(args.referee)))
+    jobs = list(jobs_of(args, the_referee(args.referee)))
     check_models({job.model for job in jobs})
     curves: Curves = defaultdict(dict)
     with ProcessPoolExecutor(WORKERS) as pool:

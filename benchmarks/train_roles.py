@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from benchmarks import catalogues
 from benchmarks.labelled_pages import folders, single_pages
 from benchmarks.page_sets import SITES
-from benchmarks.role_labels import by_facts, labels_of, roles_of
-from benchmarks.roles import FACTS, gold_by_role, gold_of, the_referee
+from benchmarks.role_labels import add_rules, by_facts, gold_by_role, labels_of, roles_of, the_referee
+from benchmarks.roles import FACTS, gold_of
 from benchmarks.tools import families, need, option_parser
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import records
@@ -54,9 +54,7 @@ def main(argv: Sequence[str]) -> None:
     parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument(
-        "--rules", type=Path, default=Path("../shared/data/roles"), help="roles by hand, by set and site"
-    )
+    add_rules(parser)
     parser.add_argument(
         "--without", type=Path, default=Path("../shared/data/wcxb-in-both.txt"), help="URLs, one a line"
     )

@@ -1,7 +1,7 @@
 """Why pages lose content or keep template: words lost and kept wrongly by cause, and the worst pages of each set.
 
 Pages, models and sets are those of ``quality.py``: no model has seen the family of a page. Each run of text that is
-decided wrongly, by the labels that training would give it (``by_gold``), has a cause: the function that the
+decided wrongly, by the labels that training would give it, has a cause: the function that the
 names of the elements around it tell (comments, captions, bylines ...), else its form (links, prose, table). Nothing of
 this is known to the decision.
 
@@ -35,7 +35,8 @@ from lxml import etree
 
 from benchmarks.page_sets import SETS, Entry, Job, add_options, jobs_of, read_pages
 from benchmarks.quality import BATCH, WORKERS, check_models
-from benchmarks.tools import names, option_parser, referee, table
+from benchmarks.role_labels import by_roles, the_referee
+from benchmarks.tools import names, option_parser, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import Reader
 from scrapy_pagelets.archives.resources import Resources
@@ -107,7 +108,7 @@ class Judged:
 
 def main(argv: Sequence[str]) -> None:
     args = options(argv)
-    jobs = list(jobs_of(args, referee(args.referee)))
+    jobs = list(jobs_of(args, the_referee(args.referee)))
     check_models({job.model for job in jobs})
     with ProcessPoolExecutor(WORKERS) as pool:
         found = [page for part in pool.map(judged, jobs, chunksize=BATCH) for page in part]
@@ -153,7 +154,9 @@ def judge(job: Job, entry: Entry, page: Page, decision: Decision) -> Judged:
     """Compare what is template with the labels of a page."""
     assert entry.gold
     template = ~decision.content
-    nodes, labels, cause = page.nodes, by_gold(page, entry.gold["content"]), causes(page.nodes)
+    runs = entry.gold.get("runs")
+    labels = by_gold(page, entry.gold["content"]) if runs is None else by_roles(page, runs)
+    nodes, cause = page.nodes, causes(page.nodes)
     lost, kept = template & (labels == CONTENT), ~template & (labels == TEMPLATE)
 
     def words(mask: Bools) -> Ints:
