@@ -9,6 +9,8 @@ links between content that not all pages have, such as the labels that a manual 
 import re
 from typing import Final
 
+import numpy as np
+
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.own_texts import data_tables as data_tables
@@ -22,6 +24,8 @@ from scrapy_pagelets.page.urls import host_of, is_page
 
 _KNOWN: Final = 4  # other pages of a site from which on a text that none of them has is of this page alone
 _SENTENCE: Final = 8  # words without links that are a sentence
+#: Roles of notes and sources, as publishers give them (DPUB-ARIA).
+_NOTES: Final = frozenset("doc-footnote doc-endnote doc-endnotes doc-biblioentry doc-bibliography doc-example".split())
 _NOTE: Final = 100  # words of a note
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 #: Leaves from a text back to content and on to content; the same if it is right behind content. In a stretch of
@@ -35,8 +39,7 @@ _OFTEN: Final = 0.5  # share of the other pages that have a label
 _NEARLY_ALL: Final = 0.9  # share of the other pages that have a text between content, from which on it is a control
 _MOST_OF_LIST: Final = 0.85  # the most templateness of the items of a list
 _IS_LIST: Final = among_tags("ul ol")
-#: Share of the words of a stretch amid content that only this page has, from which on all of these are content, if they
-#: are as many as a sentence has.
+#: Share of the words of a stretch amid content that only this page has, as many as a sentence, from which all are kept.
 _MOSTLY: Final = 0.8
 _CONTACTS: Final = ("mailto:", "tel:")  # links that say how to reach people
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
@@ -50,8 +53,9 @@ _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
 def _boxes(nodes: NodeTable) -> list[int]:
-    """The rows of the boxes of facts."""
-    return nodes.outermost(rows_named(nodes, _FACTS))
+    """The rows of the boxes of facts, and of notes."""
+    notes = np.array([look[3] in _NOTES for look in nodes.looks], np.bool_)[nodes.look]
+    return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist()))
 
 
 give(

@@ -125,7 +125,8 @@ def _drop_copies(root: Block) -> None:
     Cards of products have their name once for the picture and once for the text, and the price for each state of sale.
     """
     headings = [block for block in root.walk() if block.kind == "heading"]
-    copies = {id(other) for one, other in pairwise(headings) if _says_again(one, other)}
+    linked = ((one, other) for one, other in pairwise(headings) if _links_of(one) == _links_of(other) != [])
+    copies = {id(other) for one, other in linked if text_of_runs(one.runs) == text_of_runs(other.runs)}
     copies |= _pictures_again(root)
     for block in root.walk():
         kept: list[Block] = []
@@ -148,12 +149,6 @@ def _pictures_again(root: Block) -> set[int]:
     return found
 
 
-def _says_again(one: Block, other: Block) -> bool:
-    """Whether a heading has the words and the links of the one before, and has links."""
-    links = _links_of(one)
-    return bool(links) and links == _links_of(other) and _says(other, ("heading",), text_of_runs(one.runs))
-
-
 def _links_of(block: Block) -> list[str]:
     return list(dict.fromkeys(run.style.href for run in block.runs if run.style.href))
 
@@ -171,8 +166,7 @@ def _is_copy(one: Block, other: Block, within: Block) -> bool:
 def repair_levels(root: Block, *, headed: bool) -> None:
     """Number the levels of headings so that none is skipped; below the page's own heading, they begin at 2.
 
-    A heading that stood above the own one names the section of the page: nothing is below it. If ``headed``, the first
-    heading is the page's own.
+    A heading that stood above the own one, which is the first one if ``headed``, names a section: nothing is below it.
     """
     above: list[int] = []  # levels as written of the headings that are open
     headings = [block for block in root.walk() if block.kind == "heading"]

@@ -111,7 +111,8 @@ def chunks_of(
     packer.add(units_of(document, own, pagelet or {}), 0)
     packer.close()
     pieces = [part for piece in packer.pieces for part in _within(piece, own)] if tokens else packer.pieces
-    pieces = [piece for piece in map(_without_rules, pieces) if piece]
+    shown = [[at for at, unit in enumerate(piece) if unit.block.kind != "rule" or unit.lead] for piece in pieces]
+    pieces = [piece[at[0] : at[-1] + 1] for piece, at in zip(pieces, shown, strict=True) if at]  # no rules at the ends
     names = {block: _heading(block) for block in document.walk() if block.kind == "heading"}
     chunks = []
     for before, following in pairwise([[], *pieces]):
@@ -168,12 +169,6 @@ def _within(units: list[Unit], limit: Limit) -> Iterator[list[Unit]]:
             stack += [part[half:], part[:half]]
         else:
             yield part
-
-
-def _without_rules(units: list[Unit]) -> list[Unit]:
-    """The units of a piece without rules at its ends."""
-    shown = [place for place, unit in enumerate(units) if unit.block.kind != "rule" or unit.lead]
-    return units[shown[0] : shown[-1] + 1] if shown else []
 
 
 def _tail(units: Sequence[Unit], following: Sequence[Unit], most: int, limit: Limit) -> list[Unit]:

@@ -192,14 +192,13 @@ _BUTTON: Final = lazily(
 #: Classes of pictures that stand for a character, and the most characters of their alternative text.
 _EMOJI: Final = lazily(r"(?:^|[\s_-])(?:emoji|smil(?:ey|ie)s?|emoticon)(?:$|[\s_-])", re.IGNORECASE)
 _LONGEST_EMOJI: Final = 30
-#: The size that WordPress, Shopify, Amazon, MediaWiki and others write into the name of a file, and names of pictures
-#: of a site rather than of a page.
+#: The size that WordPress, Shopify, Amazon, MediaWiki and others write into the name of a file.
 _SIZE: Final = lazily(
     r"^\d{2,4}px-|(?:[-_](?:\d{1,5}x\d{0,5}|x\d{2,5}|\d{2,5}(?:px|w)|scaled|thumb(?:nail)?|small|medium|large|grande|compact|"
     r"master|original|full|zoom)(?:_crop_\w{1,10})?|@[23]x|\._[a-z0-9,_-]{1,60}_)+(?=\.\w{1,5}$)"
 )
 _DECLARING: Final = frozenset(("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"))
-_OF_SITE: Final = lazily(r"logo|icon|default|placeholder", re.IGNORECASE)
+_OF_SITE: Final = lazily(r"logo|icon|default|placeholder", re.IGNORECASE)  # names of pictures of a site, not of a page
 _AROUND: Final = LANDMARKS["header"] | LANDMARKS["nav"] | LANDMARKS["footer"] | LANDMARKS["aside"]
 #: Addresses and classes of pictures of persons beside what they say.
 _AVATAR: Final = lazily(
@@ -345,8 +344,7 @@ def _classes(image: etree._Element) -> str:
 def declared_by(page: Page, shown: Bools) -> int | None:
     """The row of the picture that a page declares as its own (Open Graph); None if it is shown, or not to be found.
 
-    Such a picture is content wherever it stands, but for headers, menus and footers: it often is between these and the
-    own heading, and its caption may be template.
+    Such a picture is content wherever it stands, but for headers, menus and footers; its caption may be template.
 
     ``shown``: (n,) the pictures that stand in the content.
     """
@@ -370,7 +368,9 @@ def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
     """
     nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
     rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
-    same = [row for row in rows if name in " ".join(_text_of(nodes.elements[row]).split()).casefold()]
+    each = [(row, nodes.elements[row]) for row in rows]
+    texts = [(row, title_of(one) if one.tag in PLAYERS else text_of(image_of(one))) for row, one in each]
+    same = [row for row, text in texts if name in " ".join(text.split()).casefold()]
     around = _elsewhere(page, rows_with(nodes, _AROUND)) if same else []
     found = list[int]()
     for kind in (PICTURES, PLAYERS):
@@ -390,8 +390,7 @@ def _elsewhere(page: Page, rows: list[int]) -> list[tuple[int, int]]:
 def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
     """The pictures right above the own heading, but for controls, that are not shown and have most of its words.
 
-    These are the gallery of a shop, the cover of a book, the object of a museum; those in the head of a site, in menus
-    and in links to other pages are not.
+    These are the gallery of a shop, the cover of a book, the object of a museum; not those in heads, menus and links.
 
     ``shown``: (n,) the pictures that stand in the content.
     """
@@ -419,10 +418,6 @@ def _names(element: etree._Element) -> set[str]:
     """The name of the file of a picture and its text: copies in another size share one or both."""
     image = image_of(element)
     return {name_of(source_of(image)), text_of(image)} - {""}
-
-
-def _text_of(element: etree._Element) -> str:
-    return title_of(element) if element.tag in PLAYERS else text_of(image_of(element))
 
 
 def name_of(url: str) -> str:

@@ -242,6 +242,8 @@ class Walk:
         if tag == "table":
             is_data = data_tables.is_data(nodes, row) and not self.code.in_table(row)
             return data_tables.cells_of(nodes, row) if is_data else None
+        if row in data_tables.flat_grids(nodes):
+            return np.array(nodes.children_of(row), np.int64)
         if not len(self.cells) or not is_table(nodes.looks[nodes.look[row]], nodes.styles.get(row, "")):
             return None
         cells = self.cells[slice(*np.searchsorted(self.cells, (row, nodes.end[row])))]
@@ -256,7 +258,7 @@ class Walk:
             if self.has_sections and _holds_sections(element):
                 self.arranging.add(element)
                 return None
-            return self.draft.begin_group(_list_of(element))
+            return self.draft.begin_group(_list_of(element), goes_on=_goes_on(element))
         match tag:
             case "li" if not self.arranging or element.getparent() not in self.arranging:
                 return self.draft.begin_item(element.get("value"), _state_of(element))
@@ -415,7 +417,8 @@ class Walk:
                 self.add_part(row + child)
         lines: _Table = []
         written: list[int] = []
-        for line in data_tables.grid(self.nodes, cells):
+        columns = data_tables.flat_grids(self.nodes).get(row, 0)
+        for line in data_tables.grid(self.nodes, cells, columns):
             filled = [cell for cell in line if cell >= 0 and self.shown[cell]]
             if len(filled) == 1 and data_tables.has_heading(self.nodes, filled[0]):
                 self.add_table(lines, written)
@@ -513,6 +516,16 @@ def _list_of(element: etree._Element) -> Block:
     if ordered and element.get("reversed") is not None:
         first, step = sum(child.tag == "li" for child in element), -1
     return Block("list", ordered=ordered, number=number_of(element.get("start"), first), step=step)
+
+
+def _goes_on(element: etree._Element) -> bool:
+    """Whether a list goes on with the one before: editors and exports write each item into a list of its own."""
+    before = element.getprevious()
+    if before is None or before.tag != element.tag or (before.tail or "").strip():
+        return False
+    if element.tag == "ol":
+        return number_of(element.get("start"), 1) == number_of(before.get("start"), 1) + len(before)
+    return len(before) == len(element) == 1 and before.get("class") == element.get("class") is not None
 
 
 def _shows_address(url: str, element: etree._Element) -> bool:

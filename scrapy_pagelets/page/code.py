@@ -266,13 +266,9 @@ class _Lines:
         indents = [len(line) - len(line.lstrip()) for line in behind if line.strip()]
         # Code is indented by two, four or eight: the odd blank parts it from the numbers.
         odd = min(indents, default=0) % 2
-        parted = (before + line[odd:] if number else line for before, number, line in map(_at_number, lines))
+        split = (line.rpartition(_NUMBER) for line in lines)
+        parted = (before.replace(_NUMBER, "") + line[odd * bool(number) :] for before, number, line in split)
         return "\n".join(line.rstrip() for line in parted).strip("\n")
-
-
-def _at_number(line: str) -> tuple[str, str, str]:
-    before, number, behind = line.rpartition(_NUMBER)
-    return before.replace(_NUMBER, ""), number, behind
 
 
 def is_row(node: etree._Element) -> bool:

@@ -110,8 +110,7 @@ _TEXTS: Final = etree.XPath("descendant::text()[normalize-space()]")
 def bracket_readings(root: etree._Element) -> None:
     """Put brackets around the readings of a page that has none for browsers without ruby (``rp``).
 
-    Only texts are changed, so that the paths of all nodes stay. The readings of the parts of a word, one after the
-    other, share their brackets.
+    Only texts are changed, so that the paths of all nodes stay. The readings of the parts of a word share brackets.
     """
     for readings in _readings(root):
         texts: list[Any] = [text for reading in readings for text in cast(list[Any], _TEXTS(reading))]
@@ -168,8 +167,7 @@ DECLARING: Final = ("base", "link", "meta", "script", "title")  # elements by wh
 _SPACES: Final = lazily(r"\s{2,}|[^\S ]")  # white space other than one space
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST_VALUE: Final = 10_000
-#: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
-#: look is searched for what it says.
+#: Characters of the distinct looks of a page, each of which is searched. Later elements count by their tags alone.
 ROOM_OF_LOOKS: Final = 2_000_000
 _HUGE: Final = 100_000  # characters from which a run of text is folded and counted without a list of its words
 _Kind = tuple[int, int, int, int]  # number and signature of a look, and gap and traits of its tag

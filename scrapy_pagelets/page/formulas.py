@@ -42,7 +42,9 @@ def is_formula(element: etree._Element) -> bool:
     if element.tag in ("math", "mjx-container"):
         return True
     if element.tag == "script":
-        return bool(_TEX_TYPE.match(element.get("type", ""))) and not _shows_text(element.getprevious())
+        before = element.getprevious()  # what has been set as a picture has no text
+        is_text = _is_set(before) and before is not None and any(map(str.strip, map(str, before.itertext())))
+        return bool(_TEX_TYPE.match(element.get("type", ""))) and not is_text
     if element.tag == "img":
         return bool(_PICTURE.search(element.get("class", "")) and element.get("alt"))
     return _is_set(element)
@@ -55,11 +57,6 @@ def _is_set(element: etree._Element | None) -> bool:
     return bool(FORMULA_NAMED.search(element.get("class", ""))) and (
         len(element) > 0 or _script_of(element) is not None
     )
-
-
-def _shows_text(element: etree._Element | None) -> bool:
-    """Whether an element is a formula that has been set as text, and not as a picture."""
-    return element is not None and _is_set(element) and any(map(str.strip, map(str, element.itertext())))
 
 
 def tex_of(element: etree._Element) -> str:

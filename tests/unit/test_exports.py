@@ -1,0 +1,160 @@
+"""What exports, generators of manuals and responsive themes print: lists in pieces, grids, copies and keys in cells."""
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets import Site
+from scrapy_pagelets.decision.content import marks_in_cells
+from scrapy_pagelets.decision.half_lines import companions
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.page.data_tables import flat_grids
+from scrapy_pagelets.page.looks import CODE_LINE, RELATED, signs
+from tests.trees import page
+
+TEAS = ("Uji", "Assam", "Darjeeling", "Ceylon", "Oolong", "Keemun")
+SAID = "The leaves of {} are dried in the shade for a week before anybody tastes them."
+
+
+def markdown(html):
+    read = page(html)
+    return markdown_of(document_of(read, np.ones(len(read.nodes.leaves), np.bool_))).strip()
+
+
+def cleaned(body):
+    """The Markdown of a page of a site of teas, each page of which has the same body but for the name of a tea."""
+    html = "<title>{0} tea</title><div id=menu><a href=/>Teas</a> <a href=/b>Cups</a></div><h1>{0} tea</h1>" + body
+    pages = [(html.replace("{0}", tea), f"http://tea.test/{tea}") for tea in TEAS]
+    return Site.of(pages).clean(*pages[0]).markdown
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        # each item in a list of its own, as exports of editors have it
+        ('<ol class=n><li>a</ol><ol class=n start=2><li>b<li>c</ol><ol start=4><li>d</ol>', "1. a\n2. b\n3. c\n4. d"),
+        ("<ul class=t><li>a</ul>\n<ul class=t><li>b</ul>", "- a\n- b"),
+        # other lists: with another class, without one, with more items, after text, with another number
+        ("<ul class=t><li>a</ul><ul class=u><li>b</ul>", "- a\n\n+ b"),
+        ("<ul class=t><li>a<li>b</ul><ul class=t><li>c</ul>", "- a\n- b\n\n+ c"),
+        ("<ul class=t><li>a</ul>then<ul class=t><li>b</ul>", "- a\n\nthen\n\n- b"),
+        ("<ol><li>a</ol><ol start=3><li>c</ol>", "1. a\n\n3) c"),
+        ("<ol><li>a</ol><ol><li>b</ol>", "1. a\n\n1) b"),
+        # a term that is a sign
+        ("<dl><dt>...<dd>Passed on.</dl>", "- **...** Passed on."),
+        # rules in cells, as TeX4ht draws them
+        (
+            "<table><tr><td><hr><td><hr><tr><td>Uji<td>7<tr><td><hr><td><hr><tr><td>Oolong<td>9</table>",
+            "|  |  |\n| --- | --- |\n| Uji | 7 |\n| Oolong | 9 |",
+        ),
+        # a tooltip is no part of the word before it
+        ("<p>the <a>cup<span class=tooltiptext>Of clay</span></a> breaks", "the cup Of clay breaks"),
+        ("<pre><code><b class=hl-line>a = 1</b><b class=hl-line> b</b></code></pre>", "```\na = 1\n b\n```"),
+    ],
+)  # fmt: skip
+def test_markdown(html, expected):
+    assert markdown(html) == expected
+
+
+def test_columns_for_narrow_screens_are_no_tabs():
+    buttons = "<div class=mobile-tabs><button>Info</button><button>Content</button></div>"
+    html = "<div>{}<div><div><p>{}</div><{}>Uji</{}></div></div>"
+    assert "**Content**" not in markdown(html.format(buttons, SAID, "main", "main"))
+    assert "**Content**" in markdown(html.format(buttons, SAID, "div", "div"))
+
+
+GRID = (
+    '<div class=grid><div class="table-header col-a">Type</div><div class="table-header col-b">Method</div>'
+    '<div class="col-a even">int</div><div class="col-b even">heat</div>'
+    '<div class="col-a odd">void</div><div class="col-b odd">pour</div></div>'
+)
+
+
+def test_grids_of_elements_are_tables():
+    assert markdown(GRID) == "| Type | Method |\n| --- | --- |\n| int | heat |\n| void | pour |"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("col-b odd", "odd"),
+        ("table-header col-b", "col-b"),
+        ('"col-a even">int', '"col-b even">int'),
+        ("col-b", "col-a"),
+    ],
+)
+def test_other_elements_are_no_grids(old, new):
+    assert flat_grids(page(GRID.replace(old, new)).nodes) == {}
+
+
+def test_a_grid_most_of_which_is_content_is_kept():
+    read = page(GRID.replace("pour", SAID))
+    found = companions(read.nodes, read.nodes.words > 3)
+    assert (found | (read.nodes.words > 3)).all()
+    assert not companions(page(GRID).nodes, np.zeros(6, np.bool_)).any()
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        # as responsive themes say on narrow screens what column it is, and wikis by what a column is sorted
+        ("<td><span class=visible-xs>Price</span>7<td><b>Tea</b> Uji", ["Price", "Tea"]),
+        ("<td><b>Price</b> 7<td>Uji", []),  # of one cell alone, it is the beginning of what it says
+        ("<td><span style='display:none'>0007</span><b>7</b>", ["0007"]),
+        ("<td>Price <b>of 7</b><td>Tea <b>Uji</b>", []),
+        ("<td><span>Price</span><td><span>Tea</span>", []),
+        ("<td><span style='display:none'>0007</span>", []),
+        ("<td><span style='display:none'>It was once dearer than today</span>7", []),
+        ("<td><table><tr><td><b>Price</b>7<td><b>Tea</b> Uji</table>", []),
+        ("<th><b>Price</b>7<th><b>Tea</b> Uji", []),
+    ],
+)
+def test_marks_in_cells(row, expected):
+    nodes = page(f"<table><tr><th>Price<th>Tea<tr>{row}</table>").nodes
+    assert [text for text, found in zip(nodes.strings, marks_in_cells(nodes), strict=True) if found] == expected
+
+
+def test_cells_of_a_site_say_nothing_twice():
+    row = "<td><b class=s>Tea</b>{0}<td><b class=s>Cost</b><i style='display:none'>007</i>7 &pound;"
+    table = f"<table><tr><th>Tea<th>Cost<tr>{row}</table>"
+    assert "| Uji | 7 £ |" in cleaned(f"<p>{SAID.replace('{}', '{0}')}</p>{table}")
+
+
+def test_notes_with_the_role_of_notes_are_content():
+    body = f"<p>{SAID.replace('{}', '{0}')}</p><div><aside role=doc-footnote><p>Of {{0}}, not of Kobe.</aside></div>"
+    assert "Of Uji, not of Kobe." in cleaned(body.replace("{{0}}", "{0}"))
+
+
+def test_the_last_caption_of_a_gallery_goes_with_the_others():
+    figures = "".join(f"<figure><img src=/{n}.png><figcaption>Leaf {n}</figcaption></figure>" for n in range(4))
+    nodes = page(f"<p>Tea</p><div>{figures}</div><p>Menu</p>").nodes
+    keep = np.array([True, True, True, False, False, False])
+    assert companions(nodes, keep).tolist() == [False, False, False, True, True, False]
+    keep[2] = False
+    assert not companions(nodes, keep).any()
+
+
+@pytest.mark.parametrize(
+    ("classes", "sign", "expected"),
+    [
+        ("highlight-line", CODE_LINE, True),
+        ("view-line", CODE_LINE, True),
+        ("codeline", CODE_LINE, True),
+        ("headline", CODE_LINE, False),
+        ("line-numbers", CODE_LINE, False),
+        ("related_photos", RELATED, True),
+        ("related-recipes", RELATED, True),
+        ("related", RELATED, False),
+        ("unrelated", RELATED, False),
+    ],
+)
+def test_signs(classes, sign, expected):
+    assert bool(signs(("div", "", classes, "")) & sign) is expected
+
+
+def test_many_cells_take_no_more_than_their_number():
+    """Neither thousands of heads nor of columns are compared with all others."""
+    heads = "".join(f'<div class="col-header c{n}">h</div>' for n in range(3000))
+    nodes = page(f"<div>{heads}{heads}</div><table>{'<tr><th>a<td><b>a</b>c<td><b>a</b>d' * 2000}</table>").nodes
+    assert flat_grids(nodes) == {}
+    assert marks_in_cells(nodes).sum() == 4000
