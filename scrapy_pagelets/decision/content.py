@@ -119,7 +119,9 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
             continue
         saying = [leaf for leaf in range(len(mask)) if _has_fact(nodes, leaf, fact)]
         if not _is_number(fact):
-            saying = [leaf for leaf in saying if leaf in of_names or _is_brand(nodes, leaf)]
+            labels = {leaf: nodes.strings[leaf - 1].strip() if leaf else "" for leaf in saying}
+            brands = {leaf for leaf, label in labels.items() if label[-1:] in _COLONS and BRAND_LABELS.fullmatch(label)}
+            saying = [leaf for leaf in saying if leaf in of_names or leaf in brands]
         if saying and not keep[saying].any():
             mask[saying[0]] = True
     return mask
@@ -132,12 +134,6 @@ def _has_fact(nodes: NodeTable, leaf: int, fact: str) -> bool:
         return False
     words = text.split()
     return text.strip() == fact or (_is_number(fact) and fact in (words[0], words[-1]))
-
-
-def _is_brand(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a label with a colon says that a leaf is a brand; menus of filters have headings without one."""
-    label = nodes.strings[leaf - 1].strip() if leaf else ""
-    return label.endswith(_COLONS) and BRAND_LABELS.fullmatch(label) is not None
 
 
 def _is_number(fact: str) -> bool:

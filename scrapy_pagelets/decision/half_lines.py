@@ -93,6 +93,9 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         found |= own & (2 * (keep | found)[own].sum() >= own.sum())
     for leaves in _halves(nodes, up_to(keep)):
         found[leaves] |= ~nodes.anchor[nodes.leaves[leaves]]
+    for row in rows_tagged(nodes, TAG["blockquote"]):
+        leaves, has_author = nodes.leaves_of(row), TAG["footer"] in nodes.tag[row : nodes.end[row]]
+        found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
     for row, head in _headed_tables(nodes):
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
         is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()

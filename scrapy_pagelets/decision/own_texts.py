@@ -17,8 +17,8 @@ from scrapy_pagelets.core.own_texts import data_tables as data_tables
 from scrapy_pagelets.core.own_texts import own_texts as own_texts
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.dates import has_year
-from scrapy_pagelets.page.looks import HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, rows_named
+from scrapy_pagelets.page.looks import FORMULA, HEADING, LANDMARKS
+from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, rows_named, rows_with
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
@@ -43,7 +43,10 @@ _IS_LIST: Final = among_tags("ul ol")
 _MOSTLY: Final = 0.8
 _CONTACTS: Final = ("mailto:", "tel:")  # links that say how to reach people
 #: Classes of the boxes with what wikis know of a thing: labels with values, and a picture.
-_FACTS: Final = lazily(r"(?:^|\s)(?:portable-|wiki-)?infobox(?:$|[\s_-])", re.IGNORECASE)
+_FACTS: Final = lazily(
+    r"(?:^|\s)(?:(?:portable-|wiki-)?infobox(?:$|[\s_-])|(?:tw|table(?:-wrap)?|fig(?:ure)?)-(?:foot(?:er|notes?)?|notes?)(?:$|\s))",
+    re.IGNORECASE,
+)
 _IS_VALUE: Final = among_tags("dd td div span")  # elements that may be a value
 _IS_CELL: Final = among_tags("td th")
 #: Elements that may have no more of a note than its number.
@@ -58,12 +61,14 @@ def _boxes(nodes: NodeTable) -> list[int]:
     return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist()))
 
 
+#: What says something in a few words: captions, and formulas, which no template has.
+give("own_texts", captions_of=lambda nodes: [*captions_of(nodes), *rows_with(nodes, FORMULA)])
 give(
     "own_texts", KNOWN=_KNOWN, SENTENCE=_SENTENCE, NOTE=_NOTE, NO_NOTE=HEADING | _NO_NOTE, AMID=_AMID, BEHIND=_BEHIND,
     LABEL=_LABEL, VALUE=_VALUE, NEAR=_NEAR, FAR=_FAR, MOST_OF_VALUE=_MOST_OF_VALUE, MOST_BEHIND=_MOST_BEHIND,
     OFTEN=_OFTEN, NEARLY_ALL=_NEARLY_ALL, MOST_OF_LIST=_MOST_OF_LIST, MOSTLY=_MOSTLY, THRESHOLD=THRESHOLD,
     CONTACTS=_CONTACTS, CODE=TAG["pre"], DEFINITION=TAG["dd"], IS_VALUE=_IS_VALUE.tolist(), IS_LIST=_IS_LIST.tolist(),
-    IS_INLINE=_IS_INLINE.tolist(), IS_NO_DATA=IS_NO_DATA.tolist(), captions_of=captions_of, boxes_of=_boxes,
-    has_year=has_year, host_of=host_of, is_page=is_page, TABLE=TAG["table"], IS_CELL=_IS_CELL.tolist(), LINKED=_LINKED,
+    IS_INLINE=_IS_INLINE.tolist(), IS_NO_DATA=IS_NO_DATA.tolist(), boxes_of=_boxes, has_year=has_year,
+    host_of=host_of, is_page=is_page, TABLE=TAG["table"], IS_CELL=_IS_CELL.tolist(), LINKED=_LINKED,
     MOST_OF_TABLE=_MOST_OF_TABLE,
 )  # fmt: skip

@@ -113,7 +113,8 @@ def chunks_of(
     pieces = [part for piece in packer.pieces for part in _within(piece, own)] if tokens else packer.pieces
     shown = [[at for at, unit in enumerate(piece) if unit.block.kind != "rule" or unit.lead] for piece in pieces]
     pieces = [piece[at[0] : at[-1] + 1] for piece, at in zip(pieces, shown, strict=True) if at]  # no rules at the ends
-    names = {block: _heading(block) for block in document.walk() if block.kind == "heading"}
+    texts = [(block, text_of_runs(block.runs)) for block in document.walk() if block.kind == "heading"]
+    names = {block: text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}..." for block, text in texts}
     chunks = []
     for before, following in pairwise([[], *pieces]):
         room = min(overlap, most - sum(unit.size for unit in following))
@@ -211,11 +212,6 @@ def _shared(units: Sequence[Unit]) -> Sequence[Block]:
     for unit in units[1:]:
         shared = shared[: _common(shared, unit.headings)]
     return shared
-
-
-def _heading(block: Block) -> str:
-    text = text_of_runs(block.runs)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}..."
 
 
 def _document(units: Sequence[Unit]) -> Block:

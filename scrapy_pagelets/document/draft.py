@@ -90,7 +90,8 @@ class Draft:
             joins = within.children and block.kind == "list"
             within = within.children[-1] if joins else _new_item(within)
         before = within.children[-1] if within.children else block
-        goes_on = (within.kind == "item" and _goes_on(before)) if before.runs else False
+        # Style sheets put the paragraph behind a dash into its line.
+        goes_on = within.kind == "item" and f" {before.runs[-1].text}".endswith(_DASHES) if before.runs else False
         if before.kind == block.kind == "paragraph" and before is not block and (goes_on or _is_mark(before)):
             _join(before, block, Run(" "))
         else:
@@ -220,11 +221,6 @@ def number_of(value: str | None, default: int) -> int:
 def _join(one: Block, other: Block, *between: Run) -> None:
     one.runs += [*between, *other.runs]
     one.leaves += other.leaves
-
-
-def _goes_on(paragraph: Block) -> bool:
-    """Whether a paragraph ends in a dash: style sheets put the next one into its line."""
-    return f" {paragraph.runs[-1].text}".endswith(_DASHES)
 
 
 def _is_mark(paragraph: Block) -> bool:

@@ -231,7 +231,8 @@ class Walk:
         elif tag in PICTURES or (tag == "noscript" and self.images[row]):
             self.write_picture(row, pictures.image_of(element))
         elif tag in _BOXES and self.is_box(row, tag):
-            self.draft.check(_is_checked(element))
+            box = element[0] if element.tag == "label" else element
+            self.draft.check(box.get("checked") is not None or box.get("aria-checked") == "true")
         else:
             return False
         return True
@@ -481,11 +482,6 @@ def _nothing() -> None:
 
 def _is_checkbox(element: etree._Element) -> bool:
     return "checkbox" in (element.get("type"), element.get("role"))
-
-
-def _is_checked(box: etree._Element) -> bool:
-    box = box[0] if box.tag == "label" else box
-    return box.get("checked") is not None or box.get("aria-checked") == "true"
 
 
 def _state_of(item: etree._Element) -> bool | None:

@@ -29,7 +29,10 @@ _PARTS: Final = lazily(r"\baddy(_text)?[0-9a-f]*\s*=((?:[\s+]*(?:addy\w*|'[^'\\]
 _PART: Final = lazily(r"'([^'\\]*)'")
 _LONGEST: Final = 10_000
 _ADDRESS: Final = lazily(r"[^\s@<>]{1,64}@[^\s@<>]{1,255}")
-_TAGS: Final = ("a", "span", "joomla-hidden-mail")
+_TAGS: Final = ("a", "span", "div", "joomla-hidden-mail")
+#: Attributes with the number to which a script counts from 0 or 1, in elements with such a class.
+_COUNTED: Final = "data-to-value data-to data-count data-count-to data-target data-purecounter-end data-value".split()
+_COUNTER, _NUMBER = lazily(r"count|odometer", re.IGNORECASE), lazily(r"\d[\d.,]{0,15}")
 
 
 def decode_addresses(root: etree._Element) -> None:
@@ -56,6 +59,8 @@ def _decoded(element: etree._Element) -> str:
         return ""
     if hidden := element.get("data-cfemail"):
         return _xored(hidden)
+    if (element.text or "").strip() in ("", "0", "1") and _COUNTER.search(element.get("class", "")):
+        return next(filter(_NUMBER.fullmatch, (element.get(name, "") for name in _COUNTED)), "")
     if hidden := element.get("data-enc-email"):
         address = decode(hidden.replace("[at]", "@"), "rot13")
         return address if _ADDRESS.fullmatch(address) and "@" not in (element.text or "") else ""

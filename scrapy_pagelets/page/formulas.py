@@ -18,8 +18,11 @@ from scrapy_pagelets.page.nodes import GLUED, NodeTable, rows_with
 
 _TEX_TYPE: Final = lazily(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
 #: Classes of pictures of formulas, whose alternative text is the source.
-_PICTURE: Final = lazily(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+)(?:\s|$)")
-_DISPLAY: Final = lazily(r"katex-display|_Display|mwe-math-element-block|mode=display|^block$|^true$")
+_PICTURE: Final = lazily(
+    r"(?:^|\s)(?:latex|tex|texrender|equation_image|ql-img-\w+-(?:formula|equation)|mwe-math-fallback-image-\w+)(?:\s|$)"
+)
+_AROUND: Final = lazily(r"(?:LaTeX:\s*|\\[(\[]|\$\$?)?(.+?)(?:\\[)\]]|\$\$?)?", re.DOTALL)  # what it has around it
+_DISPLAY: Final = lazily(r"katex-display|_Display|mwe-math-element-block|displayed-|mode=display|^block$|^true$")
 _STYLE: Final = lazily(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
 #: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
 PLAIN, INLINE, DISPLAY = range(3)
@@ -64,7 +67,8 @@ def tex_of(element: etree._Element) -> str:
     if element.tag == "script":
         return _folded(element.text or "")
     if element.tag == "img":
-        return _folded(element.get("alt", ""))
+        around = _AROUND.fullmatch(_folded(element.get("alt", "")))
+        return around[1] if around else ""
     if (script := _script_of(element)) is not None:
         return _folded(script.text or "")
     for note in element.iter("annotation"):

@@ -182,8 +182,8 @@ _PAGER: Final = _names(r"pager|pagination|paging|page-?n(?:umbers?|um|o)|pagenav
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = lazily(r"toc|contents|index", re.IGNORECASE)
 _SIGNATURE: Final = _names("signatures?")  # classes of what forums put below each contribution of an author
-#: Classes and ids of addresses that a script decodes: Cloudflare, Joomla, SpamSpan, plug-ins of WordPress.
-_ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
+#: Classes and ids of addresses that a script decodes (Cloudflare, Joomla, SpamSpan, others), or to which it counts.
+_ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link|(?:pure)?counter|count-?up|odometer")
 _ENTRY: Final = lazily(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
 #: Classes and ids of posts and comments, as programs for forums and blogs name them. Names of their parts are longer.
 _POST: Final = lazily(
@@ -199,7 +199,7 @@ _NAMED: Final = (
     "title head crumb topic pankuzu comment comentario kommentar sell disqus review author autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
     "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode "
-    "ljuser owner-name ownername print read vote helpful journal"
+    "ljuser owner-name ownername print read vote helpful journal count odometer"
 ).split()
 #: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
 _OFFERED: Final = (

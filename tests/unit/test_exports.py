@@ -50,6 +50,17 @@ def cleaned(body):
         # a tooltip is no part of the word before it
         ("<p>the <a>cup<span class=tooltiptext>Of clay</span></a> breaks", "the cup Of clay breaks"),
         ("<pre><code><b class=hl-line>a = 1</b><b class=hl-line> b</b></code></pre>", "```\na = 1\n b\n```"),
+        # pictures of formulas say their source
+        ("<p>So <img class=equation_image src=a alt='LaTeX: v=at'> holds", "So `$v=at$` holds"),
+        ("<p>So <img class=ql-img-inline-formula src=a alt='$v=at$'> holds", "So `$v=at$` holds"),
+        ("<p>So<p><img class=ql-img-displayed-equation src=a alt='\\[v=at\\]'>", "So\n\n```math\nv=at\n```"),
+        ("<p>So <img class=equations src=/a alt='LaTeX: v=at'>", "So ![LaTeX: v=at](http://example.com/a)"),
+        # what a script counts up to
+        ("<p><b class=x><span class=counter-number data-to-value=342>0</span>+ cups</b>", "**342+ cups**"),
+        ("<div class=count-up data-target=7></div><p>cups", "7\n\ncups"),
+        ("<p><span class=counter data-to-value=javascript>0</span> cups", "0 cups"),
+        ("<p><span class=counter>2</span> of <span data-count=9>0</span> cups", "2 of 0 cups"),
+        ("<p><span class=counter data-count=9>5</span> cups", "5 cups"),
     ],
 )  # fmt: skip
 def test_markdown(html, expected):
@@ -123,6 +134,32 @@ def test_cells_of_a_site_say_nothing_twice():
 def test_notes_with_the_role_of_notes_are_content():
     body = f"<p>{SAID.replace('{}', '{0}')}</p><div><aside role=doc-footnote><p>Of {{0}}, not of Kobe.</aside></div>"
     assert "Of Uji, not of Kobe." in cleaned(body.replace("{{0}}", "{0}"))
+
+
+def test_notes_of_a_table_are_content():
+    table = (
+        "<table><tr><th>Tea<th>Cost<tr><td>{0}<td>7</table><div><div class=tw-foot><p>Of {0}, in pounds.</div></div>"
+    )
+    assert "Of Uji, in pounds." in cleaned(
+        f"<p>{SAID.replace('{}', '{0}')}</p>{table}<div>All <a href=/>teas</a></div>"
+    )
+
+
+def test_a_formula_of_one_page_is_content():
+    formula = (
+        "<div><span class=katex><math><annotation encoding=application/x-tex>{0}=7</annotation></math></span></div>"
+    )
+    said = f"<p>{SAID.replace('{}', '{0}')}</p>"
+    assert "Uji=7" in cleaned(f"{said}{formula}{said}")
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"), [("footer", [True, True, True, False]), ("div", [True, True, False, False])]
+)
+def test_quotations_are_kept_with_whose_words_they_are(tag, expected):
+    nodes = page(f"<p>{SAID}</p><blockquote><p>{SAID}</p><{tag}>Ana Bo</{tag}></blockquote><footer>Tea</footer>").nodes
+    keep = np.array([True, True, False, False])
+    assert (keep | companions(nodes, keep)).tolist() == expected
 
 
 def test_the_last_caption_of_a_gallery_goes_with_the_others():
