@@ -82,7 +82,8 @@ def flat_grids(nodes: NodeTable) -> dict[int, int]:
     Their classes name the head and each column, as in Javadoc: ``table-header col-first``, ``col-first even-row``.
     """
     columns = Counter(nodes.parent.item(row) for row in rows_named(nodes, _HEAD_NAMED))
-    return {row: number for row, number in columns.items() if number > 1 and _has_columns(nodes, row, number)}
+    grids = ((row, number) for row, number in columns.items() if 1 < number <= _MOST_COLUMNS)
+    return {row: number for row, number in grids if _has_columns(nodes, row, number)}
 
 
 def _has_columns(nodes: NodeTable, row: int, columns: int) -> bool:

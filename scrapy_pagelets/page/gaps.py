@@ -112,7 +112,8 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     running = (row for row, leading in hrefs if all(map(_LEADS_NOWHERE.match, leading)))
     labelled = _labelled(nodes, sorted((*by_kind["labels"], *running)))
     for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *labelled):
-        if len(panels) == len(labels) > 1 and found.keys().isdisjoint(panels) and not _has_main(nodes, panels):
+        has_main = any(np.isin(nodes.tag[row : nodes.end[row]], _MAIN).any() for row in panels)  # then it is a column
+        if len(panels) == len(labels) > 1 and found.keys().isdisjoint(panels) and not has_main:
             found |= dict(zip(panels, labels, strict=True))
     return found
 
@@ -185,11 +186,6 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
         siblings = [child for child in nodes.children_of(nodes.parent.item(row)) if child > row]
         inside = nodes.children_of(siblings[0]) if siblings else []
         yield labels, inside if len(inside) == len(labels) else siblings if is_list else siblings[: len(labels)]
-
-
-def _has_main(nodes: NodeTable, panels: Iterable[int]) -> bool:
-    """Whether one of some panels has what the page is about: these are its columns, for narrow screens."""
-    return any(np.isin(nodes.tag[row : nodes.end[row]], _MAIN).any() for row in panels)
 
 
 def _leads_nowhere(nodes: NodeTable, row: int) -> bool:

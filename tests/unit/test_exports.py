@@ -50,6 +50,11 @@ def cleaned(body):
         # a tooltip is no part of the word before it
         ("<p>the <a>cup<span class=tooltiptext>Of clay</span></a> breaks", "the cup Of clay breaks"),
         ("<pre><code><b class=hl-line>a = 1</b><b class=hl-line> b</b></code></pre>", "```\na = 1\n b\n```"),
+        # code whose lines a highlighter keeps, alone in an element
+        ("<div><code class=language-js>a = 1;\n  b</code></div>", "```js\na = 1;\n  b\n```"),
+        ("<p><code class=language-js>a = 1;</code>", "`a = 1;`"),
+        ("<p>So <code class=language-js>a =\n1;</code> is", "So `a = 1;` is"),
+        ("<div><code>a = 1;\n  b</code></div>", "`a = 1; b`"),
         # pictures of formulas say their source
         ("<p>So <img class=equation_image src=a alt='LaTeX: v=at'> holds", "So `$v=at$` holds"),
         ("<p>So <img class=ql-img-inline-formula src=a alt='$v=at$'> holds", "So `$v=at$` holds"),
