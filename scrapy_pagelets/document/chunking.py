@@ -256,7 +256,10 @@ class NamedPlaces:
 
     def __init__(self, page: Page, document: Block) -> None:
         self._page = page
-        self._names = dict(_names(page, *_extent(document)))
+        leaves = {leaf for block in document.walk() for leaf in block.leaves}
+        own = document.children[0].leaves if document.children and document.children[0].kind == "heading" else []
+        below = leaves.difference(own) or leaves or {0}
+        self._names = dict(_names(page, min(below), max(below)))
         starts: dict[int, int] = {}  # of headings all leaves, else the first one: each with the first of its block
         for block in document.walk():
             starts |= dict.fromkeys(block.leaves if block.kind == "heading" else block.leaves[:1], *block.leaves[:1])
@@ -280,14 +283,6 @@ class NamedPlaces:
         while row >= 0 and row not in self._names:
             row = int(nodes.parent[row])
         return self._names.get(row)
-
-
-def _extent(document: Block) -> tuple[int, int]:
-    """The first and the last leaf of a document, below its own heading if it has more."""
-    leaves = [leaf for block in document.walk() for leaf in block.leaves]
-    own = document.children[0].leaves if document.children and document.children[0].kind == "heading" else []
-    leaves = sorted(set(leaves).difference(own) or leaves)
-    return (leaves[0], leaves[-1]) if leaves else (0, 0)
 
 
 def _names(page: Page, first: int, last: int) -> Iterator[tuple[int, str]]:

@@ -208,7 +208,9 @@ def _text(run: Run, *, before_bracket: bool) -> str:
         alt = _escaped(" ".join(run.text.split())).replace("]", "\\]")
         return f"![{alt}]({_destination(run.source)}{_quoted(run.title)})"
     if run.style.code and run.text.strip():
-        return _code_span(run.text)
+        text = " ".join(run.text.split())
+        fence, pad = "`" * _fence_length(text, 1), " " * (text.startswith("`") or text.endswith("`"))
+        return f"{fence}{pad}{text}{pad}{fence}"
     text = _escaped(run.text)
     if run.style.href:
         text = text.replace("]", "\\]")
@@ -274,14 +276,6 @@ def _escaped_start(line: str) -> str:
     if match := _NUMBERED.match(line):
         return f"{match[1]}\\{line[match.end(1) :]}"
     return f"\\{line}" if _AT_START.match(line) else line
-
-
-def _code_span(text: str) -> str:
-    """Write text as a code span, with as many backticks as it needs."""
-    text = " ".join(text.split())
-    fence = "`" * _fence_length(text, 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 def _fence_length(text: str, least: int) -> int:

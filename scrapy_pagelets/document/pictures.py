@@ -53,7 +53,9 @@ def source_of(image: etree._Element) -> str:
     if (late := late_of(image)) or _shows(own):
         return late or own
     sets = (_largest(node.get(name) or "") for node in (image, *_sources(image)) for name in _SETS)
-    if found := next(filter(None, sets), "") or _other(image):
+    names = (name for name in map(str, image.attrib) if name not in ("src", "alt", "title") and _NAMED_SO.search(name))
+    others = (value for name in names if (value := _late(image, name)) and _OF_PICTURE.match(value))
+    if found := next(filter(None, sets), "") or next(others, ""):
         return found
     copy = copy_of(image)
     return (copy.get("src") or "").strip() if copy is not None and _shows(copy.get("src") or "") else ""
@@ -95,12 +97,6 @@ def _late(image: etree._Element, name: str) -> str:
         value = value.replace(_WIDTH, max(widths, key=int, default=_USUAL_WIDTH))
     is_address = ("/" in value or "." in value) and not _NO_ADDRESS.search(value)
     return value if is_address and _shows(value) else ""
-
-
-def _other(image: etree._Element) -> str:
-    """The address of a picture in an attribute that no list has."""
-    names = (name for name in map(str, image.attrib) if name not in ("src", "alt", "title") and _NAMED_SO.search(name))
-    return next((value for name in names if (value := _late(image, name)) and _OF_PICTURE.match(value)), "")
 
 
 def _sources(image: etree._Element) -> list[etree._Element]:
@@ -214,6 +210,7 @@ _WORDS, _MOST_PICTURES = 2, 200
 _NEAR: Final = 4
 _OFTEN: Final = 3  # places of a picture without alternative text from which on it is an icon
 _TO_HEADING: Final = 8  # runs of text from a picture to the heading that leads to the same page
+_LEVELS: Final = 6  # levels of the elements of an item of a gallery
 _SHOWING: Final = PICTURES | PLAYERS
 _TINY: Final = 2  # pictures of at most so many pixels count visits or fill space
 
@@ -411,6 +408,29 @@ def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
         if not is_apart and not is_tiny(image) and not _is_no_content(image) and known.isdisjoint(_names(image)):
             known.update(_names(image))
             found.append(row)
+    return found
+
+
+def gallery_of(page: Page, own: list[int], shown: Bools, keep: Bools) -> list[int]:
+    """The pictures beside some of the page's own in the items of a gallery, none with content; each file once."""
+    nodes, found = page.nodes, list[int]()
+    rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if own else []
+    around = _elsewhere(page, rows_with(nodes, _AROUND)) if own else []
+    names = {row: name_of(source_of(image_of(nodes.elements[row]))) for row in rows}
+    known = {name for row, name in names.items() if shown[row]}
+    for item in map(nodes.parent.item, own):  # pictures in one element may be one, in other sizes
+        for _ in range(_LEVELS):
+            row, item = item, nodes.parent.item(item)
+            if item < 0 or keep[nodes.leaves_of(item)].any():
+                break
+            items = [one for one in nodes.children_of(item) if nodes.tag[one] == nodes.tag[row]]
+            firsts = [rows[at] if (at := bisect_left(rows, one)) < len(rows) else len(nodes) for one in items]
+            if len(items) > 1 and all(at < nodes.end[one] for at, one in zip(firsts, items, strict=True)):
+                inside = (at for at in reversed(firsts) if not any(start < at < end for start, end in around))
+                by_name = {names[at]: at for at in inside if names[at] not in known}
+                found += by_name.values()
+                known |= by_name.keys()
+                break
     return found
 
 

@@ -325,7 +325,9 @@ class Walk:
         if not self.switches.links or not href or href.startswith("#"):  # the document has no place to jump to
             return None
         url = quoted(link_of(self.page.base, href))
-        if not url or _shows_address(url, element):
+        scheme, _, address = url.partition(":")
+        is_shown = scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
+        if not url or is_shown:  # the text is the address
             return None
         title = readable(element.get("title") or "") if self.switches.titles else ""
         return self.draft.style._replace(href=url, title=title)
@@ -522,9 +524,3 @@ def _goes_on(element: etree._Element) -> bool:
     if element.tag == "ol":
         return number_of(element.get("start"), 1) == number_of(before.get("start"), 1) + len(before)
     return len(before) == len(element) == 1 and before.get("class") == element.get("class") is not None
-
-
-def _shows_address(url: str, element: etree._Element) -> bool:
-    """Whether the text of a link is the e-mail address that it leads to."""
-    scheme, _, address = url.partition(":")
-    return scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))

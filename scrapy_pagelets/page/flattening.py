@@ -134,19 +134,15 @@ def _readings(root: etree._Element) -> Iterator[list[etree._Element]]:
         if reading.tag == "rtc" and reading.find("rt") is not None:
             continue
         context.skip_subtree()  # a reading in it is part of it
-        if _has_brackets(reading):
+        # Where the end tag of `rp` is missing, the reading is inside.
+        around = (reading.getprevious(), reading.getnext(), reading.getparent())
+        if any(one is not None and one.tag == "rp" and (one.text or "").strip() for one in around):
             continue
         if found and (reading.getprevious() is not found[-1] or (found[-1].tail or "").strip()):
             yield found
             found = []
         found.append(reading)
     yield found
-
-
-def _has_brackets(reading: etree._Element) -> bool:
-    """Whether the page has brackets for a reading; where the end tag of ``rp`` is missing, the reading is inside."""
-    around = (reading.getprevious(), reading.getnext(), reading.getparent())
-    return any(one is not None and one.tag == "rp" and (one.text or "").strip() for one in around)
 
 
 def _with_brackets(texts: list[Any], before: str, behind: str) -> list[str]:

@@ -1,13 +1,16 @@
 """What exports, generators of manuals and responsive themes print: lists in pieces, grids, copies and keys in cells."""
 
+import re
+
 import numpy as np
 import pytest
 
-from scrapy_pagelets import Site
+from scrapy_pagelets import Page, Site
 from scrapy_pagelets.decision.content import marks_in_cells
 from scrapy_pagelets.decision.half_lines import companions
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.page.data_tables import flat_grids
 from scrapy_pagelets.page.looks import CODE_LINE, RELATED, signs
 from tests.trees import page
@@ -174,6 +177,28 @@ def test_the_last_caption_of_a_gallery_goes_with_the_others():
     assert companions(nodes, keep).tolist() == [False, False, False, True, True, False]
     keep[2] = False
     assert not companions(nodes, keep).any()
+
+
+SLIDE = "<li><noscript><img src=/{0}.jpg></noscript><a><img src=/{0}.jpg?w=900 alt=''><i>Open {0}</i></a>"
+
+
+@pytest.mark.parametrize(
+    ("slides", "expected"),
+    [
+        # the picture that the page declares, and those beside it; not one that is shown, or leads to another page
+        ("".join(map(SLIDE.format, "abc")), ["a", "b", "c"]),
+        ("<li><img src=/a.jpg><li><img src=/a_100x100.jpg><li><a href=/x><img src=/d.jpg></a>", ["a"]),
+        # no gallery: one item without a picture, pictures that are no items
+        ("<li><img src=/a.jpg><img src=/b.jpg><li>Cups", ["a"]),
+        ("<li><img src=/a.jpg><li><img src=/b.jpg><li>Cups", ["a"]),
+    ],
+)
+def test_pictures_of_a_gallery(slides, expected):
+    html = f"<title>Uji</title><meta property=og:image content=http://x/a.jpg><p>Zoom<ul>{slides}</ul><p>Zoom<h1>Uji</h1><p>{SAID}"
+    read = Page.parse(html.encode(), "http://tea.test/uji")
+    keep = np.array([text == "Uji" or text in SAID for text in read.nodes.strings])
+    found = markdown_of(document_of(read, keep, headline_of(read)))
+    assert re.findall(r"/(\w)[^/]*\.jpg", found) == expected
 
 
 @pytest.mark.parametrize(
