@@ -89,8 +89,8 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
         found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
     for captions in _galleries(nodes):  # the last one may have nothing of content behind it
-        own = nodes.leaves_below(captions)
-        found |= own & (2 * (keep | found)[own].sum() >= own.sum())
+        own = np.concatenate([np.r_[nodes.leaves_of(row)] for row in captions])
+        found[own] |= 2 * (keep[own] | found[own]).sum() >= len(own)
     for leaves in _halves(nodes, up_to(keep)):
         found[leaves] |= ~nodes.anchor[nodes.leaves[leaves]]
     for row in rows_tagged(nodes, TAG["blockquote"]):

@@ -219,6 +219,14 @@ def test_signs(classes, sign, expected):
     assert bool(signs(("div", "", classes, "")) & sign) is expected
 
 
+def test_many_galleries_are_each_decided_by_their_captions():
+    figures = "<div><figure><figcaption>A</figcaption></figure><figure><figcaption>b</figcaption></figure></div>"
+    nodes = page("<p>Tea</p>" + figures * 5000).nodes
+    keep = np.array([text == "A" for text in nodes.strings])
+    assert (keep | companions(nodes, keep))[1:].all()
+    assert not companions(nodes, np.zeros(len(keep), np.bool_)).any()
+
+
 def test_many_cells_take_no_more_than_their_number():
     """Neither thousands of heads nor of columns are compared with all others."""
     heads = "".join(f'<div class="col-header c{n}">h</div>' for n in range(3000))
