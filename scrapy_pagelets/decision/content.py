@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, up_to
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
@@ -15,7 +15,7 @@ from scrapy_pagelets.core.text import permalinks as permalinks
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.product_values import BRAND_LABELS
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import CELL, LINE, TEXT, NodeTable, among_tags
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TEXT, NodeTable, among_tags, below, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
 
@@ -36,13 +36,13 @@ _WHOLE: Final = 0.8  # share of the words of a list from which on all of its ite
 _ANNOUNCING: Final = 5
 _IN_DOUBT: Final = 0.65  # up to this templateness, a list right below a heading of content belongs to it
 _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
-#: Leaves before and after the own heading that may say of the page what it declares, and their words; and how far
-#: before it a declared price may stand.
+#: Leaves before and after the own heading that may say of the page what it declares, their words; those to a price.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE_BEFORE: Final = 30
 _DIGITS: Final = 4  # characters of a number that is no other one by chance
 _PRICE: Final = lazily(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
 _RUNS: Final = 2  # runs of text that a permalink has at most
+_CELL, _KEY = TAG["td"], 3  # and words of a key to sort by
 _IS_BLOCK: Final = among_tags("p ul ol dl blockquote pre table h2 h3 h4 h5 h6")
 #: Share of the words of its blocks, and number of them, that are content in an element whose holes are filled.
 _SHARE, _LEAST = 0.7, 50
@@ -85,6 +85,25 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     return mask
 
 
+def marks_in_cells(nodes: NodeTable) -> Bools:
+    """(m,) leaves of cells that are not for readers: hidden keys to sort by, and the heads of columns once more.
+
+    Style sheets show these in all cells on narrow screens, and the head of the table on wide ones.
+    """
+    rows = np.flatnonzero((nodes.tag == _CELL) & (nodes.last_leaf - nodes.first_leaf > 1))
+    hidden = nodes.hidden[nodes.leaves]
+    found = hidden & (nodes.words <= _KEY)
+    if found.any():
+        found &= nodes.leaves_below(rows[below(nodes, up_to(~hidden), rows) > 0].tolist())
+    heads = [nodes.first_leaf.item(row) for row in rows_tagged(nodes, TAG["th"]) if len(rows)]
+    if heads and heads[-1] < len(found):
+        first = nodes.first_leaf[rows]
+        said = nodes.text + up_to(nodes.tag == TAG["table"])[nodes.leaves]  # in which table, too
+        copies = (nodes.parent[nodes.leaves[first]] != rows) & np.isin(said[first], said[heads])
+        found[first] |= copies & (np.bincount(nodes.parent[rows], copies)[nodes.parent[rows]] > 1)
+    return found
+
+
 def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: Bools) -> Bools:
     """(m,) the first leaf with each fact that a page declares, if the content does not have it yet.
 
@@ -100,7 +119,9 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
             continue
         saying = [leaf for leaf in range(len(mask)) if _has_fact(nodes, leaf, fact)]
         if not _is_number(fact):
-            saying = [leaf for leaf in saying if leaf in of_names or _is_brand(nodes, leaf)]
+            labels = {leaf: nodes.strings[leaf - 1].strip() if leaf else "" for leaf in saying}
+            brands = {leaf for leaf, label in labels.items() if label[-1:] in _COLONS and BRAND_LABELS.fullmatch(label)}
+            saying = [leaf for leaf in saying if leaf in of_names or leaf in brands]
         if saying and not keep[saying].any():
             mask[saying[0]] = True
     return mask
@@ -113,12 +134,6 @@ def _has_fact(nodes: NodeTable, leaf: int, fact: str) -> bool:
         return False
     words = text.split()
     return text.strip() == fact or (_is_number(fact) and fact in (words[0], words[-1]))
-
-
-def _is_brand(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a label with a colon says that a leaf is a brand; menus of filters have headings without one."""
-    label = nodes.strings[leaf - 1].strip() if leaf else ""
-    return label.endswith(_COLONS) and BRAND_LABELS.fullmatch(label) is not None
 
 
 def _is_number(fact: str) -> bool:

@@ -50,7 +50,9 @@ def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
         leaves = nodes.leaves_of(first)
         has_table = (nodes.tag[second : nodes.end[second]] == _TABLE).any()
         if not has_table and nodes.words[leaves][keep[leaves]].sum() >= _KEPT * below(nodes, words, first):
-            around[_around_both(nodes, first, second)].append(second)
+            while nodes.end[first] <= second:  # up to the smallest element around both
+                first = nodes.parent.item(first)
+            around[first].append(second)
     for row, copies in around.items():
         outer = nodes.outermost(copies)
         if below(nodes, words, outer).sum() >= _SHARE * below(nodes, words, row):
@@ -74,19 +76,10 @@ def _pairs(nodes: NodeTable, words: Ints) -> Iterator[tuple[int, int]]:
             yield found[0], found[1]
 
 
-def _around_both(nodes: NodeTable, first: int, second: int) -> int:
-    """Row of the smallest element around two rows, the second of which is behind the first."""
-    row = first
-    while nodes.end[row] <= second:
-        row = nodes.parent.item(row)
-    return row
-
-
 def _quotations(nodes: NodeTable, keep: Bools, is_thread: bool) -> Iterator[int]:
     """Rows of the quotations half of which stand above as content: forums quote what they answer.
 
-    Manuals indent what they repeat: of two texts in as many quotations each, none is quoted from the other, unless the
-    page ``is_thread``.
+    Manuals indent what they repeat: unless the page ``is_thread``, a text in as many quotations is not quoted.
     """
     quotations = rows_tagged(nodes, TAG["blockquote"])
     if not quotations:
@@ -112,14 +105,14 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
     ends at the next heading, or with the element that the heading is in.
 
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`. ``pages``:
-    number of other pages of the site that are known. ``cards``: whether what stands below a linked heading of the
-    section is the card of another page.
+    number of other pages that are known. ``cards``: whether what stands below a linked heading is the card of a page.
     """
     nodes = page.nodes
     found = np.zeros(len(nodes.leaves), np.bool_)
     if pages < _FEWEST:
         return found
-    headings = _headings(nodes)
+    tag, first, last = nodes.tag.item, nodes.first_leaf.item, nodes.last_leaf.item
+    headings = [_Heading(row, tag(row), first(row), last(row)) for row in rows_with(nodes, HEADING)]
     often = up_to(alike >= _OFTEN * pages).tolist()
     repeated = [one for one in headings if often[one.text] - often[one.begin] == one.text - one.begin > 0]
     if not repeated:
@@ -146,11 +139,6 @@ class _Heading(NamedTuple):
     level: int  # its tag
     begin: int
     text: int
-
-
-def _headings(nodes: NodeTable) -> list[_Heading]:
-    tag, first, last = nodes.tag.item, nodes.first_leaf.item, nodes.last_leaf.item
-    return [_Heading(row, tag(row), first(row), last(row)) for row in rows_with(nodes, HEADING)]
 
 
 def _is_in_item(nodes: NodeTable, heading: _Heading) -> bool:
@@ -186,8 +174,7 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
     follows. Headings of sections without text stay.
 
     ``keep``: (m,) the leaves that are content so far. ``alike``, ``anywhere``: (m,) number of other pages with the same
-    text at the same place, see `Site.pages_alike`, and anywhere, see `Site.pages_with_text`. ``pages``: number of other
-    pages of the site that are known.
+    text at the same place or anywhere, see `Site`. ``pages``: number of other pages of the site that are known.
     """
     found = np.zeros(len(keep), np.bool_)
     rows = np.array(rows_with(nodes, HEADING), np.int64)

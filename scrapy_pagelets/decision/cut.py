@@ -26,8 +26,7 @@ CONTENT_AT: Final = sigmoid(-CUTS)  # probability of content at each cut
 _TEMPERATURE: Final = 0.03
 _LEAN: Final = 2.0  # log odds by which the strictest setting lowers a cut
 #: How much stricter the cut of an article of a known site is: what is in doubt there are teasers and remarks, and the
-#: cuts of known sites are learnt from manuals. An article tells when it was published, or calls itself one; it neither
-#: sells anything nor is a thread.
+#: cuts are learnt from manuals. An article has a date or calls itself one; it sells nothing and is no thread.
 OF_ARTICLE: Final = 0.375
 #: The likeliest leaves are content in any case: those within this distance of the least log odds, up to the highest.
 _MARGIN: Final = 0.1

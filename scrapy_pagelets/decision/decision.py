@@ -7,7 +7,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.asides import asides_of, comments_of, controls_of_posts, signatures_of, signed_posts
-from scrapy_pagelets.decision.content import corrected, facts_of, permalinks, said_of_itself
+from scrapy_pagelets.decision.content import corrected, facts_of, marks_in_cells, permalinks, said_of_itself
 from scrapy_pagelets.decision.corrections import (
     decided_together,
     has_lone_heading,
@@ -83,7 +83,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
             named[leaves] = ROLES.index(role)
         for post in told.thread.posts if not told.thread.is_thread else ():
             named[[*post.leaves]] = ROLES.index(COMMENTS)
-        stripped = comments | sections | signatures
+        stripped = comments | sections | signatures | marks_in_cells(page.nodes)
         stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept, is_thread=told.thread.is_thread)
         stripped[controls_of_posts(page.nodes, told.thread)] = True
         found[stripped] = 1

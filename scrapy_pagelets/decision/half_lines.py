@@ -1,6 +1,7 @@
 """Texts that go with others: lines of who wrote something and when, signs, and labels with what they are of."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Final
@@ -16,6 +17,7 @@ from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import is_between
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import Post, Thread
+from scrapy_pagelets.page.data_tables import flat_grids
 from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
@@ -45,8 +47,7 @@ def torn_bylines(
 
     Names and dates are those of the posts of a thread, or else those beside the page's own heading.
 
-    ``headline``: the page's own heading. ``names``: of the authors of the page. ``keep``: (m,) the leaves that are
-    content so far.
+    ``headline``: the own heading. ``names``: of the authors of the page. ``keep``: (m,) what is content so far.
     """
     found = np.zeros(len(keep), np.bool_)
     known = (*({name.casefold() for name in names} - {""}),)
@@ -87,8 +88,14 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         leaves = nodes.leaves_of(row)
         linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
         found[leaves] |= 2 * linked <= nodes.words[leaves].sum() and _is_amid(nodes, row, keep | found)
+    for captions in _galleries(nodes):  # the last one may have nothing of content behind it
+        own = np.concatenate([np.r_[nodes.leaves_of(row)] for row in captions])
+        found[own] |= 2 * (keep[own] | found[own]).sum() >= len(own)
     for leaves in _halves(nodes, up_to(keep)):
         found[leaves] |= ~nodes.anchor[nodes.leaves[leaves]]
+    for row in rows_tagged(nodes, TAG["blockquote"]):
+        leaves, has_author = nodes.leaves_of(row), TAG["footer"] in nodes.tag[row : nodes.end[row]]
+        found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
     for row, head in _headed_tables(nodes):
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
         is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
@@ -109,12 +116,23 @@ def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
         row = nodes.parent.item(head)
         if not IS_NO_DATA[nodes.tag[row + 1 : nodes.end[row]]].any():
             yield row, nodes.last_leaf.item(head)
+    for row, columns in flat_grids(nodes).items():
+        yield row, nodes.last_leaf.item(nodes.children_of(row)[columns - 1])
 
 
 @once
 def captions_of(nodes: NodeTable) -> list[int]:
     """Rows of the captions of pictures, by tag or class."""
     return sorted({*rows_tagged(nodes, TAG["figcaption"]), *rows_named(nodes, _CAPTION)})
+
+
+def _galleries(nodes: NodeTable) -> list[list[int]]:
+    """The captions of figures that stand in one element and look alike."""
+    found: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for row in captions_of(nodes):
+        figure = nodes.parent.item(row)
+        found[nodes.parent.item(figure), nodes.look.item(figure)].append(row)
+    return [captions for captions in found.values() if len(captions) > 1]
 
 
 def _is_amid(nodes: NodeTable, row: int, keep: Bools) -> bool:

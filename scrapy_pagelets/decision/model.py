@@ -128,8 +128,7 @@ class PageEvidence:
     nodes: NodeTable  # the node table of the page
     features: NDArray[np.float32]  # (m, len(PAGE_FEATURES)) features of the leaves
     first: Floats  # (m,) log odds of the leaves by the first pass
-    #: (n, CLASSIFIERS) log odds of all nodes by the page-level classifiers: first the trees, by their mean over the
-    #: words below the node, then the classifier
+    #: (n, CLASSIFIERS) log odds of all nodes: first by the trees, as mean over the words below, then by the classifier
     odds: Floats
     context: Trees  # the second pass
 

@@ -57,9 +57,7 @@ BREAK: Final = Run("\n")
 class Block:
     """A block of a document."""
 
-    #: ``document``, ``heading``, ``paragraph``, ``code``, ``math``, ``list``, ``item``, ``quote``, ``table`` or
-    #: ``rule``
-    kind: str
+    kind: str  # document, heading, paragraph, code, math, list, item, quote, table or rule
     children: list[Block] = field(default_factory=list)  # the blocks inside a document, list, item or quote
     #: the text of a heading or paragraph; of code the links in it, which are listed below
     runs: list[Run] = field(default_factory=list)

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Final
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import ALL, PLAIN, Block, Run, Switches, text_of_runs, tidy
-from scrapy_pagelets.document.pictures import above_heading, declared_by, is_shown_as_written, named_by, shown_with
 from scrapy_pagelets.document.walk import Walk
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page import urls
@@ -27,13 +27,16 @@ def document_of(
     left out. ``repeated``: rows of the pictures that most pages of the site show.
     """
     body = keep if headline is None else _without_banner(page.nodes, keep, headline)
-    images = shown_with(page.nodes, body)
-    images[[row for row in repeated if images[row] and is_shown_as_written(page.nodes.elements[row])]] = False
-    if (own := declared_by(page, images)) is not None:
-        images[own] = True
+    images = pictures.shown_with(page.nodes, body)
+    images[[row for row in repeated if images[row] and pictures.is_shown_as_written(page.nodes.elements[row])]] = False
+    own = [row for row in (pictures.declared_by(page, images),) if row is not None]
+    images[own] = True
     if headline is not None:
-        images[named_by(page, headline, images)] = True
-        images[[row for row in above_heading(page, headline, images) if row not in repeated]] = True
+        own += pictures.named_by(page, headline, images)
+        images[own] = True
+        own += [row for row in pictures.above_heading(page, headline, images) if row not in repeated]
+        images[own] = True
+    images[pictures.gallery_of(page, own, images, keep)] = True
     walk = Walk(page, keep, images, switches)
     root = walk.document(0, len(page.nodes))
     _prune(root)
@@ -73,7 +76,9 @@ def _put_first(root: Block, headline: Headline, leaves: list[int], key: int) -> 
     runs = _own_runs([b for b in root.walk() if b.leaves and own.issuperset(b.leaves)], headline.text, key)
     for block in root.walk():
         block.children = [child for child in block.children if not child.leaves or not own.issuperset(child.leaves)]
-        block.children = [child for child in block.children if not _leads_here(child, headline.text, key)]
+        again = (child for child in block.children if _says(child, ("heading",), headline.text))
+        here = {id(child) for child in again if {urls.key(href) for href in _links_of(child)} == {key}}
+        block.children = [child for child in block.children if id(child) not in here]
     _prune(root)
     while (
         root.children and _says(root.children[0], ("heading", "paragraph"), headline.text) and root.children[0].leaves
@@ -85,12 +90,6 @@ def _put_first(root: Block, headline: Headline, leaves: list[int], key: int) -> 
 
 def _says(block: Block, kinds: Sequence[str], text: str) -> bool:
     return block.kind in kinds and text_of_runs(block.runs) == text
-
-
-def _leads_here(block: Block, text: str, key: int) -> bool:
-    """Whether a block is a heading that says a text and leads to the page with a key."""
-    hrefs = {run.style.href for run in block.runs} - {None, ""}
-    return _says(block, ("heading",), text) and bool(hrefs) and all(urls.key(str(href)) == key for href in hrefs)
 
 
 def _own_runs(blocks: Iterable[Block], text: str, key: int) -> list[Run]:
@@ -125,7 +124,8 @@ def _drop_copies(root: Block) -> None:
     Cards of products have their name once for the picture and once for the text, and the price for each state of sale.
     """
     headings = [block for block in root.walk() if block.kind == "heading"]
-    copies = {id(other) for one, other in pairwise(headings) if _says_again(one, other)}
+    linked = ((one, other) for one, other in pairwise(headings) if _links_of(one) == _links_of(other) != [])
+    copies = {id(other) for one, other in linked if text_of_runs(one.runs) == text_of_runs(other.runs)}
     copies |= _pictures_again(root)
     for block in root.walk():
         kept: list[Block] = []
@@ -148,12 +148,6 @@ def _pictures_again(root: Block) -> set[int]:
     return found
 
 
-def _says_again(one: Block, other: Block) -> bool:
-    """Whether a heading has the words and the links of the one before, and has links."""
-    links = _links_of(one)
-    return bool(links) and links == _links_of(other) and _says(other, ("heading",), text_of_runs(one.runs))
-
-
 def _links_of(block: Block) -> list[str]:
     return list(dict.fromkeys(run.style.href for run in block.runs if run.style.href))
 
@@ -171,8 +165,7 @@ def _is_copy(one: Block, other: Block, within: Block) -> bool:
 def repair_levels(root: Block, *, headed: bool) -> None:
     """Number the levels of headings so that none is skipped; below the page's own heading, they begin at 2.
 
-    A heading that stood above the own one names the section of the page: nothing is below it. If ``headed``, the first
-    heading is the page's own.
+    A heading that stood above the own one, which is the first one if ``headed``, names a section: nothing is below it.
     """
     above: list[int] = []  # levels as written of the headings that are open
     headings = [block for block in root.walk() if block.kind == "heading"]

@@ -111,8 +111,10 @@ def chunks_of(
     packer.add(units_of(document, own, pagelet or {}), 0)
     packer.close()
     pieces = [part for piece in packer.pieces for part in _within(piece, own)] if tokens else packer.pieces
-    pieces = [piece for piece in map(_without_rules, pieces) if piece]
-    names = {block: _heading(block) for block in document.walk() if block.kind == "heading"}
+    shown = [[at for at, unit in enumerate(piece) if unit.block.kind != "rule" or unit.lead] for piece in pieces]
+    pieces = [piece[at[0] : at[-1] + 1] for piece, at in zip(pieces, shown, strict=True) if at]  # no rules at the ends
+    texts = [(block, text_of_runs(block.runs)) for block in document.walk() if block.kind == "heading"]
+    names = {block: text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}..." for block, text in texts}
     chunks = []
     for before, following in pairwise([[], *pieces]):
         room = min(overlap, most - sum(unit.size for unit in following))
@@ -170,12 +172,6 @@ def _within(units: list[Unit], limit: Limit) -> Iterator[list[Unit]]:
             yield part
 
 
-def _without_rules(units: list[Unit]) -> list[Unit]:
-    """The units of a piece without rules at its ends."""
-    shown = [place for place, unit in enumerate(units) if unit.block.kind != "rule" or unit.lead]
-    return units[shown[0] : shown[-1] + 1] if shown else []
-
-
 def _tail(units: Sequence[Unit], following: Sequence[Unit], most: int, limit: Limit) -> list[Unit]:
     """The end of a piece that the following one repeats: whole blocks and sentences."""
     tail: list[Unit] = []
@@ -216,11 +212,6 @@ def _shared(units: Sequence[Unit]) -> Sequence[Block]:
     for unit in units[1:]:
         shared = shared[: _common(shared, unit.headings)]
     return shared
-
-
-def _heading(block: Block) -> str:
-    text = text_of_runs(block.runs)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}..."
 
 
 def _document(units: Sequence[Unit]) -> Block:
@@ -265,7 +256,10 @@ class NamedPlaces:
 
     def __init__(self, page: Page, document: Block) -> None:
         self._page = page
-        self._names = dict(_names(page, *_extent(document)))
+        leaves = {leaf for block in document.walk() for leaf in block.leaves}
+        own = document.children[0].leaves if document.children and document.children[0].kind == "heading" else []
+        below = leaves.difference(own) or leaves or {0}
+        self._names = dict(_names(page, min(below), max(below)))
         starts: dict[int, int] = {}  # of headings all leaves, else the first one: each with the first of its block
         for block in document.walk():
             starts |= dict.fromkeys(block.leaves if block.kind == "heading" else block.leaves[:1], *block.leaves[:1])
@@ -289,14 +283,6 @@ class NamedPlaces:
         while row >= 0 and row not in self._names:
             row = int(nodes.parent[row])
         return self._names.get(row)
-
-
-def _extent(document: Block) -> tuple[int, int]:
-    """The first and the last leaf of a document, below its own heading if it has more."""
-    leaves = [leaf for block in document.walk() for leaf in block.leaves]
-    own = document.children[0].leaves if document.children and document.children[0].kind == "heading" else []
-    leaves = sorted(set(leaves).difference(own) or leaves)
-    return (leaves[0], leaves[-1]) if leaves else (0, 0)
 
 
 def _names(page: Page, first: int, last: int) -> Iterator[tuple[int, str]]:

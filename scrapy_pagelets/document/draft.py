@@ -32,6 +32,7 @@ class Draft:
         self.leaves: list[int] = []  # the leaves that it is of
         self.style = PLAIN  # of the text that comes next
         self.heading: Block | None = None  # the heading that is open
+        self.in_term = False  # whether it is in a term, which may be a sign
         self.in_cell = in_cell  # whether it is of a cell: there, a dash is a value, and no block of code stands
         self._inside = [self.root]
 
@@ -71,7 +72,7 @@ class Draft:
         """Make a heading or a paragraph of the text that has been written."""
         runs, leaves, heading = tidy(self.runs), self.leaves, self.heading
         self.runs, self.leaves = [], []
-        if not runs or (not self.in_cell and is_left_over(runs)):
+        if not runs or (not self.in_cell and not self.in_term and is_left_over(runs)):
             return
         if heading is not None and heading.runs:  # a heading in two parts
             heading.runs += [Run(" "), *runs]
@@ -89,7 +90,8 @@ class Draft:
             joins = within.children and block.kind == "list"
             within = within.children[-1] if joins else _new_item(within)
         before = within.children[-1] if within.children else block
-        goes_on = (within.kind == "item" and _goes_on(before)) if before.runs else False
+        # Style sheets put the paragraph behind a dash into its line.
+        goes_on = within.kind == "item" and f" {before.runs[-1].text}".endswith(_DASHES) if before.runs else False
         if before.kind == block.kind == "paragraph" and before is not block and (goes_on or _is_mark(before)):
             _join(before, block, Run(" "))
         else:
@@ -115,12 +117,15 @@ class Draft:
 
         return end
 
-    def begin_group(self, block: Block) -> End:
-        """Begin a list or quote; a heading ends where a list begins in it, and a list with nothing before it is one."""
+    def begin_group(self, block: Block, *, goes_on: bool = False) -> End:
+        """Begin a list or quote, or go on with the list before; a heading ends where a list begins in it."""
         self.end_paragraph()
         if self.heading is not None and self.heading.runs:
             self.heading = None
         within = self._inside[-1]
+        before = within.children[-1] if goes_on and within.children else block
+        if before is not block and before.kind == "list" != within.kind and before.children:
+            return self._begin(before)
         if within.kind == block.kind == "list" and not within.children:
             within.ordered, within.number, within.step = block.ordered, block.number, block.step
             return self.end_paragraph
@@ -155,7 +160,8 @@ class Draft:
             for item in entries.children:
                 if [child.kind for child in item.children] == ["paragraph", "paragraph"]:
                     term, definition = item.children
-                    _join(term, definition, *_colon(term))
+                    ended = text_of_runs(term.runs).endswith((":", ".", "?", "!"))
+                    _join(term, definition, *[Run(":")] * (not ended), Run(" "))
                     del item.children[1]
 
         return end_entries
@@ -165,11 +171,12 @@ class Draft:
         self.end_paragraph()
         within = self._inside[-1]
         end = self._begin(_new_item(within)) if within.kind == "list" else self.end_paragraph
-        restore = self.set_style(self.style._replace(strong=strong))
+        restore, self.in_term = self.set_style(self.style._replace(strong=strong)), True
 
         def end_term() -> None:
             end()
             restore()
+            self.in_term = False
 
         return end_term
 
@@ -216,16 +223,6 @@ def _join(one: Block, other: Block, *between: Run) -> None:
     one.leaves += other.leaves
 
 
-def _colon(term: Block) -> list[Run]:
-    """What stands between a term and its definition."""
-    return [Run(":")] * (not text_of_runs(term.runs).endswith((":", ".", "?", "!"))) + [Run(" ")]
-
-
-def _goes_on(paragraph: Block) -> bool:
-    """Whether a paragraph ends in a dash: style sheets put the next one into its line."""
-    return f" {paragraph.runs[-1].text}".endswith(_DASHES)
-
-
 def _is_mark(paragraph: Block) -> bool:
     """Whether a paragraph is the raised mark of a footnote, which follows it."""
     return len(paragraph.runs) == 1 and paragraph.runs[0].style.script == "sup" and len(paragraph.runs[0].text) <= _MARK
@@ -238,8 +235,7 @@ _AROUND: Final = 8  # elements around the heading of an entry, up to that of the
 def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
     """Rows of the headings in entries that follow the heading of their entry.
 
-    Entries are siblings of one tag whose first headings are of one level, and lead to other pages or begin an
-    ``article``.
+    Entries are siblings of one tag whose first headings are of one level, and lead to pages or begin an ``article``.
 
     ``shown``: (n,) rows with content.
     """

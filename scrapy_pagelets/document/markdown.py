@@ -103,7 +103,8 @@ def _list(block: Block, alternate: int) -> Iterator[str]:
     items = [item for item in block.children if item.children]
     short = (["paragraph"], ["paragraph", "list"], ["list"])
     tight = all([child.kind for child in item.children] in short for item in items)
-    tight = tight and not any(_begins_late(block) for item in items for block in item.children[1:])
+    lists = (block.children for item in items for block in item.children[1:] if block.kind == "list" and block.ordered)
+    tight = tight and all([item.number for item in inner if item.children][:1] in ([], [1]) for inner in lists)
     first = True
     for item in items:
         marker = f"{item.number}{'.)'[alternate]} " if block.ordered else ("- ", "+ ")[alternate]
@@ -119,11 +120,6 @@ def _list(block: Block, alternate: int) -> Iterator[str]:
             yield ((marker if number == 0 else " " * len(marker)) + line) if line or number == 0 else ""
 
 
-def _begins_late(block: Block) -> bool:
-    numbers = [item.number for item in block.children if item.children] if block.ordered else []
-    return block.kind == "list" and numbers[:1] not in ([], [1])
-
-
 def _table(rows: Sequence[Sequence[Sequence[Run]]]) -> list[str]:
     lines = [_row([write_inline(cell, one_line=True) for cell in row]) for row in rows]
     return [lines[0], _row(["---"] * len(rows[0])), *lines[1:]]
@@ -136,8 +132,7 @@ def _row(cells: Sequence[str]) -> str:
 def write_inline(runs: Iterable[Run], *, one_line: bool = False) -> str:
     """Write runs as inline Markdown; nothing in it begins a block.
 
-    ``runs``: as `tidy` returns them. ``one_line``: line breaks become spaces, as in headings and cells, where no block
-    can begin.
+    ``runs``: as `tidy` returns them. ``one_line``: line breaks are spaces, as in headings and cells: no block begins.
     """
     line = "".join(_without_ambiguous(_pieces(list(_merged(runs)))))
     if one_line:
@@ -213,7 +208,9 @@ def _text(run: Run, *, before_bracket: bool) -> str:
         alt = _escaped(" ".join(run.text.split())).replace("]", "\\]")
         return f"![{alt}]({_destination(run.source)}{_quoted(run.title)})"
     if run.style.code and run.text.strip():
-        return _code_span(run.text)
+        text = " ".join(run.text.split())
+        fence, pad = "`" * _fence_length(text, 1), " " * (text.startswith("`") or text.endswith("`"))
+        return f"{fence}{pad}{text}{pad}{fence}"
     text = _escaped(run.text)
     if run.style.href:
         text = text.replace("]", "\\]")
@@ -279,14 +276,6 @@ def _escaped_start(line: str) -> str:
     if match := _NUMBERED.match(line):
         return f"{match[1]}\\{line[match.end(1) :]}"
     return f"\\{line}" if _AT_START.match(line) else line
-
-
-def _code_span(text: str) -> str:
-    """Write text as a code span, with as many backticks as it needs."""
-    text = " ".join(text.split())
-    fence = "`" * _fence_length(text, 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 def _fence_length(text: str, least: int) -> int:

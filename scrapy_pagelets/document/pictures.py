@@ -53,7 +53,9 @@ def source_of(image: etree._Element) -> str:
     if (late := late_of(image)) or _shows(own):
         return late or own
     sets = (_largest(node.get(name) or "") for node in (image, *_sources(image)) for name in _SETS)
-    if found := next(filter(None, sets), "") or _other(image):
+    names = (name for name in map(str, image.attrib) if name not in ("src", "alt", "title") and _NAMED_SO.search(name))
+    others = (value for name in names if (value := _late(image, name)) and _OF_PICTURE.match(value))
+    if found := next(filter(None, sets), "") or next(others, ""):
         return found
     copy = copy_of(image)
     return (copy.get("src") or "").strip() if copy is not None and _shows(copy.get("src") or "") else ""
@@ -95,12 +97,6 @@ def _late(image: etree._Element, name: str) -> str:
         value = value.replace(_WIDTH, max(widths, key=int, default=_USUAL_WIDTH))
     is_address = ("/" in value or "." in value) and not _NO_ADDRESS.search(value)
     return value if is_address and _shows(value) else ""
-
-
-def _other(image: etree._Element) -> str:
-    """The address of a picture in an attribute that no list has."""
-    names = (name for name in map(str, image.attrib) if name not in ("src", "alt", "title") and _NAMED_SO.search(name))
-    return next((value for name in names if (value := _late(image, name)) and _OF_PICTURE.match(value)), "")
 
 
 def _sources(image: etree._Element) -> list[etree._Element]:
@@ -192,14 +188,13 @@ _BUTTON: Final = lazily(
 #: Classes of pictures that stand for a character, and the most characters of their alternative text.
 _EMOJI: Final = lazily(r"(?:^|[\s_-])(?:emoji|smil(?:ey|ie)s?|emoticon)(?:$|[\s_-])", re.IGNORECASE)
 _LONGEST_EMOJI: Final = 30
-#: The size that WordPress, Shopify, Amazon, MediaWiki and others write into the name of a file, and names of pictures
-#: of a site rather than of a page.
+#: The size that WordPress, Shopify, Amazon, MediaWiki and others write into the name of a file.
 _SIZE: Final = lazily(
     r"^\d{2,4}px-|(?:[-_](?:\d{1,5}x\d{0,5}|x\d{2,5}|\d{2,5}(?:px|w)|scaled|thumb(?:nail)?|small|medium|large|grande|compact|"
     r"master|original|full|zoom)(?:_crop_\w{1,10})?|@[23]x|\._[a-z0-9,_-]{1,60}_)+(?=\.\w{1,5}$)"
 )
 _DECLARING: Final = frozenset(("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"))
-_OF_SITE: Final = lazily(r"logo|icon|default|placeholder", re.IGNORECASE)
+_OF_SITE: Final = lazily(r"logo|icon|default|placeholder", re.IGNORECASE)  # names of pictures of a site, not of a page
 _AROUND: Final = LANDMARKS["header"] | LANDMARKS["nav"] | LANDMARKS["footer"] | LANDMARKS["aside"]
 #: Addresses and classes of pictures of persons beside what they say.
 _AVATAR: Final = lazily(
@@ -215,6 +210,7 @@ _WORDS, _MOST_PICTURES = 2, 200
 _NEAR: Final = 4
 _OFTEN: Final = 3  # places of a picture without alternative text from which on it is an icon
 _TO_HEADING: Final = 8  # runs of text from a picture to the heading that leads to the same page
+_LEVELS: Final = 6  # levels of the elements of an item of a gallery
 _SHOWING: Final = PICTURES | PLAYERS
 _TINY: Final = 2  # pictures of at most so many pixels count visits or fill space
 
@@ -345,8 +341,7 @@ def _classes(image: etree._Element) -> str:
 def declared_by(page: Page, shown: Bools) -> int | None:
     """The row of the picture that a page declares as its own (Open Graph); None if it is shown, or not to be found.
 
-    Such a picture is content wherever it stands, but for headers, menus and footers: it often is between these and the
-    own heading, and its caption may be template.
+    Such a picture is content wherever it stands, but for headers, menus and footers; its caption may be template.
 
     ``shown``: (n,) the pictures that stand in the content.
     """
@@ -370,7 +365,9 @@ def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
     """
     nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
     rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
-    same = [row for row in rows if name in " ".join(_text_of(nodes.elements[row]).split()).casefold()]
+    each = [(row, nodes.elements[row]) for row in rows]
+    texts = [(row, title_of(one) if one.tag in PLAYERS else text_of(image_of(one))) for row, one in each]
+    same = [row for row, text in texts if name in " ".join(text.split()).casefold()]
     around = _elsewhere(page, rows_with(nodes, _AROUND)) if same else []
     found = list[int]()
     for kind in (PICTURES, PLAYERS):
@@ -390,8 +387,7 @@ def _elsewhere(page: Page, rows: list[int]) -> list[tuple[int, int]]:
 def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
     """The pictures right above the own heading, but for controls, that are not shown and have most of its words.
 
-    These are the gallery of a shop, the cover of a book, the object of a museum; those in the head of a site, in menus
-    and in links to other pages are not.
+    These are the gallery of a shop, the cover of a book, the object of a museum; not those in heads, menus and links.
 
     ``shown``: (n,) the pictures that stand in the content.
     """
@@ -415,14 +411,33 @@ def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
     return found
 
 
+def gallery_of(page: Page, own: list[int], shown: Bools, keep: Bools) -> list[int]:
+    """The pictures beside some of the page's own in the items of a gallery, none with content; each file once."""
+    nodes, found = page.nodes, list[int]()
+    rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if own else []
+    around = _elsewhere(page, rows_with(nodes, _AROUND)) if own else []
+    names = {row: name_of(source_of(image_of(nodes.elements[row]))) for row in rows}
+    known = {name for row, name in names.items() if shown[row]}
+    for item in map(nodes.parent.item, own):  # pictures in one element may be one, in other sizes
+        for _ in range(_LEVELS):
+            row, item = item, nodes.parent.item(item)
+            if item < 0 or keep[nodes.leaves_of(item)].any():
+                break
+            items = [one for one in nodes.children_of(item) if nodes.tag[one] == nodes.tag[row]]
+            firsts = [rows[at] if (at := bisect_left(rows, one)) < len(rows) else len(nodes) for one in items]
+            if len(items) > 1 and all(at < nodes.end[one] for at, one in zip(firsts, items, strict=True)):
+                inside = (at for at in reversed(firsts) if not any(start < at < end for start, end in around))
+                by_name = {names[at]: at for at in inside if names[at] not in known}
+                found += by_name.values()
+                known |= by_name.keys()
+                break
+    return found
+
+
 def _names(element: etree._Element) -> set[str]:
     """The name of the file of a picture and its text: copies in another size share one or both."""
     image = image_of(element)
     return {name_of(source_of(image)), text_of(image)} - {""}
-
-
-def _text_of(element: etree._Element) -> str:
-    return title_of(element) if element.tag in PLAYERS else text_of(image_of(element))
 
 
 def name_of(url: str) -> str:

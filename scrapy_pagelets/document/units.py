@@ -68,8 +68,7 @@ _SPACES: Final = ("\n", " ")
 def cut(block: Block, fits: Callable[[Block], bool]) -> Iterator[Block]:
     r"""Yield a block in parts that fit, halved as often as needed.
 
-    Each part of a table has its head. What does not fit although it is a single word loses its link, and a single
-    picture is left out.
+    Each part of a table has its head. A single word that does not fit loses its link, and a picture is left out.
 
     >>> code = Block("code", text="a\nb\nc")
     >>> [part.text for part in cut(code, lambda part: len(part.text) <= 3)]
@@ -161,8 +160,7 @@ def _with_leaves(block: Block, parts: list[Block], runs: Sequence[Sequence[Run]]
     return parts
 
 
-#: The end of a sentence: its mark with closing quotes, then white space and no small letter; in Chinese and Japanese,
-#: the mark alone.
+#: The end of a sentence: its mark with closing quotes, white space and no small letter; in Chinese, the mark alone.
 _END: Final = lazily(
     r"[.!?\N{HORIZONTAL ELLIPSIS}]"
     r"[\"'\N{RIGHT DOUBLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK})\]]*\s+(?=\S)(?![a-z])"

@@ -231,7 +231,8 @@ class Walk:
         elif tag in PICTURES or (tag == "noscript" and self.images[row]):
             self.write_picture(row, pictures.image_of(element))
         elif tag in _BOXES and self.is_box(row, tag):
-            self.draft.check(_is_checked(element))
+            box = element[0] if element.tag == "label" else element
+            self.draft.check(box.get("checked") is not None or box.get("aria-checked") == "true")
         else:
             return False
         return True
@@ -242,6 +243,8 @@ class Walk:
         if tag == "table":
             is_data = data_tables.is_data(nodes, row) and not self.code.in_table(row)
             return data_tables.cells_of(nodes, row) if is_data else None
+        if row in data_tables.flat_grids(nodes):
+            return np.array(nodes.children_of(row), np.int64)
         if not len(self.cells) or not is_table(nodes.looks[nodes.look[row]], nodes.styles.get(row, "")):
             return None
         cells = self.cells[slice(*np.searchsorted(self.cells, (row, nodes.end[row])))]
@@ -256,7 +259,7 @@ class Walk:
             if self.has_sections and _holds_sections(element):
                 self.arranging.add(element)
                 return None
-            return self.draft.begin_group(_list_of(element))
+            return self.draft.begin_group(_list_of(element), goes_on=_goes_on(element))
         match tag:
             case "li" if not self.arranging or element.getparent() not in self.arranging:
                 return self.draft.begin_item(element.get("value"), _state_of(element))
@@ -322,7 +325,9 @@ class Walk:
         if not self.switches.links or not href or href.startswith("#"):  # the document has no place to jump to
             return None
         url = quoted(link_of(self.page.base, href))
-        if not url or _shows_address(url, element):
+        scheme, _, address = url.partition(":")
+        is_shown = scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
+        if not url or is_shown:  # the text is the address
             return None
         title = readable(element.get("title") or "") if self.switches.titles else ""
         return self.draft.style._replace(href=url, title=title)
@@ -415,7 +420,8 @@ class Walk:
                 self.add_part(row + child)
         lines: _Table = []
         written: list[int] = []
-        for line in data_tables.grid(self.nodes, cells):
+        columns = data_tables.flat_grids(self.nodes).get(row, 0)
+        for line in data_tables.grid(self.nodes, cells, columns):
             filled = [cell for cell in line if cell >= 0 and self.shown[cell]]
             if len(filled) == 1 and data_tables.has_heading(self.nodes, filled[0]):
                 self.add_table(lines, written)
@@ -480,11 +486,6 @@ def _is_checkbox(element: etree._Element) -> bool:
     return "checkbox" in (element.get("type"), element.get("role"))
 
 
-def _is_checked(box: etree._Element) -> bool:
-    box = box[0] if box.tag == "label" else box
-    return box.get("checked") is not None or box.get("aria-checked") == "true"
-
-
 def _state_of(item: etree._Element) -> bool | None:
     """The state of an item of a list of tasks that classes draw; None in other lists, and where a box says it."""
     above = item.getparent()
@@ -515,7 +516,11 @@ def _list_of(element: etree._Element) -> Block:
     return Block("list", ordered=ordered, number=number_of(element.get("start"), first), step=step)
 
 
-def _shows_address(url: str, element: etree._Element) -> bool:
-    """Whether the text of a link is the e-mail address that it leads to."""
-    scheme, _, address = url.partition(":")
-    return scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
+def _goes_on(element: etree._Element) -> bool:
+    """Whether a list goes on with the one before: editors and exports write each item into a list of its own."""
+    before = element.getprevious()
+    if before is None or before.tag != element.tag or (before.tail or "").strip():
+        return False
+    if element.tag == "ol":
+        return number_of(element.get("start"), 1) == number_of(before.get("start"), 1) + len(before)
+    return len(before) == len(element) == 1 and before.get("class") == element.get("class") is not None

@@ -19,7 +19,7 @@ from scrapy_pagelets.page.nodes import GLUED, SPACE, NodeTable, elements_at, row
 _FIELD: Final = lazily(
     r"(?:^|[\s_-])(?:date(?:time)?|time(?:stamp)?|published|updated|posted|author|byline|username|nick(?:name)?|"
     r"count(?:er|s)?|badge|comments?|replies|views?|likes?|votes?|score|rating|price|currency|label|value|tags?|"
-    r"category|classifier|lines?|rows?|cell|item|field|meta)(?:$|[\s_]|-(?!through|height))",
+    r"category|classifier|lines?|rows?|cell|item|field|meta|(?:tooltip|popup)[a-z]*)(?:$|[\s_]|-(?!through|height))",
     re.IGNORECASE,
 )
 #: Classes of highlighted code, and those that editors give to any part of a word.
@@ -66,7 +66,8 @@ def part_words(nodes: NodeTable) -> None:
         if blocks is None:
             blocks = _shown_as_blocks(nodes)
         lines = bool(ended and begun) and any(_LINES.search(look[2]) for look in around)
-        if lines or _differ(strings[i - 1], strings[i], ended, begun, between) or _has_class((*ended, *begun), blocks):
+        is_block = bool(blocks) and any(not blocks.isdisjoint(look[2].split()) for look in (*ended, *begun))
+        if lines or is_block or _differ(strings[i - 1], strings[i], ended, begun, between):
             nodes.gap[i] = SPACE
 
 
@@ -159,10 +160,6 @@ def _is_apart(looks: Iterable[Look]) -> bool:
 def _named(looks: Iterable[Look]) -> frozenset[str]:
     """The classes that are not only a style."""
     return frozenset(name for look in looks for name in look[2].split() if not _STYLE.fullmatch(name))
-
-
-def _has_class(looks: Iterable[Look], classes: frozenset[str]) -> bool:
-    return bool(classes) and any(not classes.isdisjoint(look[2].split()) for look in looks)
 
 
 def _shown_as_blocks(nodes: NodeTable) -> frozenset[str]:

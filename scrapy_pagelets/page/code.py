@@ -72,7 +72,10 @@ def line_numbers(nodes: NodeTable) -> Bools:
         for _ in range(_ABOVE):
             if row < 0:
                 break
-            if nodes.look.item(row) in gutters and (leaf in nodes.spaces or _is_beside_text(nodes, row)):
+            # A cell beside others, or a list that has ended the `pre` that it stands in.
+            is_alone = nodes.leaves_of(nodes.parent.item(row)) == nodes.leaves_of(row)
+            is_beside = nodes.tag.item(row) == _LIST or (nodes.tag.item(row) == _CELL and not is_alone)
+            if nodes.look.item(row) in gutters and (leaf in nodes.spaces or is_beside):
                 if row not in judged:
                     leaves = nodes.leaves_of(row)
                     found[leaves] |= wordy[leaves.start] == wordy[leaves.stop]
@@ -80,14 +83,6 @@ def line_numbers(nodes: NodeTable) -> Bools:
                 break
             row = nodes.parent.item(row)
     return found
-
-
-def _is_beside_text(nodes: NodeTable, row: int) -> bool:
-    """Whether a row is a cell, and its line of the table has another one with text, or a list behind code."""
-    if nodes.tag.item(row) == _LIST:  # it has ended the `pre` that it stands in
-        return True
-    cells = nodes.leaves_of(nodes.parent.item(row))
-    return nodes.tag.item(row) == _CELL and cells != nodes.leaves_of(row)
 
 
 def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
@@ -266,13 +261,9 @@ class _Lines:
         indents = [len(line) - len(line.lstrip()) for line in behind if line.strip()]
         # Code is indented by two, four or eight: the odd blank parts it from the numbers.
         odd = min(indents, default=0) % 2
-        parted = (before + line[odd:] if number else line for before, number, line in map(_at_number, lines))
+        split = (line.rpartition(_NUMBER) for line in lines)
+        parted = (before.replace(_NUMBER, "") + line[odd * bool(number) :] for before, number, line in split)
         return "\n".join(line.rstrip() for line in parted).strip("\n")
-
-
-def _at_number(line: str) -> tuple[str, str, str]:
-    before, number, behind = line.rpartition(_NUMBER)
-    return before.replace(_NUMBER, ""), number, behind
 
 
 def is_row(node: etree._Element) -> bool:
@@ -293,6 +284,7 @@ def ends_line(node: etree._Element) -> bool:
 _MONOSPACED: Final = lazily(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
 #: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
 _FRAGMENT: Final = lazily(r"(?:^|\s)fragment(?:$|\s)")
+_IN_LINES: Final = lazily(r"(?:^|\s)lang(?:uage)?-\w")
 _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
@@ -308,6 +300,7 @@ class CodeBlocks:
         self.signs: list[int] = nodes.signs.tolist()
         self.listed = [look[0] == "td" and look[2] == "code" for look in nodes.looks]  # as old forums write it
         self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
+        self.in_lines = [look[0] == "code" and _IN_LINES.search(look[2]) is not None for look in nodes.looks]
 
     def has(self, row: int) -> bool:
         """Whether an element is a block of code."""
@@ -331,7 +324,13 @@ class CodeBlocks:
 
     def is_verbatim(self, row: int) -> bool:
         """Whether a style keeps the white space of an element."""
-        return self.fragments[self.nodes.look.item(row)] or _VERBATIM.search(self.nodes.styles.get(row, "")) is not None
+        keeps_lines = self.fragments[self.nodes.look.item(row)] or self._is_in_lines(row)
+        return keeps_lines or _VERBATIM.search(self.nodes.styles.get(row, "")) is not None
+
+    def _is_in_lines(self, row: int) -> bool:
+        """Whether the style sheet of a highlighter keeps the lines of code, which is alone in an element."""
+        alone = self.nodes.leaves_of(self.nodes.parent.item(row)) == self.nodes.leaves_of(row)
+        return alone and self.in_lines[self.nodes.look.item(row)]
 
     def in_table(self, row: int) -> bool:
         """Whether a table holds a block of code, which no cell of data does."""
@@ -345,7 +344,7 @@ class CodeBlocks:
         if is_code and (self._counts(row, self.breaks) or gap_of(self.signs[self.nodes.look.item(row)], style) >= LINE):
             return True
         space = _VERBATIM.search(style)
-        if space is None or not (is_code or space[1]):
+        if not self._is_in_lines(row) and (space is None or not (is_code or space[1])):
             return False
         return "\n" in "".join(map(str, self.nodes.elements[row].itertext())).strip()
 

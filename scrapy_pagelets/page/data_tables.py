@@ -1,5 +1,7 @@
 """Tables: which of them hold data, and the grid of their cells."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -9,16 +11,17 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.data_tables import holds_data as holds_data
 from scrapy_pagelets.core.data_tables import is_data as is_data
 from scrapy_pagelets.page.code import CodeBlocks
 from scrapy_pagelets.page.gaps import HEADS
-from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, rows_tagged
+from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, rows_named, rows_tagged
 
 #: What never stands in a cell of data, and what seldom does.
 _IN_LAYOUT: Final = [TAG[name] for name in "table pre".split()]
-_SELDOM: Final = [TAG[n] for n in "ul ol menu dl h1 h2 h3 h4 h5 h6 blockquote figure form article section hr".split()]
+_SELDOM: Final = [TAG[n] for n in "ul ol menu dl h1 h2 h3 h4 h5 h6 blockquote figure form article section".split()]
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
 _LAYOUT: Final = 0.25  # share of the cells with such blocks from which on a table only lays out the page
 _LAYOUT_WITH_HEAD: Final = 0.6  # the same of a table with header cells
@@ -27,6 +30,7 @@ _CELLS: Final = (TAG["td"], TAG["th"])
 _HEAD: Final = TAG["th"]
 _BOLD: Final = (TAG["b"], TAG["strong"])
 _FOOT: Final = TAG["tfoot"]
+_HEAD_NAMED: Final = lazily(r"(?:^|\s)(?:table|grid|column|col)[-_]?head(?:er)?(?:$|\s)", re.IGNORECASE)
 give(
     "data_tables", TAGS=TAGS, IN_LAYOUT=_IN_LAYOUT, SELDOM=_SELDOM, CELLS=_CELLS, HEAD=_HEAD,
     LAYOUT=_LAYOUT, LAYOUT_WITH_HEAD=_LAYOUT_WITH_HEAD, NO_DATA=_NO_DATA,
@@ -47,7 +51,9 @@ class _Cell(NamedTuple):
 @once
 def in_lines(nodes: NodeTable) -> NodeTable:
     """The node table with each row of a data table in a line of text, whatever paragraphs and breaks its cells have."""
-    tables = _innermost(nodes)
+    tables = rows_tagged(nodes, TAG["table"])
+    following = [*tables[1:], len(nodes)]
+    tables = [one for one, other in zip(tables, following, strict=False) if other >= nodes.end[one]]  # the innermost
     if not tables:
         return nodes
     cells = np.flatnonzero(((nodes.tag == _CELLS[0]) | (nodes.tag == _CELLS[1])) & (nodes.first_leaf < nodes.last_leaf))
@@ -69,10 +75,24 @@ def in_lines(nodes: NodeTable) -> NodeTable:
     return nodes if gap is nodes.gap else replace(nodes, gap=gap)
 
 
-def _innermost(nodes: NodeTable) -> list[int]:
-    tables = rows_tagged(nodes, TAG["table"])
-    following = [*tables[1:], len(nodes)]
-    return [one for one, other in zip(tables, following, strict=False) if other >= nodes.end[one]]
+@once
+def flat_grids(nodes: NodeTable) -> dict[int, int]:
+    """By row, the elements whose children are the cells of a table, one line after the other; and their columns.
+
+    Their classes name the head and each column, as in Javadoc: ``table-header col-first``, ``col-first even-row``.
+    """
+    columns = Counter(nodes.parent.item(row) for row in rows_named(nodes, _HEAD_NAMED))
+    grids = ((row, number) for row, number in columns.items() if 1 < number <= _MOST_COLUMNS)
+    return {row: number for row, number in grids if _has_columns(nodes, row, number)}
+
+
+def _has_columns(nodes: NodeTable, row: int, columns: int) -> bool:
+    """Whether the classes of the children of an element say in which column each of them is."""
+    classes = [set(nodes.looks[nodes.look.item(cell)][2].split()) for cell in nodes.children_of(row)]
+    if len(classes) % columns or len(classes) == columns:
+        return False
+    named = [set[str].intersection(*classes[column::columns]) for column in range(columns)]
+    return all(names.difference(*named[:column], *named[column + 1 :]) for column, names in enumerate(named))
 
 
 def has_heading(nodes: NodeTable, cell: int) -> bool:
@@ -80,19 +100,21 @@ def has_heading(nodes: NodeTable, cell: int) -> bool:
     return bool(np.isin(nodes.tag[cell : nodes.end[cell]], _HEADINGS).any())
 
 
-def grid(nodes: NodeTable, cells: Ints) -> list[list[int]]:
+def grid(nodes: NodeTable, cells: Ints, columns: int = 0) -> list[list[int]]:
     """The cells of a table: for each line the row of the cell that begins in each column, -1 where none does.
 
     The first line is the head; it is empty if the table has none. A cell that spans others is written once.
 
-    ``cells``: rows of the cells, ascending.
+    ``cells``: rows of the cells, ascending. ``columns``: number of cells in each line of a flat grid.
     """
+    if columns:
+        return [cells[i : i + columns].tolist() for i in range(0, len(cells), columns)]
     placed = _placed(nodes, cells)
-    columns = {column: i for i, column in enumerate(sorted({cell.column for cell in placed}))}
-    lines = [[-1] * len(columns) for _ in range(1 + max(cell.line for cell in placed))]
+    places = {column: i for i, column in enumerate(sorted({cell.column for cell in placed}))}
+    lines = [[-1] * len(places) for _ in range(1 + max(cell.line for cell in placed))]
     for cell in placed:
-        lines[cell.line][columns[cell.column]] = cell.row
-    return lines if _has_head(nodes, placed) else [[-1] * len(columns), *lines]
+        lines[cell.line][places[cell.column]] = cell.row
+    return lines if _has_head(nodes, placed) else [[-1] * len(places), *lines]
 
 
 def cells_of(nodes: NodeTable, table: int) -> Ints:
@@ -109,7 +131,7 @@ def _placed(nodes: NodeTable, rows: Ints) -> list[_Cell]:
 
     The foot is below all other lines, wherever it is written.
     """
-    if _has_foot(nodes):
+    if rows_tagged(nodes, _FOOT):
         in_foot = nodes.tag[nodes.parent[nodes.parent[rows]]] == _FOOT
         rows = np.append(rows[~in_foot], rows[in_foot])
     cells: list[_Cell] = []
@@ -133,11 +155,6 @@ def _placed(nodes: NodeTable, rows: Ints) -> list[_Cell]:
             taken |= dict.fromkeys(range(column, min(column + wide, _MOST_COLUMNS)), line + high - 1)
         column += wide
     return cells
-
-
-@once
-def _has_foot(nodes: NodeTable) -> bool:
-    return any(look[0] == "tfoot" for look in nodes.looks)
 
 
 def _span(element: etree._Element, name: str, most: int) -> int:

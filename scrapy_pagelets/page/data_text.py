@@ -32,22 +32,16 @@ _MOST_ELEMENTS: Final = 100  # elements with such a name, and runs of text in on
 def is_shell(page: Page) -> bool:
     """Return True for a page with scripts and hardly any text, and a place for their text or a request for scripts."""
     page = page.source or page
-    if not is_bare(page.nodes) or not any(map(_acts, page.declared["script"])):
+    # What is said to search engines is no code, nor data of code.
+    scripts = (script for script in page.declared["script"] if "ld+json" not in (script.get("type") or ""))
+    if not is_bare(page.nodes) or not any(script.get("src") or (script.text or "").strip() for script in scripts):
         return False
+    roots = _ROOTS(page.root)[:_MOST_ELEMENTS]
     return (
-        any(_is_unfilled(element) for element in _ROOTS(page.root)[:_MOST_ELEMENTS])
+        any(len(_text(root).split()) < _LOADING and not _LINKS(root) for root in roots)
         or (page.nodes.words.sum() < _LOADING and _EMPTY(page.root))
         or any("javascript" in _text(element).lower() for element in _NOSCRIPT(page.root)[:_MOST_ELEMENTS])
     )
-
-
-def _acts(script: etree._Element) -> bool:
-    """True for code, and for the data of code; False for what is said to search engines."""
-    return "ld+json" not in (script.get("type") or "") and bool(script.get("src") or (script.text or "").strip())
-
-
-def _is_unfilled(element: etree._Element) -> bool:
-    return len(_text(element).split()) < _LOADING and not _LINKS(element)
 
 
 def _text(element: etree._Element) -> str:
@@ -157,7 +151,8 @@ def _places(data: Any) -> list[_Place]:
 def _data(page: Page) -> Iterator[Any]:
     """The JSON of scripts: whole ones, and objects that they set variables to; and that of long attributes."""
     left = _LONGEST
-    for text in chain(_in_scripts(page), _in_attributes(page)):
+    values = (value for element in page.root.iter(etree.Element) for value in element.attrib.values())
+    for text in chain(_in_scripts(page), (value for value in values if len(value) >= _LONG)):
         left -= len(text)
         if left < 0:
             return
@@ -171,11 +166,6 @@ def _in_scripts(page: Page) -> Iterator[str]:
         match = _ASSIGNED.match(text)
         if match or kind == "application/json":
             yield text[match.end() if match else 0 :].lstrip()
-
-
-def _in_attributes(page: Page) -> Iterator[str]:
-    values = (value for element in page.root.iter(etree.Element) for value in element.attrib.values())
-    yield from (value for value in values if len(value) >= _LONG)
 
 
 def _object(text: str) -> Any:

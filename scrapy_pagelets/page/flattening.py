@@ -29,7 +29,10 @@ _PARTS: Final = lazily(r"\baddy(_text)?[0-9a-f]*\s*=((?:[\s+]*(?:addy\w*|'[^'\\]
 _PART: Final = lazily(r"'([^'\\]*)'")
 _LONGEST: Final = 10_000
 _ADDRESS: Final = lazily(r"[^\s@<>]{1,64}@[^\s@<>]{1,255}")
-_TAGS: Final = ("a", "span", "joomla-hidden-mail")
+_TAGS: Final = ("a", "span", "div", "joomla-hidden-mail")
+#: Attributes with the number to which a script counts from 0 or 1, in elements with such a class.
+_COUNTED: Final = "data-to-value data-to data-count data-count-to data-target data-purecounter-end data-value".split()
+_COUNTER, _NUMBER = lazily(r"count|odometer", re.IGNORECASE), lazily(r"\d[\d.,]{0,15}")
 
 
 def decode_addresses(root: etree._Element) -> None:
@@ -56,6 +59,8 @@ def _decoded(element: etree._Element) -> str:
         return ""
     if hidden := element.get("data-cfemail"):
         return _xored(hidden)
+    if (element.text or "").strip() in ("", "0", "1") and _COUNTER.search(element.get("class", "")):
+        return next(filter(_NUMBER.fullmatch, (element.get(name, "") for name in _COUNTED)), "")
     if hidden := element.get("data-enc-email"):
         address = decode(hidden.replace("[at]", "@"), "rot13")
         return address if _ADDRESS.fullmatch(address) and "@" not in (element.text or "") else ""
@@ -110,8 +115,7 @@ _TEXTS: Final = etree.XPath("descendant::text()[normalize-space()]")
 def bracket_readings(root: etree._Element) -> None:
     """Put brackets around the readings of a page that has none for browsers without ruby (``rp``).
 
-    Only texts are changed, so that the paths of all nodes stay. The readings of the parts of a word, one after the
-    other, share their brackets.
+    Only texts are changed, so that the paths of all nodes stay. The readings of the parts of a word share brackets.
     """
     for readings in _readings(root):
         texts: list[Any] = [text for reading in readings for text in cast(list[Any], _TEXTS(reading))]
@@ -130,19 +134,15 @@ def _readings(root: etree._Element) -> Iterator[list[etree._Element]]:
         if reading.tag == "rtc" and reading.find("rt") is not None:
             continue
         context.skip_subtree()  # a reading in it is part of it
-        if _has_brackets(reading):
+        # Where the end tag of `rp` is missing, the reading is inside.
+        around = (reading.getprevious(), reading.getnext(), reading.getparent())
+        if any(one is not None and one.tag == "rp" and (one.text or "").strip() for one in around):
             continue
         if found and (reading.getprevious() is not found[-1] or (found[-1].tail or "").strip()):
             yield found
             found = []
         found.append(reading)
     yield found
-
-
-def _has_brackets(reading: etree._Element) -> bool:
-    """Whether the page has brackets for a reading; where the end tag of ``rp`` is missing, the reading is inside."""
-    around = (reading.getprevious(), reading.getnext(), reading.getparent())
-    return any(one is not None and one.tag == "rp" and (one.text or "").strip() for one in around)
 
 
 def _with_brackets(texts: list[Any], before: str, behind: str) -> list[str]:
@@ -168,8 +168,7 @@ DECLARING: Final = ("base", "link", "meta", "script", "title")  # elements by wh
 _SPACES: Final = lazily(r"\s{2,}|[^\S ]")  # white space other than one space
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST_VALUE: Final = 10_000
-#: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
-#: look is searched for what it says.
+#: Characters of the distinct looks of a page, each of which is searched. Later elements count by their tags alone.
 ROOM_OF_LOOKS: Final = 2_000_000
 _HUGE: Final = 100_000  # characters from which a run of text is folded and counted without a list of its words
 _Kind = tuple[int, int, int, int]  # number and signature of a look, and gap and traits of its tag

@@ -18,8 +18,11 @@ from scrapy_pagelets.page.nodes import GLUED, NodeTable, rows_with
 
 _TEX_TYPE: Final = lazily(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
 #: Classes of pictures of formulas, whose alternative text is the source.
-_PICTURE: Final = lazily(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+)(?:\s|$)")
-_DISPLAY: Final = lazily(r"katex-display|_Display|mwe-math-element-block|mode=display|^block$|^true$")
+_PICTURE: Final = lazily(
+    r"(?:^|\s)(?:latex|tex|texrender|equation_image|ql-img-\w+-(?:formula|equation)|mwe-math-fallback-image-\w+)(?:\s|$)"
+)
+_AROUND: Final = lazily(r"(?:LaTeX:\s*|\\[(\[]|\$\$?)?(.+?)(?:\\[)\]]|\$\$?)?", re.DOTALL)  # what it has around it
+_DISPLAY: Final = lazily(r"katex-display|_Display|mwe-math-element-block|displayed-|mode=display|^block$|^true$")
 _STYLE: Final = lazily(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
 #: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
 PLAIN, INLINE, DISPLAY = range(3)
@@ -42,7 +45,9 @@ def is_formula(element: etree._Element) -> bool:
     if element.tag in ("math", "mjx-container"):
         return True
     if element.tag == "script":
-        return bool(_TEX_TYPE.match(element.get("type", ""))) and not _shows_text(element.getprevious())
+        before = element.getprevious()  # what has been set as a picture has no text
+        is_text = _is_set(before) and before is not None and any(map(str.strip, map(str, before.itertext())))
+        return bool(_TEX_TYPE.match(element.get("type", ""))) and not is_text
     if element.tag == "img":
         return bool(_PICTURE.search(element.get("class", "")) and element.get("alt"))
     return _is_set(element)
@@ -57,17 +62,13 @@ def _is_set(element: etree._Element | None) -> bool:
     )
 
 
-def _shows_text(element: etree._Element | None) -> bool:
-    """Whether an element is a formula that has been set as text, and not as a picture."""
-    return element is not None and _is_set(element) and any(map(str.strip, map(str, element.itertext())))
-
-
 def tex_of(element: etree._Element) -> str:
     """The TeX of a formula; "" if the page does not give it."""
     if element.tag == "script":
         return _folded(element.text or "")
     if element.tag == "img":
-        return _folded(element.get("alt", ""))
+        around = _AROUND.fullmatch(_folded(element.get("alt", "")))
+        return around[1] if around else ""
     if (script := _script_of(element)) is not None:
         return _folded(script.text or "")
     for note in element.iter("annotation"):

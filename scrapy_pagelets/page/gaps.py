@@ -88,6 +88,8 @@ def _gaps_in_code(columns: Mapping[str, Any], gap: Ints) -> Ints:
 
 _LISTS: Final = ("ul", "ol")
 _LABELS: Final = tags_of("label button")
+_MAIN: Final = tags_of("main h1")
+_LEADS_NOWHERE: Final = lazily(r"#\Z|javascript:")
 #: Attributes of a tab, or of the link in it, that name the panel.
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "href")
 
@@ -106,10 +108,12 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
         by_kind[kinds[nodes.look.item(row)]].append(row)
     tabs = by_kind["tab"] or [link for row in nodes.outermost(by_kind["links"]) for link in _links_in(nodes, row)]
     found = _by_names(nodes, tabs) if tabs else {}
-    running = (row for row in by_kind["links"] if all(map(_runs, _hrefs_in(nodes, row))))
+    hrefs = ((row, nodes.links.href[_links_at(nodes, row)]) for row in by_kind["links"])
+    running = (row for row, leading in hrefs if all(map(_LEADS_NOWHERE.match, leading)))
     labelled = _labelled(nodes, sorted((*by_kind["labels"], *running)))
     for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *labelled):
-        if len(panels) == len(labels) > 1 and found.keys().isdisjoint(panels):
+        has_main = any(np.isin(nodes.tag[row : nodes.end[row]], _MAIN).any() for row in panels)  # then it is a column
+        if len(panels) == len(labels) > 1 and found.keys().isdisjoint(panels) and not has_main:
             found |= dict(zip(panels, labels, strict=True))
     return found
 
@@ -131,17 +135,12 @@ def _kind(tag: str, role: str) -> str:
     return "links" if tag in _LISTS else "labels" if tag == "div" else ""
 
 
-def _links_in(nodes: NodeTable, row: int) -> Iterator[int]:
-    at = np.searchsorted(nodes.links.row, (row, nodes.end[row])).tolist()
-    yield from nodes.links.row[slice(*at)].tolist()
+def _links_at(nodes: NodeTable, row: int) -> slice:
+    return slice(*np.searchsorted(nodes.links.row, (row, nodes.end[row])).tolist())
 
 
-def _hrefs_in(nodes: NodeTable, row: int) -> list[str]:
-    return nodes.links.href[slice(*np.searchsorted(nodes.links.row, (row, nodes.end[row])).tolist())]
-
-
-def _runs(href: str) -> bool:
-    return href == "#" or href.startswith("javascript:")
+def _links_in(nodes: NodeTable, row: int) -> list[int]:
+    return [*map(int, nodes.links.row[_links_at(nodes, row)])]
 
 
 def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
@@ -173,7 +172,7 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
     Of a list, which may be alone in an element around it, these are all that follow.
     """
     for row in rows:
-        labels = [child for child in _children(nodes, row) if nodes.tag.item(child) != TAG["input"]]
+        labels = [child for child in nodes.children_of(row) if nodes.tag.item(child) != TAG["input"]]
         if len(labels) < 2:
             continue
         first = [*takewhile(lambda row: nodes.tag.item(row) in _LABELS, labels)]
@@ -184,8 +183,8 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
         is_list = nodes.tag.item(row) != TAG["div"]
         if is_list and nodes.leaves_of(above := nodes.parent.item(row)) == nodes.leaves_of(row):
             row = above
-        siblings = [child for child in _children(nodes, nodes.parent.item(row)) if child > row]
-        inside = _children(nodes, siblings[0]) if siblings else []
+        siblings = [child for child in nodes.children_of(nodes.parent.item(row)) if child > row]
+        inside = nodes.children_of(siblings[0]) if siblings else []
         yield labels, inside if len(inside) == len(labels) else siblings if is_list else siblings[: len(labels)]
 
 
@@ -195,8 +194,3 @@ def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
         return nodes.tag.item(row) == TAG["a"] and not (nodes.links.row == row).any()
     links = [*_links_in(nodes, row)]
     return len(links) == 1 and nodes.leaves_of(links[0]) == nodes.leaves_of(row)
-
-
-def _children(nodes: NodeTable, row: int) -> list[int]:
-    below = slice(row, nodes.end[row])
-    return [int(row + i) for i in np.flatnonzero((nodes.parent[below] == row) & (nodes.tag[below] != TEXT))]

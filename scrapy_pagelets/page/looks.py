@@ -14,8 +14,7 @@ from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import lazily, may_have
 
 #: Signs of looks, above those of `scrapy_pagelets.page.looks`: the element is parted from others by a space, as a cell
-#: or as a line; it is a block of code, a cell of one, a line of one, or the numbers of lines; a menu of links, a button
-#: at code, or tabs.
+#: or as a line; it is a block of code, a cell, a line or the number of one; a menu of links, a button at code, or tabs.
 AS_SPACE, AS_CELL, AS_LINE, CODE, CODE_CELL, CODE_LINE, NUMBERS, LINKS, CONTROL, TABS = (1 << 48 + i for i in range(10))
 
 _ROLES: Final = {
@@ -27,13 +26,12 @@ _ROLES: Final = {
 }
 #: Values of ``display`` that put an element into lines of its own.
 BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
-_CODE_LINE: Final = r"(?:(?:code|token|view|cm|CodeMirror|source|react-code|ec)-?line|line|ace_line)"
+_CODE_LINE: Final = r"(?:(?:\S*[_-])?line|(?:code|token|view|source)line)"
 _NUMBERS: Final = (
     r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|linenr|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
     r"pre-numbering"
 )
-#: Classes by sign: of Bootstrap, Tailwind and Bulma, of JSDoc, of highlighters and engines of forums, of wikis and
-#: manuals.
+#: Classes by sign: of Bootstrap, Tailwind and Bulma, of JSDoc, of highlighters, forums, wikis and manuals.
 _CLASSES: Final = {
     AS_SPACE: r"signature-attributes",
     AS_CELL: r"(?:(?:d|display)(?:-\w\w)?|is)-table-cell",
@@ -162,7 +160,9 @@ _HEARD: Final = _names(
     r"no-?print|print-none|(?:hidden|none)-print"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
-_RELATED: Final = _names(r"related[-_]?(?:(?:post|article|event)s?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
+_RELATED: Final = _names(
+    r"related[-_]?(?:(?:post|article|event|photo|picture|recipe)s?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?"
+)
 #: Classes of other products that a shop offers beside one.
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
 #: Classes of the line with author, date and section of a post, of how long it takes to read, and of whom it has helped.
@@ -182,8 +182,8 @@ _PAGER: Final = _names(r"pager|pagination|paging|page-?n(?:umbers?|um|o)|pagenav
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = lazily(r"toc|contents|index", re.IGNORECASE)
 _SIGNATURE: Final = _names("signatures?")  # classes of what forums put below each contribution of an author
-#: Classes and ids of addresses that a script decodes: Cloudflare, Joomla, SpamSpan, plug-ins of WordPress.
-_ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link")
+#: Classes and ids of addresses that a script decodes (Cloudflare, Joomla, SpamSpan, others), or to which it counts.
+_ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link|(?:pure)?counter|count-?up|odometer")
 _ENTRY: Final = lazily(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
 #: Classes and ids of posts and comments, as programs for forums and blogs name them. Names of their parts are longer.
 _POST: Final = lazily(
@@ -199,7 +199,7 @@ _NAMED: Final = (
     "title head crumb topic pankuzu comment comentario kommentar sell disqus review author autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
     "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode "
-    "ljuser owner-name ownername print read vote helpful journal"
+    "ljuser owner-name ownername print read vote helpful journal count odometer"
 ).split()
 #: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
 _OFFERED: Final = (
@@ -335,8 +335,7 @@ class Layout:
     color: NDArray[np.uint32]  # (n,) colour of the text, RGBA as ``0xRRGGBBAA``
     background: NDArray[np.uint32]  # (n,) the background colour blended over the backgrounds behind it, always opaque
     picture: Bools  # (n,) whether the node has a background image or gradient of its own
-    #: (n,) whether some part of the node or of its descendants can be seen: it is not hidden, transparent, clipped,
-    #: left of or above the page, or without a box
+    #: (n,) whether some part of what is in the node can be seen: neither hidden, transparent, clipped nor off the page
     visible: Bools
     display: Codes  # (n,) index into ``DISPLAYS``; a run of text is ``inline``
     position: Codes  # (n,) index into ``POSITIONS``; a run of text is ``static``

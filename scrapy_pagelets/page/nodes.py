@@ -177,6 +177,11 @@ class NodeTable:
             found[self.leaves_of(row)] = True
         return found
 
+    def children_of(self, row: int) -> list[int]:
+        """The elements right below a row."""
+        own = slice(row, self.end[row])
+        return (np.flatnonzero((self.parent[own] == row) & (self.tag[own] != TEXT)) + row).tolist()
+
     def outermost(self, rows: Iterable[int]) -> list[int]:
         """Those of some rows that are not inside of another one, ascending."""
         found: list[int] = []

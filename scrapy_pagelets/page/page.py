@@ -49,8 +49,7 @@ _BETWEEN_TAGS: Final = re.compile(rb"[^<>]+")
 _CP1252_FALLBACK: Final = "scrapy-pagelets-cp1252"
 #: Tags of nodes that all parsers agree on, by which a rendered page is aligned with the page as received.
 _ALIGNABLE: Final = [TAG[name] for name in "#text img input button select textarea iframe svg video hr object".split()]
-#: A page with fewer words than this includes the content of `noscript`, if that adds at least as many words: then it is
-#: more than a request to enable scripts.
+#: A page with fewer words includes what is in `noscript`, if that adds as many: a request to enable scripts is shorter.
 _BARE: Final = 50
 _LIMITS: Final = Limits()
 _NO_MARKS: Final = Marks()
@@ -233,7 +232,8 @@ class Page:
     @cached_property
     def _title(self) -> str:
         titles = self.declared["title"]
-        title = next((t for t in titles if _is_in_head(t, self.root)), None)
+        heads = self.root.findall("head")
+        title = next((t for t in titles if t.getparent() in heads), None)
         if title is None:  # some pages put it into the body; in `svg` it is a tooltip
             title = next((t for t in titles if next(t.iterancestors("svg"), None) is None), None)
         if title is None:
@@ -287,11 +287,6 @@ class Page:
 def is_bare(nodes: NodeTable) -> bool:
     """Return whether a page has few words; the first runs of text of most pages have enough."""
     return sum(nodes.words[:_BARE].tolist()) < _BARE and bool(nodes.words.sum() < _BARE)
-
-
-def _is_in_head(element: etree._Element, root: etree._Element) -> bool:
-    head = element.getparent()
-    return head is not None and head.tag == "head" and head.getparent() is root
 
 
 def _alignable(nodes: NodeTable) -> tuple[Ints, Ints]:

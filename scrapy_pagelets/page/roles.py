@@ -25,8 +25,7 @@ _LINKED: Final = 0.5
 
 def is_template(templateness: Floats) -> Bools:
     """Return whether each of some values of templateness, 0 to 1, is that of template."""
-    found: Bools = templateness >= THRESHOLD
-    return found
+    return np.asarray(templateness >= THRESHOLD)
 
 
 give(

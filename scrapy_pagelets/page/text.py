@@ -39,8 +39,7 @@ _NAME: Final = lazily(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = lazily(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen; and those of icon fonts.
 _INVISIBLE: Final = lazily("[\u200b\u2060\ufeff\u00ad\u180e\ue000-\uf8ff]")
-#: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
-#: direction, an empty line of an editor.
+#: A line of these alone is what remained of a menu, a heading or a signature, or an editor's empty line with joiners.
 LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
 _ITEMS: Final = TAG["li"]
 
@@ -49,8 +48,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     """Text of the leaves to keep, for readers: blank lines between blocks, line breaks and cells as on the page.
 
     Items of lists begin with a hyphen, and marks of footnotes are in brackets. Of a formula that a script has set, one
-    form is written. Marks that stand alone on a line are left out, as are characters that nobody
-    sees; letters are in Unicode's form NFC.
+    form is written. Marks alone on a line and characters that nobody sees are left out; letters are in form NFC.
 
     ``keep``: (m,) a mask of the leaves.
     """
