@@ -109,7 +109,7 @@ class ShownProduct:
         told = {
             "price": price and price.lowest,
             "highest_price": price and price.highest,
-            "currency": values.currency_of(price and price.text, self._page.language, self._page.url),
+            "currency": self._currency(price.text) if price else None,
             "availability": self._availability(),
             "sku": self._number(),
             "id": self._in_address(),
@@ -118,6 +118,12 @@ class ShownProduct:
             "brand": self._brand(),
         }
         return {field: value for field, value in told.items() if value is not None}
+
+    def _currency(self, text: str) -> str | None:
+        """That of a price itself, else that before the next one, which may be in another one, else the first."""
+        ends = [end for _, *around in values.amounts_in(text) for end in around][1:3]
+        told = (values.currency_of(text[:end], self._page.language, self._page.url) for end in (*ends, None))
+        return next(filter(None, told), None)
 
     @cached_property
     def _is_sold(self) -> bool:
@@ -187,11 +193,10 @@ class ShownProduct:
             text, row = nodes.strings[leaf], nodes.leaves.item(leaf)
             if len(text) < 30 and _PRICE_ALONE.fullmatch(text) and read < _MOST_READ:
                 read += 1
-                spoilt = self._around.item(row) & (values.FORMER | values.OTHER | values.RELATED) or nodes.anchor.item(
-                    row
-                )
-                spoilt = spoilt or nodes.tag[nodes.parent[row]] == TAG["option"]
-                spoilt = spoilt or "line-through" in nodes.elements[nodes.parent[row]].get("style", "")
+                above = nodes.parent.item(row)
+                spoilt = nodes.anchor[row] or self._around[row] & (values.FORMER | values.OTHER | values.RELATED)
+                spoilt = spoilt or nodes.tag[above] == TAG["option"]
+                spoilt = spoilt or "line-through" in nodes.elements[above].get("style", "")
                 if not spoilt and not self._is_listed(row) and values.has_currency(text):
                     yield [leaf]
 
@@ -235,7 +240,9 @@ class ShownProduct:
         """What a text or a name near the heading tells, a labelled one first; in stock if a control to buy is on."""
         nodes = self._page.nodes
         near = [leaf for leaf in self._window(_AFTER, _BEFORE) if len(nodes.strings[leaf]) <= _LONGEST]
-        seen = [leaf for leaf in near if not nodes.hidden[nodes.leaves[leaf]] and not self._is_of_others(leaf)]
+        seen = [
+            leaf for leaf in near if not (nodes.hidden[row := nodes.leaves[leaf]] or self._around[row] & values.RELATED)
+        ]
         labelled = (values.stock_of(nodes.strings[leaf]) for leaf in seen if ":" in nodes.strings[leaf])
         if told := next(filter(None, labelled), None):  # some shops keep the control when all is sold
             return told
@@ -252,9 +259,6 @@ class ShownProduct:
         states = ["disabled" in nodes.elements[row].attrib for row in buttons[:_MOST_READ]]
         return None if states and states[0] else "InStock"
 
-    def _is_of_others(self, leaf: int) -> bool:
-        return bool(self._around[self._page.nodes.leaves[leaf]] & values.RELATED)
-
     def _stock_rows(self) -> Iterator[int]:
         """The rows with a name of availability: near the heading, or around it."""
         nodes = self._page.nodes
@@ -265,11 +269,11 @@ class ShownProduct:
 
     def _labelled(self, labels: re.Pattern[str]) -> Iterator[str]:
         """What stands behind some labels, in the same leaf or in the next one."""
-        strings = self._page.nodes.strings
+        nodes, strings = self._page.nodes, self._page.nodes.strings
         for leaf in self._window(_LABELS, _BEFORE):
             if len(strings[leaf]) <= _LONGEST and (match := labels.match(strings[leaf].lstrip())):
                 value = match["value"].strip(" :：\n\t") or (strings[leaf + 1] if leaf + 1 < len(strings) else "")
-                if value and len(value) <= _LONGEST and not self._is_of_others(leaf):
+                if value and len(value) <= _LONGEST and not self._around[nodes.leaves[leaf]] & values.RELATED:
                     yield value.strip(" :：\n\t")
 
     def _number(self) -> str | None:

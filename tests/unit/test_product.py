@@ -219,6 +219,26 @@ def test_labels_beside_the_heading(label):
     assert found == {"name": "Green tea"} | expected | {"sku": "T-17", "gtin": "4006381333931", "brand": "Ana"}
 
 
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ("GBP 12.50 Approximately US $16.20", "GBP"),
+        ("12,50 € about £ 11.20", "EUR"),
+        ("US $16.20 (GBP 12.50)", "USD"),
+        ("Now 12.50 Was 16.20 €", "EUR"),
+        ("12.50", None),
+    ],
+)
+def test_the_currency_is_that_of_the_price(shown, expected):
+    found = told(shop(f"<div class=price>{shown}</div>{CART}", PRODUCT_TYPE))
+    assert found.get("currency") == expected
+
+
+def test_who_made_a_product_is_its_brand():
+    assert told(shop(f"<p class=price>12,50 €</p>{CART}<p>Manufactured by: Ana Bo"))["brand"] == "Ana Bo"
+    assert "brand" not in told(shop(f"<p class=price>12,50 €</p>{CART}<p>Manufactured by hand in Kyoto"))
+
+
 def test_a_number_that_the_page_labels_counts_before_a_declared_one():
     details = f"<p class=price>12,50 €</p>{CART}<p>Product code: <b>838106</b>"
     assert told(ld(PRODUCT_LD) + shop(details))["sku"] == "838106"
