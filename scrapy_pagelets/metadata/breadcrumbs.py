@@ -86,6 +86,7 @@ def shown(page: Page, headline: Headline | None) -> tuple[list[str], Bools]:
             continue
         end = int(nodes.end[row])
         names = list(_shown_names(page, *_list_in(nodes, row)))
+        names = names[1:] if names[:1] in ([name] for name in names[1:]) else names  # small screens have a way back
         if 1 <= len(names) <= _MOST_NAMES:
             has_heading = headline is None or row <= headline.row < end
             mask[first:last] = any(row <= other < end for other in sure) or not has_heading
@@ -214,9 +215,7 @@ def _item(page: Page, row: int) -> int:
     nodes = page.nodes
     for _ in range(6):
         row = int(nodes.parent[row])
-        if row < 0:
-            return -1
-        if nodes.tag[row] in _ITEMS:
+        if row < 0 or nodes.tag[row] in _ITEMS:
             return row
     return -1
 

@@ -23,7 +23,6 @@ from scrapy_pagelets.page.nodes import (
     leaves_beginning,
     rows_named,
     rows_with,
-    tags_of,
 )
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import host_of
@@ -31,7 +30,7 @@ from scrapy_pagelets.page.urls import host_of
 #: Attributes with the date of an element, by its tag; any other tag is one of a web component, as `relative-time`.
 _ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title", TAG["?"]: "datetime"}
 #: Elements that may tell in words how long ago something was, and in their title exactly when.
-_DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
+_DATED: Final = frozenset(TAG[name] for name in "a span time abbr small i em".split())
 #: Classes of the days on which something begins and ends, as in hCalendar: they are not those of the page.
 _OF_EVENT: Final = lazily(r"(?:^|[\s_-])(?:dt-?start|dt-?end|(?:start|end|event)-?date)(?:$|[\s_-])", re.IGNORECASE)
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
@@ -55,14 +54,16 @@ _DID: Final = lazily(
 )
 #: Addresses of pages of users.
 _OF_USER: Final = lazily(
-    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
-    r"mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d",
+    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.\w{2,5})?[/?=]|"
+    r"user[-_]?id=|mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d|/~[\w.+-]+/?$",
     re.IGNORECASE,
 )
+_USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])", re.IGNORECASE)
 _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 #: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
 _AUTHORED: Final = frozenset(
-    "author authors author(s) autor autoren autores auteur auteurs autore autori creator photographer 作者 著者".split()
+    "author authors author(s) reporter submitter autor autoren autores auteur auteurs autore autori creator "
+    "photographer 作者 著者".split()
 ).union(("by:", "reported by:"))
 _CREATED: Final = frozenset(
     f"{before}{done}{behind}"
@@ -99,28 +100,27 @@ _SAYS: Final = lazily(
 _BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, or words
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
-    "at am pm a p m on the um uhr à le el il de "
-    "date posted published publish written created released submitted opened reported asked last update "
-    "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
-    "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
-    "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so "
-    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim "
-    "lunes martes miércoles jueves viernes sábado domingo mar mié jue vie sáb dom "
-    "lunedì martedì mercoledì giovedì venerdì sabato gio sab "
-    "segunda terça quarta quinta sexta feira seg ter qua qui sex "
-    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag "
-    "понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс "
-    "first originally initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert "
-    "zuletzt letzte letzter aktualisierung änderung stand mis mise jour modifié créé dernière última actualización "
-    "actualizado modificado em atualizado atualização il pubblicato aggiornato ultimo aggiornamento op gepubliceerd "
-    "bijgewerkt gewijzigd laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano "
-    "zaktualizowano publikováno aktualizováno опубликовано обновлено изменено "
-    "h uhr heures erstveröffentlichung veröffentlichung erschienen datum "
-    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
+    "at am pm a p m on the um uhr à le el il de date posted published publish written created released submitted "
+    "opened reported asked last update updated modified edited revised reviewed changed this page was article utc "
+    "gmt est edt cst cdt mst mdt pst pdt cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday "
+    "thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa "
+    "so lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim lunes martes miércoles jueves "
+    "viernes sábado domingo mar mié jue vie sáb dom lunedì martedì mercoledì giovedì venerdì sabato gio sab segunda "
+    "terça quarta quinta sexta feira seg ter qua qui sex maandag dinsdag woensdag donderdag vrijdag zaterdag zondag "
+    "понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс in first originally "
+    "initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert zuletzt letzte "
+    "letzter aktualisierung änderung stand mis mise jour modifié créé dernière última actualización actualizado "
+    "modificado em atualizado atualização pubblicato aggiornato ultimo aggiornamento op gepubliceerd bijgewerkt "
+    "gewijzigd laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano zaktualizowano "
+    "publikováno aktualizováno опубликовано обновлено изменено h heures erstveröffentlichung veröffentlichung "
+    "erschienen datum 投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
 )
 _WORD: Final = lazily(r"[^\W\d_]+")
 #: What stands between the names of two authors.
 _AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
+_AND_NAME: Final = lazily(r"\s*(?:and|und|et|y|e|en|och|og|i|и|&)\s+(.*)")
+#: What no name has, and how none begins.
+_ODD: Final = lazily(rf"@|://|^\(|^{_AND_NAME.pattern}")
 #: What software writes that knows no author.
 _NOBODY: Final = frozenset(
     "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody,super user".split(",")
@@ -129,6 +129,9 @@ _NOBODY: Final = frozenset(
 _BEHIND_NAME: Final = lazily(
     r"\s+[|·•–—]\s+|,\s+(?:\w+\s+by|[^\W\dA-ZÄÖÜ]\w*\s+(?:von|par|por))\s|"
     r"\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
+)
+_OF_LIBRARY: Final = lazily(
+    r"(?P<last>[^,\d]{1,40}),\s+(?P<first>[^,\d]{1,40}),?\s+(?:b\. )?1\d{3}(?:\s?[-–]\s?(?:\d{4})?)?"
 )
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
@@ -146,7 +149,7 @@ _LAST_CHANGE: Final = lazily(
 _NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*(?:$|[\s_-])", re.IGNORECASE)
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
-_ITEMS: Final = frozenset(tags_of("li tr dd").tolist())  # elements of entries of lists
+_ITEMS: Final = frozenset((TAG["li"], TAG["tr"], TAG["dd"]))  # elements of entries of lists
 _WITH_CENTURY: Final = r"\g<1>19"
 #: How such a text begins: its first word has four letters.
 _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
@@ -197,7 +200,8 @@ class Byline:
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        told = self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near)
+        behind = dates.find(self._tail, self._habits.day_first(self._page)) if self._tail else None
+        told = self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near) or (behind and behind[0])
         return told or self._facts[1] or self._above[1]
 
     @cached_property
@@ -461,18 +465,17 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
             [(name, leaf)] = told.items()
             return ", ".join((name, *_also_named(page, leaf, near)))
     # Or who did something on that day, or the user to whose page a link leads.
-    users = {nodes.first_leaf.item(row) for row in users_of(nodes, near)} if near else set[int]()
-    did = (
-        leaf
-        for leaf in near
-        if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]] and _DID.fullmatch(strings[leaf + 1][:_LONGEST])
-    )
-    names = {_name(strings[leaf].removeprefix("@")) for leaf in (*did, *users.intersection(near))} - {None}
+    of_users = (*users_of(page, near), *rows_named(nodes, _USER_NAME)) if near else ()
+    users = sorted({nodes.first_leaf.item(row) for row in of_users}.intersection(near))
+    linked = (leaf for leaf in near if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]])
+    did = (leaf for leaf in linked if _DID.fullmatch(strings[leaf + 1][:_LONGEST]))
+    found = {leaf: name for leaf in (*did, *users) if (name := _name(strings[leaf].removeprefix("@")))}
+    names = {name for leaf, name in found.items() if announces(strings[leaf - 1])} or {*found.values()}
     return names.pop() if len(names) == 1 else None
 
 
 def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
-    """The names behind a name in the same line, each with "and" or a mark before it, and a link as that is."""
+    """The names behind a linked name in the same line: links with "and" or a mark before them; "and Cy Di" without."""
     nodes = page.nodes
     linked = nodes.anchor[nodes.leaves]
     while (
@@ -485,6 +488,10 @@ def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
     ):
         leaf += 2
         yield name
+    if linked[leaf] and leaf + 1 in near and nodes.gap[leaf + 1] < LINE:
+        last = _AND_NAME.fullmatch(nodes.strings[leaf + 1][:_LONGEST])
+        is_one = last is not None and not last[1][:1].islower() and len(last[1].split()) in (2, _FEW)
+        yield from filter(None, (_name(last[1]) if last and is_one else None,))
 
 
 @once
@@ -495,12 +502,13 @@ def called_author(nodes: NodeTable) -> set[int]:
     return {*rows_with(nodes, AUTHOR), *named}
 
 
-def users_of(nodes: NodeTable, near: Iterable[int]) -> list[int]:
-    """The rows of the links to pages of users that begin with some leaves."""
-    links, may_be = nodes.links, np.zeros(len(nodes.leaves) + 1, np.bool_)
+def users_of(page: Page, near: Iterable[int]) -> list[int]:
+    """The rows of the links to pages of users that begin with some leaves; pages of a user lead to that one's home."""
+    nodes, links, may_be = page.nodes, page.nodes.links, np.zeros(len(page.nodes.leaves) + 1, np.bool_)
     may_be[[*near]] = True
     found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
-    return [links.row.item(link) for link in found if _OF_USER.search(links.href[link])]
+    led = ((links.row.item(link), _OF_USER.search(href := links.href[link]), href) for link in found)
+    return [row for row, match, href in led if match and (match[0][:2] != "/~" or match[0] not in page.url)]
 
 
 def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:
@@ -580,12 +588,23 @@ def _before_date(text: str, start: int) -> str:
 
 def _name(text: str) -> str | None:
     """A text as a name; None if it is too long, has no letters, or is a date, an address or the label of a link."""
-    name = _undated(text.strip(_MARKS + ":"))
+    name = spoken(_undated(text.strip(_MARKS + ":")))
     cut = _BEHIND_NAME.split(name, maxsplit=1)[0].strip()
     words = _WORD.findall(cut.lower())
-    odd = "@" in cut or "://" in cut or _AROUND_DATE.issuperset(words) or _NO_NAME.issuperset(words)
+    odd = _ODD.search(cut) is not None or _AROUND_DATE.issuperset(words) or _NO_NAME.issuperset(words)
     odd = odd or dates.find(cut, day_first=True) is not None or not is_name(cut)
     return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
+
+
+def spoken(name: str) -> str:
+    """A name as it is spoken, of one as libraries sort it with the years of a life: "Bo, Ana, 1842-1912"."""
+    match = _OF_LIBRARY.fullmatch(name)
+    return f"{match['first']} {match['last']}" if match else name
+
+
+def announces(text: str) -> bool:
+    """Return True for a short text that ends in "by", as "Bug 7 reported by"."""
+    return len(text) <= _LONGEST and _BY_LAST.search(f" {text}") is not None
 
 
 def is_between(text: str) -> bool:

@@ -135,7 +135,7 @@ def value_of(element: etree._Element) -> str:
 
 
 _WORKS: Final = frozenset(
-    "Article Report Question Recipe HowTo CreativeWork Course Event Book Movie Dataset SoftwareApplication "
+    "Article Report Thesis Question Recipe HowTo CreativeWork Course Event Book Movie Dataset SoftwareApplication "
     "MobileApplication WebApplication SoftwareSourceCode VideoGame PodcastEpisode Guide Product JobPosting".split()
 )
 _ENDINGS: Final = ("Article", "Posting")

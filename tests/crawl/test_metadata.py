@@ -111,6 +111,31 @@ def test_authors_have_a_meta_each():
     assert told(metas + article(""))["author"] == "Ana Bo, Tad Roe"
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["Bo, Ana", "van der Di, Cy M."], "Ana Bo, Cy M. van der Di"),
+        (["Bo, Ana", "Tea Museum"], "Bo, Ana, Tea Museum"),
+        (["Ana Bo, Cy Di"], "Ana Bo, Cy Di"),
+    ],
+)
+def test_names_that_libraries_sort_are_told_as_they_are_spoken(names, expected):
+    assert told("".join(f"<meta name=DC.creator content='{name}'>" for name in names)) == {"author": expected}
+
+
+def test_json_ld_tells_which_part_of_a_name_is_that_of_the_family():
+    name = {"@type": "Person", "name": "Bo, Ana", "familyName": "Bo", "givenName": "Ana"}
+    assert told(script({"@type": "Dataset", "creator": [name]})) == {"author": "Ana Bo"}
+    assert told(script({"@type": "Dataset", "creator": [name | {"name": "Ana, Bo"}]})) == {"author": "Ana, Bo"}
+
+
+def test_a_month_is_told_if_no_day_is():
+    month, day = "<meta name=citation_date content=2026-11>", "<meta name=dc.date content=2026-11-20>"
+    assert told(month) == {"published": "2026-11"}
+    assert told(month + day) == {"published": "2026-11-20"}
+    assert told("<meta name=citation_date content=2026-13>") == {}
+
+
 def test_reviews_and_entries_of_a_list_do_not_count():
     review = {"@type": "Review", "author": "Eve", "datePublished": "2020-01-01"}
     product = {"@type": "Product", "name": "Tea", "review": [review], "description": "Green"}
@@ -314,6 +339,22 @@ STAMP = "2026-11-20T10:00:00+00:00"
         (PARAGRAPH + "<p><b>Opened</b> <i>24 May 1883</i>", {}),
         (PARAGRAPH + "<table><tr><td><b>Author</b><td><b>Topic of Tea</b></table>", {}),
         (PARAGRAPH + "<table><tr><th>Author<td><a href=/a>Ana Bo</a></table>", {"author": "Ana Bo"}),
+        (PARAGRAPH + "<dl><dt>Reporter:<dd><b>Ana Bo</b></dl>", {"author": "Ana Bo"}),
+        (  # of two users, the one behind "by"
+            "<p>Bug 7 reported by <a href=/~ana>Ana Bo</a> on <i>2026-11-20</i><p>Assigned to <a href=/~cy>Cy Di</a>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        ("<p>Reported to <a href=/~ana>Ana Bo</a><p>Assigned to <a href=/~cy>Cy Di</a>", {}),
+        ("<b class=UserName>佐山美奈</b> <i>2026年11月20日</i>", {"author": "佐山美奈", "published": "2026-11-20"}),
+        (
+            "<p>Posted by <a href=/u>Ana Bo</a> on Nov 20, 2026 in <a>Tea</a>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        ("<p class=author><a href=/a>Ana Bo</a> und Cy Di", {"author": "Ana Bo, Cy Di"}),
+        ("<p class=author><a href=/a>Ana Bo</a> und viele andere", {"author": "Ana Bo"}),
+        ("<a class=the-author href=/a><b>Ana Bo</b> <i>(editor of teas)</i></a>", {"author": "Ana Bo"}),
+        (PARAGRAPH + "<p><b>Author:</b> <a href=/a>Bo, Ana, 1842-1912</a>", {"author": "Ana Bo"}),
+        (PARAGRAPH + "<p><b>Author:</b> <a href=/a>Bo, Ana, of 1842</a>", {"author": "Bo, Ana, of 1842"}),
     ],
 )
 def test_bylines_near_the_heading_tell(byline, expected):
@@ -330,6 +371,21 @@ def test_a_byline_in_the_heading_is_none_of_it():
     found = headline_of(named)
     assert found is not None
     assert found.text == "Tea by the sea"
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "text", "published"),
+    [
+        ("On tea", "On tea <small>4 May 2026</small>", "On tea", "2026-05-04"),
+        ("Tea of 2026", "Tea <i>of 2026</i>", "Tea of 2026", None),
+        ("Day", "Day: <i>4 May 2026</i>", "Day: 4 May 2026", None),
+    ],
+)
+def test_a_date_in_the_heading_is_none_of_it(title, heading, text, published):
+    one = page(f"<title>{title} | Shop</title><h1>{heading}</h1>{PARAGRAPH}")
+    own = headline_of(one)
+    assert (own and own.text) == text
+    assert metadata_of(one, own).fields["published"] == published
 
 
 @pytest.mark.parametrize(
@@ -542,6 +598,14 @@ def test_back_and_search_are_no_breadcrumbs():
     assert "breadcrumbs" not in told(titled.replace("You are here:", "Our teas") + article(""))
     assert told(links.replace("<li>", "<li>Aktuelle Seite:\xa0<li>", 1) + article(""))["breadcrumbs"] == ["Home"]
     assert "breadcrumbs" not in told("<div class=breadcrumb><a href=/>« Back to our teas</a></div>" + article(""))
+
+
+def test_a_way_back_before_a_trail_is_none_of_it():
+    trail = (
+        "<ol class=breadcrumb><li><a href=/teas>{}</a><li><a href=/>Home</a><li><a href=/teas>Teas</a></ol><h1>Tea</h1>"
+    )
+    assert alone(page(trail.format("Teas"))).fields["breadcrumbs"] == ["Home", "Teas"]
+    assert alone(page(trail.format("Shop"))).fields["breadcrumbs"] == ["Shop", "Home", "Teas"]
 
 
 def test_links_to_the_pages_before_and_after_are_no_breadcrumbs():
