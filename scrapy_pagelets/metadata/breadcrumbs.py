@@ -118,9 +118,7 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     strings, own = page.nodes.strings, page.nodes.leaves_of(headline.row)
     heading = " ".join(strings[own]).casefold()[:_LONGEST]
     before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
-    ends = (
-        leaf for leaf in before if heading in strings[leaf].casefold() and _pointed(strings[leaf]).casefold() == heading
-    )
+    ends = (at for at in before if heading in strings[at].casefold() and _pointed(strings[at]).casefold() == heading)
     for leaf in ends:
         names, first = _names_before(page, leaf)
         if _FEWEST <= len(names) + 1 <= _MOST_NAMES:

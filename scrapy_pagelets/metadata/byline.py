@@ -620,9 +620,8 @@ def is_name(text: str) -> bool:
 def _behind(page: Page, leaf: int) -> str | None:
     """The date that an element right behind a leaf tells by itself, but for words as "on" between them."""
     nodes = page.nodes
-    stop = next(
-        (leaf + n for n in (1, 2) if leaf + n < len(nodes.strings) and not is_between(nodes.strings[leaf + n])), leaf
-    )
+    near = range(leaf + 1, min(leaf + 3, len(nodes.strings)))
+    stop = next((each for each in near if not is_between(nodes.strings[each])), leaf)
     end = nodes.leaves.item(stop) + 1 if stop > leaf else len(nodes)
     rows = range(nodes.leaves.item(leaf) + 1, min(end, nodes.leaves.item(leaf) + _LONG))
     told = (machine_date(page, row) or (_moment(nodes, row), 0) for row in rows if nodes.tag[row] != TEXT)

@@ -307,9 +307,8 @@ class _Reader:
         nodes = self._page.nodes
         named = {each: prop for each in self._page.microdata if (prop := each.get("itemprop") or "") in _PROPERTIES}
         rows = ((row, each) for row, each in enumerate(nodes.elements if named else ()) if each in named)
-        return [
-            (row, named[each], value_of(each)) for row, each in rows if nodes.first_leaf[row] == nodes.last_leaf[row]
-        ]
+        silent = nodes.first_leaf == nodes.last_leaf
+        return [(row, named[each], value_of(each)) for row, each in rows if silent[row]]
 
     def _declared(self, row: int, post: Post) -> Post:
         """A post with what the microdata in its element tells and its text does not."""
@@ -378,11 +377,8 @@ class _Reader:
         marked = ((leaf, byline.name_in(strings[leaf])) for leaf in leaves if self._marked[leaf])
         called = ((leaf, byline.name_in(strings[leaf])) for leaf in leaves if self._names[leaf])
         signed = ((leaf, byline.signed_name(strings[leaf])) for leaf in leaves)
-        linked = (
-            (leaf, byline.name_in(strings[leaf]))
-            for leaf in leaves
-            if self._linked[leaf] or byline.announces(strings[leaf - 1])
-        )
+        users = (leaf for leaf in leaves if self._linked[leaf] or byline.announces(strings[leaf - 1]))
+        linked = ((leaf, byline.name_in(strings[leaf])) for leaf in users)
         named = ((leaf, name) for each in (marked, called, linked, signed) for leaf, name in each)
         # A letter stands where others have a picture.
         return next(((leaf, name) for leaf, name in named if name and len(name) > 1), (-1, None))
@@ -482,6 +478,4 @@ def _in_order(posts: list[Post]) -> list[Post]:
     days = list(spoken.values())
     if len(days) < _ENOUGH or days in (sorted(days), sorted(days, reverse=True)):
         return posts
-    return [
-        replace(post, published=None, said_at=-1, line=(post.said_by,)) if post in spoken else post for post in posts
-    ]
+    return [replace(one, published=None, said_at=-1, line=(one.said_by,)) if one in spoken else one for one in posts]

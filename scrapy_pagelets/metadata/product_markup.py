@@ -61,7 +61,7 @@ def product_of(
 
 def _is_believed(page: Page, metas: Mapping[str, str], shown: ShownProduct) -> bool:
     """Whether a page shows one product, and does not call itself a list or an article."""
-    if not (shown.names_a_price and shown.is_alone):
+    if not shown.names_a_price or not (shown.is_alone or shown.is_sold_out):
         return False
     return not any(map(_OTHER.search, (type_of(metas), *(kind for each in page.objects for kind in types_of(each)))))
 
@@ -78,15 +78,16 @@ def _merged(sources: list[Facts]) -> dict[str, Any]:
     highest = priced.get("highest_price")
     found = {field: _first(sources, field).get(field) for field in FIELDS}
     number = next((each[field] for field in _NUMBER_FIELDS if (each := _first([shown, *sources], field))), None)
-    return found | {"price": price, "highest_price": None if highest == price else highest, "sku": number}
+    brand = (found["brand"] or "").rpartition(": ")[2] or None  # "More of the brand: Ana"
+    highest = None if highest == price else highest
+    return found | {"price": price, "highest_price": highest, "sku": number, "brand": brand}
 
 
 def _first(sources: list[Facts], field: str) -> Facts:
     return next((each for each in sources if each.get(field) is not None), {})
 
 
-#: What is known of a product by the names of the feed, and its ``prices``, ``id`` and ``mpn``; what is not known is
-#: missing.
+#: What is known of a product, and no more: by the names of the feed, and its ``prices``, ``id`` and ``mpn``.
 Facts = dict[str, Any]
 _PRODUCTS: Final = frozenset(
     "product individualproduct someproducts productmodel productgroup vehicle car motorcycle busorcoach".split()
@@ -140,8 +141,6 @@ def by_metas(metas: Mapping[str, str]) -> Facts:
 
     ``metas``: the content by the name in lower case.
     """
-    if type_of(metas) not in PRODUCT_TYPES and metas.keys().isdisjoint(_METAS["price"][1]):
-        return {}
     read = ((field, read(metas.get(name))) for field, (read, names) in _METAS.items() for name in reversed(names))
     found = {field: value for field, value in read if value is not None}
     return found if "price" in found or type_of(metas) in PRODUCT_TYPES else {}
@@ -251,10 +250,8 @@ def _amounts(offer: Object, known: _Properties, page: Page) -> Iterator[tuple[fl
             continue
         amounts = [known.first(part, (name,), amount_of) for name in ("price", "lowPrice", "highPrice")]
         if told := [amount for amount in amounts if amount is not None]:
-            currency = known.first(part, ("priceCurrency", "currency"), text_of) or known.first(
-                offer, ("priceCurrency",), text_of
-            )
-            beside = currency or known.first(part, ("price", "lowPrice"), text_of)
+            named = (known.first(each, ("priceCurrency", "currency"), text_of) for each in (part, offer))
+            beside = next(filter(None, named), None) or known.first(part, ("price", "lowPrice"), text_of)
             yield from ((amount, currency_of(beside, page.language, page.url)) for amount in told)
             return
 
