@@ -62,9 +62,9 @@ _USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])", re.IGNORECASE)
 _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 #: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
 _AUTHORED: Final = frozenset(
-    "author authors author(s) reporter submitter autor autoren autores auteur auteurs autore autori creator "
+    "author authors author(s) creator reporter submitter autor autoren autores auteur auteurs autore autori "
     "photographer 作者 著者".split()
-).union(("by:", "reported by:"))
+).union(("by:", "reported by:", "authored by"))
 _CREATED: Final = frozenset(
     f"{before}{done}{behind}"
     for done in "published posted created released opened submitted added uploaded asked".split()
@@ -73,9 +73,15 @@ _CREATED: Final = frozenset(
     "veröffentlicht,veröffentlicht am,erstellt,erstellt am,publié,publié le,publicado,publicado el,pubblicato,"
     "pubblicato il,опубликовано,发布时间,公開日,投稿日".split(",")
 )
+#: Labels of the day of a change.
+_MODIFIED: Final = frozenset(
+    f"{before}{done}{behind}"
+    for done in "updated update modified changed edited revised".split()
+    for before, behind in (("", ""), ("", " on"), ("last ", ""), ("date ", ""))
+).union("aktualisiert,geändert,mis à jour,actualizado,aggiornato,更新时间,更新日".split(","))
 _BEGINS_FACT: Final = (
-    "ACPBRDOSUVEpsО作著发公投",
-    "uUrRhHyYeEoOaApPdDsSпП者布開稿",
+    "ACPBRDOSUVELMagm更psО作著发公投",
+    "uUrRhHyYeEoOaApPdDsSпПkcg新者布開稿",
     "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
 )
 _LABEL: Final = 30  # characters of such a label
@@ -101,19 +107,19 @@ _BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, 
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
     "at am pm a p m on the um uhr à le el il de date posted published publish written created released submitted "
-    "opened reported asked last update updated modified edited revised reviewed changed this page was article utc "
-    "gmt est edt cst cdt mst mdt pst pdt cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday "
-    "thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa "
-    "so lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim lunes martes miércoles jueves "
-    "viernes sábado domingo mar mié jue vie sáb dom lunedì martedì mercoledì giovedì venerdì sabato gio sab segunda "
-    "terça quarta quinta sexta feira seg ter qua qui sex maandag dinsdag woensdag donderdag vrijdag zaterdag zondag "
-    "понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс in first originally "
-    "initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert zuletzt letzte "
-    "letzter aktualisierung änderung stand mis mise jour modifié créé dernière última actualización actualizado "
-    "modificado em atualizado atualização pubblicato aggiornato ultimo aggiornamento op gepubliceerd bijgewerkt "
-    "gewijzigd laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano zaktualizowano "
-    "publikováno aktualizováno опубликовано обновлено изменено h heures erstveröffentlichung veröffentlichung "
-    "erschienen datum 投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
+    "opened reported asked last update updated modified edited revised reviewed changed this page was article utc gmt "
+    "est edt cst cdt mst mdt pst pdt cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday "
+    "thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim lunes martes miércoles jueves viernes "
+    "sábado domingo mar mié jue vie sáb dom lunedì martedì mercoledì giovedì venerdì sabato gio sab segunda terça "
+    "quarta quinta sexta feira seg ter qua qui sex maandag dinsdag woensdag donderdag vrijdag zaterdag zondag "
+    "понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс in first originally initially "
+    "and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert zuletzt letzte letzter "
+    "aktualisierung änderung stand mis mise jour modifié créé dernière última actualización actualizado modificado em "
+    "atualizado atualização pubblicato modifica aggiornato ultimo aggiornamento op gepubliceerd bijgewerkt gewijzigd "
+    "laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano zaktualizowano publikováno "
+    "aktualizováno опубликовано обновлено изменено h heures erstveröffentlichung veröffentlichung erschienen datum "
+    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
 )
 _WORD: Final = lazily(r"[^\W\d_]+")
 #: What stands between the names of two authors.
@@ -131,7 +137,7 @@ _BEHIND_NAME: Final = lazily(
     r"\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
 )
 _OF_LIBRARY: Final = lazily(
-    r"(?P<last>[^,\d]{1,40}),\s+(?P<first>[^,\d]{1,40}),?\s+(?:b\. )?1\d{3}(?:\s?[-–]\s?(?:\d{4})?)?"
+    r"(?P<last>[^,\d]{1,40}),\s{1,3}(?P<first>[^,\d]{1,40}),?\s{1,3}(?:b\. )?1\d{3}(?:\s?[-–]\s?(?:\d{4})?)?"
 )
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
@@ -191,18 +197,18 @@ class Byline:
         """The one name that it tells."""
         if self._heading is None:
             return self._letter[0]
-        _, _, dated = self._dates
-        if signed := signed_name(self._tail):
-            return signed
-        near = [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop]
-        return _author(self._page, near, dated) or self._letter[0] or self._facts[0] or self._above[0]
+        strings, start, dated = self._page.nodes.strings, self._heading.stop, self._dates[2]
+        own = (at for at in self._near if at >= start or any(map(announces, strings[at - 1 : at + 1])))
+        near = [at for at in own if at not in dated]
+        told = signed_name(self._tail) or _author(self._page, near, dated) or self._letter[0]
+        return told or self._facts.get("author") or self._above[0]
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
         behind = dates.find(self._tail, self._habits.day_first(self._page)) if self._tail else None
         told = self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near) or (behind and behind[0])
-        return told or self._facts[1] or self._above[1]
+        return told or self._facts.get("posted") or self._facts.get("made") or self._above[1]
 
     @cached_property
     def _above(self) -> tuple[str | None, str | None]:
@@ -227,9 +233,9 @@ class Byline:
         return (_name(letters[0]["name"]), date[0]) if date else (None, None)
 
     @cached_property
-    def _facts(self) -> tuple[str | None, str | None]:
+    def _facts(self) -> dict[str, str]:
         is_read = self._heading is not None and not self._sells
-        return _facts(self._page, self._habits, self._posts) if is_read else (None, None)
+        return _facts(self._page, self._habits, self._posts) if is_read else {}
 
     @cached_property
     def modified(self) -> str | None:
@@ -237,7 +243,8 @@ class Byline:
         is_own = self._heading is not None and not self._posts
         changes = set() if self._dates[1] else set(_changes(self._page, self._habits, is_own))
         days = {change[:10] for change in changes}
-        return max(changes, key=lambda change: (len(change), change)) if len(days) == 1 else self._dates[1]
+        last = max(changes, key=lambda change: (len(change), change)) if len(days) == 1 else self._dates[1]
+        return last or self._facts.get("changed")
 
     @cached_property
     def _near(self) -> list[int]:
@@ -352,8 +359,7 @@ def _dates(page: Page, near: list[int], habits: Habits) -> tuple[str | None, str
 
 def _date_of_address(page: Page, near: list[int]) -> str | None:
     """The day in the address of a page, if its byline tells day and month: a badge often leaves the year out."""
-    match = _OF_ADDRESS.search(page.url)
-    if match is None:
+    if (match := _OF_ADDRESS.search(page.url)) is None:
         return None
     strings = page.nodes.strings
     badges = (" ".join(strings[leaf:stop]) for leaf in near for stop in (leaf + 1, leaf + 2))
@@ -397,8 +403,7 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     if (classes := nodes.looks[nodes.look.item(row)][2]) and _OF_EVENT.search(classes):
         return []
     if told := machine_date(page, row):
-        date, change = told
-        return [(date, _BY_WORDS if _CHANGED.search(text) else change)]
+        return [(told[0], _BY_WORDS if _CHANGED.search(text) else told[1])]
     found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
     if not found:
         is_age = nodes.tag.item(row) in _DATED and any(map(str.isdecimal, text))  # "3 years ago"
@@ -628,39 +633,39 @@ def _behind(page: Page, leaf: int) -> str | None:
     return next((date for date, _ in told if date), None)
 
 
-def _fact(text: str) -> bool | None:
-    """Whether a text is the label of a date, or else that of an author; None for others."""
+def _fact(text: str) -> str | None:
+    """What a text is the label of: an author, a post, what may be posted later ("made"), a change; None for others."""
     name = text.rstrip(" :：").lower()
-    return True if name in _CREATED else False if name in _AUTHORED or text.lower() in _AUTHORED else None
+    date = ("made" if "creat" in name else "posted") if name in _CREATED else "changed" if name in _MODIFIED else None
+    return "author" if name in _AUTHORED or text.lower() in _AUTHORED else date
 
 
-def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str | None]:
-    """The one author and the one date behind labels: "Author: Ana Bo", "Created: 4 March 2025".
+def _facts(page: Page, habits: Habits, posts: Set[int]) -> dict[str, str]:
+    """The one author and the one date of each kind behind labels: "Author: Ana Bo", "Created: 4 March 2025".
 
     Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
     """
     nodes, strings = page.nodes, page.nodes.strings
     short = [leaf for leaf in leaves_beginning(nodes, _BEGINS_FACT) if len(strings[leaf]) <= _LABEL]
-    labels = {leaf: is_date for leaf in short if (is_date := _fact(strings[leaf])) is not None}
+    labels = {leaf: kind for leaf in short if (kind := _fact(strings[leaf]))}
     if not labels:
-        return None, None
+        return {}
     others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
     elsewhere = nodes.leaves_below(others)
-    authors, moments, made = set[str](), set[str](), set[str]()
+    found: dict[str, set[str]] = {kind: set() for kind in labels.values()}
     for leaf in (each for each in labels if each + 1 < len(strings) and not elsewhere[each] and each not in posts):
         label = strings[leaf]
         above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
         if above == value and not label.endswith((":", "：")):
             continue  # the heads of two columns
-        if labels[leaf]:
+        if labels[leaf] != "author":
             told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
-            is_of_thing = "creat" in label.lower()  # of a picture, say, that was posted later
-            (made if is_of_thing else moments).update(filter(None, (_behind(page, leaf) or next(told, None),)))
+            found[labels[leaf]].update(filter(None, (_behind(page, leaf) or next(told, None),)))
         elif name := _name(strings[leaf + 1][:_LONGEST]):
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search
-            authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
-    return authors.pop() if len(authors) == 1 else None, days.pop() if len(days := moments or made) == 1 else None
+            found["author"].add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
+    return {kind: values.pop() for kind, values in found.items() if len(values) == 1}
 
 
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:

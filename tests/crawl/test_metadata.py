@@ -340,6 +340,16 @@ STAMP = "2026-11-20T10:00:00+00:00"
         (PARAGRAPH + "<table><tr><td><b>Author</b><td><b>Topic of Tea</b></table>", {}),
         (PARAGRAPH + "<table><tr><th>Author<td><a href=/a>Ana Bo</a></table>", {"author": "Ana Bo"}),
         (PARAGRAPH + "<dl><dt>Reporter:<dd><b>Ana Bo</b></dl>", {"author": "Ana Bo"}),
+        (PARAGRAPH + "<b>Authored by</b> <a href=/a>Ana Bo</a>", {"author": "Ana Bo"}),
+        (
+            PARAGRAPH + "<dl><dt>Updated:<dd><i>2026-11-21</i><dt>Created:<dd><i>2026-11-20</i></dl>",
+            {"published": "2026-11-20", "modified": "2026-11-21"},
+        ),
+        (PARAGRAPH + "<p><b>Updated:</b> <i>2026-11-21</i><p><b>Updated:</b> <i>2026-11-22</i>", {}),
+        (
+            "<p>20 novembre 2026 (modifica il 21 novembre 2026 | 10:12)",
+            {"published": "2026-11-20", "modified": "2026-11-21"},
+        ),
         (  # of two users, the one behind "by"
             "<p>Bug 7 reported by <a href=/~ana>Ana Bo</a> on <i>2026-11-20</i><p>Assigned to <a href=/~cy>Cy Di</a>",
             {"author": "Ana Bo", "published": "2026-11-20"},
@@ -359,6 +369,14 @@ STAMP = "2026-11-20T10:00:00+00:00"
 )
 def test_bylines_near_the_heading_tell(byline, expected):
     assert told(article(byline)) == expected
+
+
+def test_who_opened_a_report_may_stand_before_its_heading():
+    opened = (
+        "<title>On tea</title><body><p>Opened <time datetime=2026-11-20>then</time> {}<a>Ana Bo</a></p><h1>On tea</h1>"
+    )
+    assert told(opened.format("by ") + PARAGRAPH) == {"author": "Ana Bo", "published": "2026-11-20"}
+    assert told(opened.format("for ") + PARAGRAPH) == {"published": "2026-11-20"}
 
 
 def test_a_byline_in_the_heading_is_none_of_it():
@@ -670,6 +688,22 @@ def test_odd_pages_take_no_time_and_raise_nothing():
     deep = "<div itemscope itemtype=http://schema.org/Article>" * 1500 + "<i itemprop=author>Ana</i>"
     assert told(deep) == {"author": "Ana"}
     assert told("<meta name=author content=x>" * 5000) == {"author": "x"}
+    for hostile in (
+        "Bo," + " " * 100_000 + "1842",
+        "a " * 50_000 + ",",
+        "/~a" * 50_000,
+        "and " * 50_000,
+        "by " * 50_000,
+    ):
+        told(
+            f"<meta name=DC.creator content='{hostile}'>"
+            + article(f"<p class=author>{hostile}<a href='{hostile}'>Bo</a>")
+        )
+        told(
+            article(
+                f"<dl><dt>Author:<dd><pre>{hostile}</pre></dl><h1>On tea <b class='{hostile}'>{hostile} 2026</b></h1>"
+            )
+        )
 
 
 HEAD = '<link rel=canonical href="/c"><meta name=author content="Ana Bo">'
