@@ -53,12 +53,12 @@ _DID: Final = lazily(
     re.IGNORECASE,
 )
 #: Addresses of pages of users.
-_OF_USER: Final = lazily(
+OF_USER: Final = lazily(
     r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.\w{2,5})?[/?=]|"
     r"user[-_]?id=|mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d|/~[\w.+-]+/?$",
     re.IGNORECASE,
 )
-_USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])", re.IGNORECASE)
+_USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])|(?:^|\s)user(?:$|\s)", re.IGNORECASE)
 _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 #: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
 _AUTHORED: Final = frozenset(
@@ -512,7 +512,7 @@ def users_of(page: Page, near: Iterable[int]) -> list[int]:
     nodes, links, may_be = page.nodes, page.nodes.links, np.zeros(len(page.nodes.leaves) + 1, np.bool_)
     may_be[[*near]] = True
     found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
-    led = ((links.row.item(link), _OF_USER.search(href := links.href[link]), href) for link in found)
+    led = ((links.row.item(link), OF_USER.search(href := links.href[link]), href) for link in found)
     return [row for row, match, href in led if match and (match[0][:2] != "/~" or match[0] not in page.url)]
 
 
@@ -563,9 +563,9 @@ def signed_name(text: str) -> str | None:
 
 
 def _is_inside(nodes: NodeTable, leaf: int, rows: Set[int]) -> bool:
-    """Whether one of the three elements around a leaf is among some rows, and has few other leaves."""
+    """Whether one of the eight elements around a leaf is among some rows, and has few other leaves."""
     row = nodes.leaves.item(leaf)
-    for _ in range(3):
+    for _ in range(8):
         row = nodes.parent.item(row)
         if row < 0 or nodes.last_leaf.item(row) - nodes.first_leaf.item(row) > 3:
             return False

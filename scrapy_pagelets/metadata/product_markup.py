@@ -103,11 +103,8 @@ _NUMBERS: Final = {"sku": ("sku",), "id": ("productID", "identifier"), "mpn": ("
 #: Prices that are not what the product costs now; kinds of prices in schema.org.
 _FORMER: Final = ("ListPrice", "StrikethroughPrice", "SRP", "MSRP")
 #: Products, offers, and values of a property that are looked at; marked elements, and elements around each of them.
-_MOST_PRODUCTS: Final = 50
-_MOST_OFFERS: Final = 100
-_MOST_VALUES: Final = 5
-_MOST_MARKED: Final = 3000
-_DEEPEST: Final = 100
+_MOST_PRODUCTS, _MOST_OFFERS, _MOST_VALUES = 50, 100, 5
+_MOST_MARKED, _DEEPEST = 3000, 100
 PRODUCT_TYPES: Final = ("product", "product.item")
 _MARKS: Final = ("itemtype", "itemprop")  # what a page with a product has in its microdata
 _SOLD_HERE: Final = lazily(r"/(?:.*product|.*offer|vehicle|car|motorcycle)|^price$", re.IGNORECASE)

@@ -19,17 +19,14 @@ from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.page import Page
 
 #: Leaves behind and before the heading that are looked at, for prices, for what stands right beside it, and for labels.
-_AFTER, _BEFORE = 150, 30
-_BESIDE: Final = 6
-_LABELS: Final = 400
+_AFTER, _BEFORE, _BESIDE, _LABELS = 150, 30, 6, 400
 _MOST_LEAVES: Final = 12  # leaves of one price
 _LONGEST: Final = 80  # characters of one price
 _LISTED: Final = 3  # elements of one path from which on they are those of a list
 _KIN: Final = 60  # leaves behind a price within which those of a list have others of their kind
 _MOST_READ: Final = 40  # rows with the name of a price, and leaves without one, that are read
 _BUTTONS: Final = [TAG[name] for name in ("button", "input", "a")]
-_LONGEST_BRAND: Final = 40  # characters of a brand
-_BRAND_WORDS: Final = 5  # words of a brand
+_LONGEST_BRAND, _BRAND_WORDS = 40, 5  # characters and words of a brand
 _PRICE_ALONE: Final = lazily(r"\D{0,16}\d[\d.,'’\s]*\D{0,8}")
 _RANGE: Final = lazily(r"\D{0,6}?(?:[-–—~〜]|\b(?:to|bis|до|a|à|até|do|tot)\b)\D{0,6}", re.IGNORECASE)
 _OF_UNIT: Final = lazily(r"\D{0,4}(?:/|\b(?:per|pro|je|par|por|al|за)\b)\s*\w", re.IGNORECASE)

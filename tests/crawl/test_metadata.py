@@ -123,6 +123,13 @@ def test_names_that_libraries_sort_are_told_as_they_are_spoken(names, expected):
     assert told("".join(f"<meta name=DC.creator content='{name}'>" for name in names)) == {"author": expected}
 
 
+def test_the_name_of_an_account_gives_way_to_that_of_its_user():
+    text = article("<p>by <a href=/author/ana>Ana Bo</a>")
+    assert told("<meta name=author content=ana>" + text)["author"] == "Ana Bo"
+    assert told("<meta name=author content=cy>" + text)["author"] == "cy"
+    assert told("<meta name=author content=ana>" + text.replace("/author", "/teas"))["author"] == "ana"
+
+
 def test_json_ld_tells_which_part_of_a_name_is_that_of_the_family():
     name = {"@type": "Person", "name": "Bo, Ana", "familyName": "Bo", "givenName": "Ana"}
     assert told(script({"@type": "Dataset", "creator": [name]})) == {"author": "Ana Bo"}
@@ -362,6 +369,17 @@ STAMP = "2026-11-20T10:00:00+00:00"
         ),
         ("<p class=author><a href=/a>Ana Bo</a> und Cy Di", {"author": "Ana Bo, Cy Di"}),
         ("<p class=author><a href=/a>Ana Bo</a> und viele andere", {"author": "Ana Bo"}),
+        (
+            "<div class=blog-author><article><div><h5><a href=/a><b>Ana Bo</b></a></h5></div></article></div>"
+            "<div>20 November 2026</div>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        ("<div><h5><a href=/a>Ana Bo</a></h5></div><div>20 November 2026</div>", {}),
+        (
+            "<i>20 November 2026</i> <b>0 comments</b> <b class=user><b>admin</b></b>",
+            {"author": "admin", "published": "2026-11-20"},
+        ),
+        ("<i>20 November 2026</i> <b class=user>Sign in</b>", {"published": "2026-11-20"}),
         ("<a class=the-author href=/a><b>Ana Bo</b> <i>(editor of teas)</i></a>", {"author": "Ana Bo"}),
         (PARAGRAPH + "<p><b>Author:</b> <a href=/a>Bo, Ana, 1842-1912</a>", {"author": "Ana Bo"}),
         (PARAGRAPH + "<p><b>Author:</b> <a href=/a>Bo, Ana, of 1842</a>", {"author": "Bo, Ana, of 1842"}),
