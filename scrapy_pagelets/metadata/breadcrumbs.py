@@ -81,7 +81,6 @@ def shown(page: Page, headline: Headline | None) -> tuple[list[str], Bools]:
     best: list[str] = []
     sure, end = _labelled(page), 0
     for row in sorted(sure.union(rows_with(nodes, CRUMBS)))[:_MOST]:
-        first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
         if row < end or not _is_trail(page, row):
             continue
         end = int(nodes.end[row])
@@ -89,7 +88,7 @@ def shown(page: Page, headline: Headline | None) -> tuple[list[str], Bools]:
         names = names[1:] if names[:1] in ([name] for name in names[1:]) else names  # small screens have a way back
         if 1 <= len(names) <= _MOST_NAMES:
             has_heading = headline is None or row <= headline.row < end
-            mask[first:last] = any(row <= other < end for other in sure) or not has_heading
+            mask[nodes.leaves_of(row)] = any(row <= other < end for other in sure) or not has_heading
             best = max(best, [name for name in names if not _NO_CRUMB.fullmatch(name)], key=len)
     return best, mask
 

@@ -368,8 +368,12 @@ def _date_of_address(page: Page, near: list[int]) -> str | None:
 
 
 def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
-    """Whether the label before a date is that of a change; of two labels before two dates, each has its own."""
+    """Whether the label before or behind a date is that of a change; of two labels before two, each has its own."""
     last, other, third = (_label(page, leaf - place) for place in (1, 2, 3))
+    after, behind = slice(leaf + 2, leaf + 3), "" if last else _label(page, leaf + 1)
+    is_last = bool((page.nodes.gap[after] >= LINE).all()) and not any(map(dates.has_year, page.nodes.strings[after]))
+    if behind and is_last and is_between(behind):
+        return _CHANGED.search(behind) is not None  # "3 March 2025 - Updated"
     if last and not other and not _SAYS.search(last):  # "modified by", a name, and "on"
         other = third
     is_first = bool(last and other) and leaf + 1 in near and dates.has_year(page.nodes.strings[leaf + 1])
@@ -385,7 +389,7 @@ def _is_of_other(page: Page, leaf: int) -> bool:
 
 def _label(page: Page, leaf: int) -> str:
     """A leaf that is the label of a date, as its few words say; "" for others."""
-    if leaf < 0 or page.nodes.words.item(leaf) > _FEW + 1:
+    if not 0 <= leaf < len(page.nodes.leaves) or page.nodes.words.item(leaf) > _FEW + 1:
         return ""
     text = page.nodes.strings[leaf]
     is_label = _AROUND_DATE.issuperset(_WORD.findall(text.lower())) or _CHANGED.search(text)

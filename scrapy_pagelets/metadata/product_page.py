@@ -290,8 +290,7 @@ class ShownProduct:
     def _in_address(self) -> str | None:
         """A number in the address of the page that the page has as a number of its own."""
         parts = urlsplit(self._page.url)
-        numbers = dict.fromkeys(reversed(_IN_ADDRESS.findall(f"{parts.path}?{parts.query}")))
-        some = list(numbers)[:_MOST_IN_ADDRESS]
+        some = list(dict.fromkeys(_IN_ADDRESS.findall(f"{parts.path}?{parts.query}")[::-1]))[:_MOST_IN_ADDRESS]
         shown = " ".join(text for text in self._page.nodes.strings if len(text) <= _LONGEST) if some else ""
         return next((it for it in some if _HAS_NUMBER(self._page.root, it=it) or re.search(rf"\b{it}\b", shown)), None)
 

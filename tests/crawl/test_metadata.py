@@ -352,6 +352,12 @@ STAMP = "2026-11-20T10:00:00+00:00"
             PARAGRAPH + "<dl><dt>Updated:<dd><i>2026-11-21</i><dt>Created:<dd><i>2026-11-20</i></dl>",
             {"published": "2026-11-20", "modified": "2026-11-21"},
         ),
+        ("<ul><li><time datetime=2026-11-20>then</time><li>Updated</ul>", {"modified": "2026-11-20"}),
+        (
+            "<ul><li>20 November 2026<li>Updated<li>21 November 2026</ul>",
+            {"published": "2026-11-20", "modified": "2026-11-21"},
+        ),
+        ("<p>20 November 2026 <b>Updated</b> <i>long ago</i>", {"published": "2026-11-20"}),
         (PARAGRAPH + "<p><b>Updated:</b> <i>2026-11-21</i><p><b>Updated:</b> <i>2026-11-22</i>", {}),
         (
             "<p>20 novembre 2026 (modifica il 21 novembre 2026 | 10:12)",
