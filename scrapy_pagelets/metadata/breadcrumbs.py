@@ -81,14 +81,14 @@ def shown(page: Page, headline: Headline | None) -> tuple[list[str], Bools]:
     best: list[str] = []
     sure, end = _labelled(page), 0
     for row in sorted(sure.union(rows_with(nodes, CRUMBS)))[:_MOST]:
-        first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
         if row < end or not _is_trail(page, row):
             continue
         end = int(nodes.end[row])
         names = list(_shown_names(page, *_list_in(nodes, row)))
+        names = names[1:] if names[:1] in ([name] for name in names[1:]) else names  # small screens have a way back
         if 1 <= len(names) <= _MOST_NAMES:
             has_heading = headline is None or row <= headline.row < end
-            mask[first:last] = any(row <= other < end for other in sure) or not has_heading
+            mask[nodes.leaves_of(row)] = any(row <= other < end for other in sure) or not has_heading
             best = max(best, [name for name in names if not _NO_CRUMB.fullmatch(name)], key=len)
     return best, mask
 
@@ -117,9 +117,7 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     strings, own = page.nodes.strings, page.nodes.leaves_of(headline.row)
     heading = " ".join(strings[own]).casefold()[:_LONGEST]
     before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
-    ends = (
-        leaf for leaf in before if heading in strings[leaf].casefold() and _pointed(strings[leaf]).casefold() == heading
-    )
+    ends = (at for at in before if heading in strings[at].casefold() and _pointed(strings[at]).casefold() == heading)
     for leaf in ends:
         names, first = _names_before(page, leaf)
         if _FEWEST <= len(names) + 1 <= _MOST_NAMES:
@@ -214,9 +212,7 @@ def _item(page: Page, row: int) -> int:
     nodes = page.nodes
     for _ in range(6):
         row = int(nodes.parent[row])
-        if row < 0:
-            return -1
-        if nodes.tag[row] in _ITEMS:
+        if row < 0 or nodes.tag[row] in _ITEMS:
             return row
     return -1
 

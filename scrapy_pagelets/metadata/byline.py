@@ -23,7 +23,6 @@ from scrapy_pagelets.page.nodes import (
     leaves_beginning,
     rows_named,
     rows_with,
-    tags_of,
 )
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import host_of
@@ -31,7 +30,7 @@ from scrapy_pagelets.page.urls import host_of
 #: Attributes with the date of an element, by its tag; any other tag is one of a web component, as `relative-time`.
 _ATTRIBUTES: Final = {TAG["time"]: "datetime", TAG["abbr"]: "title", TAG["?"]: "datetime"}
 #: Elements that may tell in words how long ago something was, and in their title exactly when.
-_DATED: Final = frozenset(tags_of("a span time abbr small i em").tolist())
+_DATED: Final = frozenset(TAG[name] for name in "a span time abbr small i em".split())
 #: Classes of the days on which something begins and ends, as in hCalendar: they are not those of the page.
 _OF_EVENT: Final = lazily(r"(?:^|[\s_-])(?:dt-?start|dt-?end|(?:start|end|event)-?date)(?:$|[\s_-])", re.IGNORECASE)
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
@@ -54,16 +53,18 @@ _DID: Final = lazily(
     re.IGNORECASE,
 )
 #: Addresses of pages of users.
-_OF_USER: Final = lazily(
-    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.php)?[/?=]|user[-_]?id=|"
-    r"mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d",
+OF_USER: Final = lazily(
+    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.\w{2,5})?[/?=]|"
+    r"user[-_]?id=|mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d|/~[\w.+-]+/?$",
     re.IGNORECASE,
 )
+_USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])|(?:^|\s)user(?:$|\s)", re.IGNORECASE)
 _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 #: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
 _AUTHORED: Final = frozenset(
-    "author authors author(s) autor autoren autores auteur auteurs autore autori creator photographer 作者 著者".split()
-).union(("by:", "reported by:"))
+    "author authors author(s) creator reporter submitter autor autoren autores auteur auteurs autore autori "
+    "photographer 作者 著者".split()
+).union(("by:", "reported by:", "authored by"))
 _CREATED: Final = frozenset(
     f"{before}{done}{behind}"
     for done in "published posted created released opened submitted added uploaded asked".split()
@@ -72,9 +73,15 @@ _CREATED: Final = frozenset(
     "veröffentlicht,veröffentlicht am,erstellt,erstellt am,publié,publié le,publicado,publicado el,pubblicato,"
     "pubblicato il,опубликовано,发布时间,公開日,投稿日".split(",")
 )
+#: Labels of the day of a change.
+_MODIFIED: Final = frozenset(
+    f"{before}{done}{behind}"
+    for done in "updated update modified changed edited revised".split()
+    for before, behind in (("", ""), ("", " on"), ("last ", ""), ("date ", ""))
+).union("aktualisiert,geändert,mis à jour,actualizado,aggiornato,更新时间,更新日".split(","))
 _BEGINS_FACT: Final = (
-    "ACPBRDOSUVEpsО作著发公投",
-    "uUrRhHyYeEoOaApPdDsSпП者布開稿",
+    "ACPBRDOSUVELMagm更psО作著发公投",
+    "uUrRhHyYeEoOaApPdDsSпПkcg新者布開稿",
     "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
 )
 _LABEL: Final = 30  # characters of such a label
@@ -99,28 +106,27 @@ _SAYS: Final = lazily(
 _BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, or words
 #: Words around a date in a byline. A text with others is not one.
 _AROUND_DATE: Final = frozenset(
-    "at am pm a p m on the um uhr à le el il de "
-    "date posted published publish written created released submitted opened reported asked last update "
-    "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
-    "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
-    "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so "
-    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim "
-    "lunes martes miércoles jueves viernes sábado domingo mar mié jue vie sáb dom "
-    "lunedì martedì mercoledì giovedì venerdì sabato gio sab "
-    "segunda terça quarta quinta sexta feira seg ter qua qui sex "
-    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag "
-    "понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс "
-    "first originally initially and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert "
-    "zuletzt letzte letzter aktualisierung änderung stand mis mise jour modifié créé dernière última actualización "
-    "actualizado modificado em atualizado atualização il pubblicato aggiornato ultimo aggiornamento op gepubliceerd "
-    "bijgewerkt gewijzigd laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano "
-    "zaktualizowano publikováno aktualizováno опубликовано обновлено изменено "
-    "h uhr heures erstveröffentlichung veröffentlichung erschienen datum "
+    "at am pm a p m on the um uhr à le el il de date posted published publish written created released submitted "
+    "opened reported asked last update updated modified edited revised reviewed changed this page was article utc gmt "
+    "est edt cst cdt mst mdt pst pdt cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday "
+    "thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim lunes martes miércoles jueves viernes "
+    "sábado domingo mar mié jue vie sáb dom lunedì martedì mercoledì giovedì venerdì sabato gio sab segunda terça "
+    "quarta quinta sexta feira seg ter qua qui sex maandag dinsdag woensdag donderdag vrijdag zaterdag zondag "
+    "понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс in first originally initially "
+    "and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert zuletzt letzte letzter "
+    "aktualisierung änderung stand mis mise jour modifié créé dernière última actualización actualizado modificado em "
+    "atualizado atualização pubblicato modifica aggiornato ultimo aggiornamento op gepubliceerd bijgewerkt gewijzigd "
+    "laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano zaktualizowano publikováno "
+    "aktualizováno опубликовано обновлено изменено h heures erstveröffentlichung veröffentlichung erschienen datum "
     "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
 )
 _WORD: Final = lazily(r"[^\W\d_]+")
 #: What stands between the names of two authors.
 _AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
+_AND_NAME: Final = lazily(r"\s*(?:and|und|et|y|e|en|och|og|i|и|&)\s+(.*)")
+#: What no name has, and how none begins.
+_ODD: Final = lazily(rf"@|://|^\(|^{_AND_NAME.pattern}")
 #: What software writes that knows no author.
 _NOBODY: Final = frozenset(
     "unknown,unknown author,unbekannt,inconnu,desconocido,n/a,none,null,undefined,nobody,super user".split(",")
@@ -129,6 +135,9 @@ _NOBODY: Final = frozenset(
 _BEHIND_NAME: Final = lazily(
     r"\s+[|·•–—]\s+|,\s+(?:\w+\s+by|[^\W\dA-ZÄÖÜ]\w*\s+(?:von|par|por))\s|"
     r"\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
+)
+_OF_LIBRARY: Final = lazily(
+    r"(?P<last>[^,\d]{1,40}),\s{1,3}(?P<first>[^,\d]{1,40}),?\s{1,3}(?:b\. )?1\d{3}(?:\s?[-–]\s?(?:\d{4})?)?"
 )
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
@@ -146,7 +155,7 @@ _LAST_CHANGE: Final = lazily(
 _NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*(?:$|[\s_-])", re.IGNORECASE)
 #: A year of the last century without it, behind a day and the name of a month: no day is as large.
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
-_ITEMS: Final = frozenset(tags_of("li tr dd").tolist())  # elements of entries of lists
+_ITEMS: Final = frozenset((TAG["li"], TAG["tr"], TAG["dd"]))  # elements of entries of lists
 _WITH_CENTURY: Final = r"\g<1>19"
 #: How such a text begins: its first word has four letters.
 _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
@@ -188,17 +197,18 @@ class Byline:
         """The one name that it tells."""
         if self._heading is None:
             return self._letter[0]
-        _, _, dated = self._dates
-        if signed := signed_name(self._tail):
-            return signed
-        near = [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop]
-        return _author(self._page, near, dated) or self._letter[0] or self._facts[0] or self._above[0]
+        strings, start, dated = self._page.nodes.strings, self._heading.stop, self._dates[2]
+        own = (at for at in self._near if at >= start or any(map(announces, strings[at - 1 : at + 1])))
+        near = [at for at in own if at not in dated]
+        told = signed_name(self._tail) or _author(self._page, near, dated) or self._letter[0]
+        return told or self._facts.get("author") or self._above[0]
 
     @property
     def published(self) -> str | None:
         """The first date, in ISO 8601; of one without a year, the address of the page must tell the same day."""
-        told = self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near)
-        return told or self._facts[1] or self._above[1]
+        behind = dates.find(self._tail, self._habits.day_first(self._page)) if self._tail else None
+        told = self._dates[0] or self._letter[1] or _date_of_address(self._page, self._near) or (behind and behind[0])
+        return told or self._facts.get("posted") or self._facts.get("made") or self._above[1]
 
     @cached_property
     def _above(self) -> tuple[str | None, str | None]:
@@ -223,9 +233,9 @@ class Byline:
         return (_name(letters[0]["name"]), date[0]) if date else (None, None)
 
     @cached_property
-    def _facts(self) -> tuple[str | None, str | None]:
+    def _facts(self) -> dict[str, str]:
         is_read = self._heading is not None and not self._sells
-        return _facts(self._page, self._habits, self._posts) if is_read else (None, None)
+        return _facts(self._page, self._habits, self._posts) if is_read else {}
 
     @cached_property
     def modified(self) -> str | None:
@@ -233,7 +243,8 @@ class Byline:
         is_own = self._heading is not None and not self._posts
         changes = set() if self._dates[1] else set(_changes(self._page, self._habits, is_own))
         days = {change[:10] for change in changes}
-        return max(changes, key=lambda change: (len(change), change)) if len(days) == 1 else self._dates[1]
+        last = max(changes, key=lambda change: (len(change), change)) if len(days) == 1 else self._dates[1]
+        return last or self._facts.get("changed")
 
     @cached_property
     def _near(self) -> list[int]:
@@ -348,8 +359,7 @@ def _dates(page: Page, near: list[int], habits: Habits) -> tuple[str | None, str
 
 def _date_of_address(page: Page, near: list[int]) -> str | None:
     """The day in the address of a page, if its byline tells day and month: a badge often leaves the year out."""
-    match = _OF_ADDRESS.search(page.url)
-    if match is None:
+    if (match := _OF_ADDRESS.search(page.url)) is None:
         return None
     strings = page.nodes.strings
     badges = (" ".join(strings[leaf:stop]) for leaf in near for stop in (leaf + 1, leaf + 2))
@@ -358,8 +368,12 @@ def _date_of_address(page: Page, near: list[int]) -> str | None:
 
 
 def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
-    """Whether the label before a date is that of a change; of two labels before two dates, each has its own."""
+    """Whether the label before or behind a date is that of a change; of two labels before two, each has its own."""
     last, other, third = (_label(page, leaf - place) for place in (1, 2, 3))
+    after, behind = slice(leaf + 2, leaf + 3), "" if last else _label(page, leaf + 1)
+    is_last = bool((page.nodes.gap[after] >= LINE).all()) and not any(map(dates.has_year, page.nodes.strings[after]))
+    if behind and is_last and is_between(behind):
+        return _CHANGED.search(behind) is not None  # "3 March 2025 - Updated"
     if last and not other and not _SAYS.search(last):  # "modified by", a name, and "on"
         other = third
     is_first = bool(last and other) and leaf + 1 in near and dates.has_year(page.nodes.strings[leaf + 1])
@@ -375,7 +389,7 @@ def _is_of_other(page: Page, leaf: int) -> bool:
 
 def _label(page: Page, leaf: int) -> str:
     """A leaf that is the label of a date, as its few words say; "" for others."""
-    if leaf < 0 or page.nodes.words.item(leaf) > _FEW + 1:
+    if not 0 <= leaf < len(page.nodes.leaves) or page.nodes.words.item(leaf) > _FEW + 1:
         return ""
     text = page.nodes.strings[leaf]
     is_label = _AROUND_DATE.issuperset(_WORD.findall(text.lower())) or _CHANGED.search(text)
@@ -393,8 +407,7 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     if (classes := nodes.looks[nodes.look.item(row)][2]) and _OF_EVENT.search(classes):
         return []
     if told := machine_date(page, row):
-        date, change = told
-        return [(date, _BY_WORDS if _CHANGED.search(text) else change)]
+        return [(told[0], _BY_WORDS if _CHANGED.search(text) else told[1])]
     found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
     if not found:
         is_age = nodes.tag.item(row) in _DATED and any(map(str.isdecimal, text))  # "3 years ago"
@@ -461,18 +474,17 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
             [(name, leaf)] = told.items()
             return ", ".join((name, *_also_named(page, leaf, near)))
     # Or who did something on that day, or the user to whose page a link leads.
-    users = {nodes.first_leaf.item(row) for row in users_of(nodes, near)} if near else set[int]()
-    did = (
-        leaf
-        for leaf in near
-        if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]] and _DID.fullmatch(strings[leaf + 1][:_LONGEST])
-    )
-    names = {_name(strings[leaf].removeprefix("@")) for leaf in (*did, *users.intersection(near))} - {None}
+    of_users = (*users_of(page, near), *rows_named(nodes, _USER_NAME)) if near else ()
+    users = sorted({nodes.first_leaf.item(row) for row in of_users}.intersection(near))
+    linked = (leaf for leaf in near if leaf + 2 in dated and nodes.anchor[nodes.leaves[leaf]])
+    did = (leaf for leaf in linked if _DID.fullmatch(strings[leaf + 1][:_LONGEST]))
+    found = {leaf: name for leaf in (*did, *users) if (name := _name(strings[leaf].removeprefix("@")))}
+    names = {name for leaf, name in found.items() if announces(strings[leaf - 1])} or {*found.values()}
     return names.pop() if len(names) == 1 else None
 
 
 def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
-    """The names behind a name in the same line, each with "and" or a mark before it, and a link as that is."""
+    """The names behind a linked name in the same line: links with "and" or a mark before them; "and Cy Di" without."""
     nodes = page.nodes
     linked = nodes.anchor[nodes.leaves]
     while (
@@ -485,6 +497,10 @@ def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
     ):
         leaf += 2
         yield name
+    if linked[leaf] and leaf + 1 in near and nodes.gap[leaf + 1] < LINE:
+        last = _AND_NAME.fullmatch(nodes.strings[leaf + 1][:_LONGEST])
+        is_one = last is not None and not last[1][:1].islower() and len(last[1].split()) in (2, _FEW)
+        yield from filter(None, (_name(last[1]) if last and is_one else None,))
 
 
 @once
@@ -495,12 +511,13 @@ def called_author(nodes: NodeTable) -> set[int]:
     return {*rows_with(nodes, AUTHOR), *named}
 
 
-def users_of(nodes: NodeTable, near: Iterable[int]) -> list[int]:
-    """The rows of the links to pages of users that begin with some leaves."""
-    links, may_be = nodes.links, np.zeros(len(nodes.leaves) + 1, np.bool_)
+def users_of(page: Page, near: Iterable[int]) -> list[int]:
+    """The rows of the links to pages of users that begin with some leaves; pages of a user lead to that one's home."""
+    nodes, links, may_be = page.nodes, page.nodes.links, np.zeros(len(page.nodes.leaves) + 1, np.bool_)
     may_be[[*near]] = True
     found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
-    return [links.row.item(link) for link in found if _OF_USER.search(links.href[link])]
+    led = ((links.row.item(link), OF_USER.search(href := links.href[link]), href) for link in found)
+    return [row for row, match, href in led if match and (match[0][:2] != "/~" or match[0] not in page.url)]
 
 
 def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:
@@ -550,9 +567,9 @@ def signed_name(text: str) -> str | None:
 
 
 def _is_inside(nodes: NodeTable, leaf: int, rows: Set[int]) -> bool:
-    """Whether one of the three elements around a leaf is among some rows, and has few other leaves."""
+    """Whether one of the eight elements around a leaf is among some rows, and has few other leaves."""
     row = nodes.leaves.item(leaf)
-    for _ in range(3):
+    for _ in range(8):
         row = nodes.parent.item(row)
         if row < 0 or nodes.last_leaf.item(row) - nodes.first_leaf.item(row) > 3:
             return False
@@ -580,12 +597,23 @@ def _before_date(text: str, start: int) -> str:
 
 def _name(text: str) -> str | None:
     """A text as a name; None if it is too long, has no letters, or is a date, an address or the label of a link."""
-    name = _undated(text.strip(_MARKS + ":"))
+    name = spoken(_undated(text.strip(_MARKS + ":")))
     cut = _BEHIND_NAME.split(name, maxsplit=1)[0].strip()
     words = _WORD.findall(cut.lower())
-    odd = "@" in cut or "://" in cut or _AROUND_DATE.issuperset(words) or _NO_NAME.issuperset(words)
+    odd = _ODD.search(cut) is not None or _AROUND_DATE.issuperset(words) or _NO_NAME.issuperset(words)
     odd = odd or dates.find(cut, day_first=True) is not None or not is_name(cut)
     return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
+
+
+def spoken(name: str) -> str:
+    """A name as it is spoken, of one as libraries sort it with the years of a life: "Bo, Ana, 1842-1912"."""
+    match = _OF_LIBRARY.fullmatch(name)
+    return f"{match['first']} {match['last']}" if match else name
+
+
+def announces(text: str) -> bool:
+    """Return True for a short text that ends in "by", as "Bug 7 reported by"."""
+    return len(text) <= _LONGEST and _BY_LAST.search(f" {text}") is not None
 
 
 def is_between(text: str) -> bool:
@@ -601,48 +629,47 @@ def is_name(text: str) -> bool:
 def _behind(page: Page, leaf: int) -> str | None:
     """The date that an element right behind a leaf tells by itself, but for words as "on" between them."""
     nodes = page.nodes
-    stop = next(
-        (leaf + n for n in (1, 2) if leaf + n < len(nodes.strings) and not is_between(nodes.strings[leaf + n])), leaf
-    )
+    near = range(leaf + 1, min(leaf + 3, len(nodes.strings)))
+    stop = next((each for each in near if not is_between(nodes.strings[each])), leaf)
     end = nodes.leaves.item(stop) + 1 if stop > leaf else len(nodes)
     rows = range(nodes.leaves.item(leaf) + 1, min(end, nodes.leaves.item(leaf) + _LONG))
     told = (machine_date(page, row) or (_moment(nodes, row), 0) for row in rows if nodes.tag[row] != TEXT)
     return next((date for date, _ in told if date), None)
 
 
-def _fact(text: str) -> bool | None:
-    """Whether a text is the label of a date, or else that of an author; None for others."""
+def _fact(text: str) -> str | None:
+    """What a text is the label of: an author, a post, what may be posted later ("made"), a change; None for others."""
     name = text.rstrip(" :：").lower()
-    return True if name in _CREATED else False if name in _AUTHORED or text.lower() in _AUTHORED else None
+    date = ("made" if "creat" in name else "posted") if name in _CREATED else "changed" if name in _MODIFIED else None
+    return "author" if name in _AUTHORED or text.lower() in _AUTHORED else date
 
 
-def _facts(page: Page, habits: Habits, posts: Set[int]) -> tuple[str | None, str | None]:
-    """The one author and the one date behind labels: "Author: Ana Bo", "Created: 4 March 2025".
+def _facts(page: Page, habits: Habits, posts: Set[int]) -> dict[str, str]:
+    """The one author and the one date of each kind behind labels: "Author: Ana Bo", "Created: 4 March 2025".
 
     Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
     """
     nodes, strings = page.nodes, page.nodes.strings
     short = [leaf for leaf in leaves_beginning(nodes, _BEGINS_FACT) if len(strings[leaf]) <= _LABEL]
-    labels = {leaf: is_date for leaf in short if (is_date := _fact(strings[leaf])) is not None}
+    labels = {leaf: kind for leaf in short if (kind := _fact(strings[leaf]))}
     if not labels:
-        return None, None
+        return {}
     others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
     elsewhere = nodes.leaves_below(others)
-    authors, moments, made = set[str](), set[str](), set[str]()
+    found: dict[str, set[str]] = {kind: set() for kind in labels.values()}
     for leaf in (each for each in labels if each + 1 < len(strings) and not elsewhere[each] and each not in posts):
         label = strings[leaf]
         above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
         if above == value and not label.endswith((":", "：")):
             continue  # the heads of two columns
-        if labels[leaf]:
+        if labels[leaf] != "author":
             told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
-            is_of_thing = "creat" in label.lower()  # of a picture, say, that was posted later
-            (made if is_of_thing else moments).update(filter(None, (_behind(page, leaf) or next(told, None),)))
+            found[labels[leaf]].update(filter(None, (_behind(page, leaf) or next(told, None),)))
         elif name := _name(strings[leaf + 1][:_LONGEST]):
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search
-            authors.add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
-    return authors.pop() if len(authors) == 1 else None, days.pop() if len(days := moments or made) == 1 else None
+            found["author"].add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
+    return {kind: values.pop() for kind, values in found.items() if len(values) == 1}
 
 
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:

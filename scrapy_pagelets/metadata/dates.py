@@ -66,6 +66,8 @@ _BEFORE_YEAR: Final = ("/20", "-20", "/19", "-19")
 _AHEAD: Final = 5
 #: A day with the time of it, as titles of elements tell it.
 MOMENT: Final = lazily(r"(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+#: A month alone, as repositories of papers tell it.
+MONTH: Final = lazily(r"((?:19|20)\d\d)[-/](0[1-9]|1[0-2])")
 _UTC: Final = lazily(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
 _LONGEST: Final = 100  # longer texts are no dates
 _LONGEST_TEXT: Final = 10_000  # characters in which dates are looked for
@@ -202,12 +204,8 @@ NOTHING_KNOWN: Final = Habits()
 def keys_told(page: Page) -> list[int]:
     """Return keys of what a page tells that other pages may tell alike: orders of its dates, and pictures."""
     metas = (meta for meta in islice(page.metas, _METAS) if (meta.property or meta.name).strip().lower() in PICTURES)
-    return list(
-        {
-            *(_ORDERS[order] for order in _proven(page)),
-            *(_key(m.content.strip()) for m in islice(metas, _MOST_PICTURES)),
-        }
-    )
+    pictures = (_key(meta.content.strip()) for meta in islice(metas, _MOST_PICTURES))
+    return list({*(_ORDERS[order] for order in _proven(page)), *pictures})
 
 
 def keys_asked(page: Page) -> list[int]:

@@ -16,6 +16,7 @@ from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
+from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.page.looks import HEADING, HEADLINE, HEARD
 from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
@@ -303,16 +304,17 @@ def _without_buttons(nodes: NodeTable, row: int) -> str | None:
 
 
 def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
-    """A heading without the byline in it, if a title has the words of the rest alone; None for others.
+    """A heading without the byline or the date in it, if a title has the words of the rest alone; None for others.
 
     Or the first run of text alone, if it is a line and a whole title.
     """
-    leaves = nodes.leaves_of(row)
-    first, second = nodes.strings[leaves.start], leaves.start + 1
+    leaves, strings = nodes.leaves_of(row), nodes.strings
+    first, second = strings[leaves.start], leaves.start + 1
     is_line = second < leaves.stop and nodes.gap.item(second) >= LINE
     if is_line and any(_words(first) == title for title, _ in titles):
         return " ".join(first.split())
-    ends = (leaf for leaf in range(second, leaves.stop) if _BY.match(nodes.strings[leaf]))
+    dates_end = not first.rstrip().endswith((":", "："))  # unlike "Day: 4 May 2026"
+    ends = (at for at in range(second, leaves.stop) if _BY.match(strings[at]) or (dates_end and has_year(strings[at])))
     return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
 
 

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily, quoted, readable
-from scrapy_pagelets.metadata import breadcrumbs, dates
-from scrapy_pagelets.metadata.byline import Byline, dates_told, is_name, machine_date, name_in, signed_name
+from scrapy_pagelets.metadata import breadcrumbs, byline, dates
 from scrapy_pagelets.metadata.dates import NOTHING_KNOWN, PICTURES, Habits
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.posts import NO_THREAD, Post, Thread, thread_of
@@ -83,8 +82,8 @@ class Entry:
         for row in self._rows(names):
             leaves = self._page.nodes.leaves_of(row)
             near = range(leaves.start, min(leaves.stop, leaves.start + _LEAVES))
-            told = (date for leaf in near for date in dates_told(self._page, leaf, self._habits))
-            if date := machine_date(self._page, row) or next(told, None):
+            told = (date for leaf in near for date in byline.dates_told(self._page, leaf, self._habits))
+            if date := byline.machine_date(self._page, row) or next(told, None):
                 return date[0]
         return None
 
@@ -93,7 +92,7 @@ class Entry:
         nodes = self._page.nodes
         inner = next((each for each in rows_named(nodes, _NAME_CLASS) if row <= each < nodes.end.item(row)), row)
         leaves = nodes.leaves_of(inner)
-        return name_in(" ".join(nodes.strings[leaves])) if leaves.stop - leaves.start <= _LEAVES else None
+        return byline.name_in(" ".join(nodes.strings[leaves])) if leaves.stop - leaves.start <= _LEAVES else None
 
 
 #: The names of the fields.
@@ -102,6 +101,8 @@ TOLD: Final = ("author", "published", "modified", "canonical", "description", "i
 _AUTHOR: Final = (
     "author article:author parsely-author sailthru.author dc.creator dcterms.creator citation_author byl"
 ).split()
+#: A name as libraries sort it: "Bo, Ana", "van der Bo, Ana M.".
+_SORTED: Final = lazily(r"\s*(?:[a-z]\S*\s)*[^\s,]+,\s*[^\s,]+(?:\s[^\s,]+){,2}\s*")
 _PUBLISHED: Final = (
     "article:published_time og:published_time og:article:published_time datepublished parsely-pub-date sailthru.date "
     "dc.date.issued dcterms.issued dcterms.created dcterms.date dc.date dc.date.created citation_date "
@@ -151,22 +152,20 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     opening = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1)
     first = opening or Post()
     posts = {leaf for post in thread.posts for leaf in post.leaves} if thread.is_thread else set[int]()
-    beside = Byline(page, headline if opening is None else None, habits, posts, sells=product is not None)
+    beside = byline.Byline(page, headline if opening is None else None, habits, posts, sells=product is not None)
     entry = Entry(page, headline, habits)
     names, trail = _trail(page, headline)
     costs = [str(product["price"])] if product and product["price"] else []
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None
     if author and first.author in author.split(", "):  # the microdata of a thread names who wrote the other posts, too
         author = first.author
-    if told.author and beside.author and _ends_in_name(page.title, told.author):  # software writes the name of the site
+    # Software writes the name of the site, or that of an account.
+    if told.author and beside.author and (_ends_in_name(page.title, told.author) or _is_account(page, told.author)):
         author = beside.author
+    published = told.date("datePublished", _PUBLISHED) or told.posted or first.published or entry.published
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
-        "published": told.date("datePublished", _PUBLISHED)
-        or told.posted
-        or first.published
-        or entry.published
-        or beside.published,
+        "published": published or beside.published,
         "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
         "canonical": _web_address(page, page.declared_canonical_url or ""),
         "description": told.text("description", _DESCRIPTION),
@@ -190,11 +189,12 @@ class _Told:
         self._properties = data.properties_of(page.microdata)
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
-        """The first date, of a property or of metas."""
+        """The first date, of a property or of metas; else the first month of these."""
         for value in self._values(name, metas):
             if isinstance(value, str) and (told := dates.iso(value)):
                 return told
-        return None
+        months = (dates.MONTH.fullmatch(value.strip()) for value in self._meta_values(metas))
+        return next(("-".join(month.groups()) for month in months if month), None)
 
     @property
     def posted(self) -> str | None:
@@ -213,9 +213,8 @@ class _Told:
     def names(self) -> Iterator[str]:
         """The name of the work and those of its authors."""
         yield from (self.author or "").split(", ")
-        yield from (
-            _cleaned(value) for value in data.values_of((self._work or {}).get("name")) if isinstance(value, str)
-        )
+        names = data.values_of((self._work or {}).get("name"))
+        yield from (_cleaned(value) for value in names if isinstance(value, str))
 
     def prices(self) -> Iterator[str]:
         """What the work costs, by each of its offers."""
@@ -261,7 +260,8 @@ class _Told:
         """All values of a name: several authors have a ``<meta>`` each."""
         metas = islice(self._page.metas, _MOST)
         values = [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
-        return [_turned(value) for value in values] if name == "citation_author" else values
+        is_sorted = name == "citation_author" or (name.startswith("dc") and all(map(_SORTED.fullmatch, values)))
+        return [_turned(value) for value in values] if is_sorted else values
 
     def _of_microdata(self, name: str) -> list[str]:
         return [data.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
@@ -269,9 +269,10 @@ class _Told:
     def _names(self, values: Iterable[Any]) -> Iterator[str]:
         for value in (each for outer in values for each in data.values_of(outer)[:_MOST_AUTHORS]):
             if isinstance(value, dict):
-                value = self._part(value, "name")
-            name = _unsigned(_cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
-            if is_name(name) and "://" not in name and not name.startswith(("@", "www.")):
+                family, given, value = (self._part(value, part) for part in ("familyName", "givenName", "name"))
+                value = _turned(value) if value == f"{family}, {given}" else value
+            name = byline.spoken(_unsigned(_cleaned(value[:_LONGEST_NAME]))) if isinstance(value, str) else ""
+            if byline.is_name(name) and "://" not in name and not name.startswith(("@", "www.")):
                 yield name
 
     def _address(self, value: Any) -> str | None:
@@ -302,12 +303,18 @@ def _turned(name: str) -> str:
 def _unsigned(name: str) -> str:
     """A name without "by" before it; one with a capital may be a part of it: "Di Maria"."""
     is_word = name[:1].islower() or name[:3] == "By "
-    return (signed_name(name) or name) if is_word else name
+    return (byline.signed_name(name) or name) if is_word else name
 
 
 def _ends_in_name(title: str, name: str) -> bool:
     """Whether a title ends in a mark and a name, as in that of the site."""
     return title.endswith(name) and title.removesuffix(name).rstrip()[-1:] in tuple("|-–—·•»_")
+
+
+def _is_account(page: Page, name: str) -> bool:
+    """Whether a name is a word in lower case with which the address of a user ends."""
+    users = (href.rstrip("/") for href in page.nodes.links.href if byline.OF_USER.search(href))
+    return name.islower() and any(href.endswith(f"/{name}") for href in users)
 
 
 def _one(candidates: Sequence[data.Object], page: Page) -> data.Object | None:

@@ -15,28 +15,10 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools, Ints, up_to
 from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
-from scrapy_pagelets.metadata import dates
-from scrapy_pagelets.metadata.byline import (
-    called_author,
-    dates_told,
-    is_between,
-    machine_date,
-    name_in,
-    signed_name,
-    users_of,
-)
+from scrapy_pagelets.metadata import byline, dates
 from scrapy_pagelets.metadata.dates import Habits
-from scrapy_pagelets.page.looks import POST, SIGNATURE
-from scrapy_pagelets.page.nodes import (
-    TAG,
-    NodeTable,
-    among_tags,
-    attributes_at,
-    having,
-    rows_named,
-    rows_tagged,
-    rows_with,
-)
+from scrapy_pagelets.page.looks import COMMENTS, POST, SIGNATURE
+from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, having, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of, value_of
 
@@ -95,10 +77,10 @@ _PROPERTIES: Final = ("author", "datePublished", "dateCreated")  # properties of
 _IN_REPLY: Final = lazily(r"comment|review|repl(?:y|ies)|answer|journal", re.IGNORECASE)
 _COMMENT: Final = lazily(r"comment|review", re.IGNORECASE)
 #: The class of the post that opens a thread, where all have a head that is named as that of a reply.
-_OPENS: Final = lazily(r"(?:^|\s)(?:topic|bz_first_comment)(?:$|\s)")
+_OPENS: Final = lazily(r"(?:^|\s)(?:topic|bz_first_comment|(?:\S*[-_])?(?:post-{,2}first|first-?post))(?:$|\s)")
 #: Classes of names of users, and of what forums tell of the author of a post.
 _USER: Final = lazily(
-    r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?link|comment-user|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
+    r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?(?:link|hover)|comment-?(?:user|name)|commenter|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
     r"postleft|authi)(?:$|[\s_-])|(?:^|\s)user(?:$|\s)",
     re.IGNORECASE,
 )
@@ -131,7 +113,7 @@ _LINE: Final = 6  # runs of text between an author and a date in one line
 _LABEL: Final = 3  # words of a label
 _AGE: Final = 4  # words of "over 3 years ago"
 _BOLD: Final = (TAG["b"], TAG["strong"])
-_OF_PAGE: Final = among_tags("nav main h1 section")  # elements that are in no post
+_OF_PAGE: Final = [TAG[name] for name in ("nav", "main", "h1", "section")]  # elements that are in no post
 _SAYS: Final = 20  # characters of a text in which it says that it tells when a post was written
 _ENOUGH: Final = 3  # dates that must be in order
 
@@ -235,7 +217,7 @@ def _dated(page: Page, habits: Habits) -> Iterator[int]:
     nodes = page.nodes
     strings = nodes.strings if _FORUM.search(page.url) else []
     may_be = (leaf for leaf, text in enumerate(strings) if "posted" in text[:_SAYS].lower() and dates.has_year(text))
-    places = [nodes.leaves.item(leaf) for leaf in may_be if dates_told(page, leaf, habits)]
+    places = [nodes.leaves.item(leaf) for leaf in may_be if byline.dates_told(page, leaf, habits)]
     if len(places) < 2:
         return
     around = places[0]
@@ -262,13 +244,13 @@ def _rows_of(page: Page, elements: set[etree._Element]) -> list[int]:
 def _cited(page: Page) -> list[int]:
     """Rows of the elements with an id to which a link in them leads, as contributions have for those who cite them."""
     nodes, found = page.nodes, set[int]()
-    is_signed = called_author(nodes) or rows_named(nodes, _USER)
+    is_signed = byline.called_author(nodes) or rows_named(nodes, _USER) or rows_with(nodes, COMMENTS)
     for link in having(nodes.links.href, "#") if is_signed else ():
         row, name = nodes.links.row.item(link), nodes.links.href[link].partition("#")[2]
         while name and row > 0 and nodes.looks[nodes.look.item(row)][1] != name:
             row = nodes.parent.item(row)
         found.add(max(row, 0) if name else 0)
-    whole = up_to(_OF_PAGE[nodes.tag])  # "back to top" leads to what has the whole page
+    whole = up_to(np.isin(nodes.tag, _OF_PAGE))  # "back to top" leads to what has the whole page
     own = (row for row in found - {0} if nodes.words_of(row) and whole[nodes.end[row]] == whole[row])
     return sorted(own)[:_MOST]
 
@@ -277,14 +259,14 @@ class _Reader:
     """Reads the posts of a page."""
 
     def __init__(self, page: Page, habits: Habits) -> None:
-        self._page, self._habits, nodes = page, habits, page.nodes
+        self._page, self._habits, self._day_first, nodes = page, habits, habits.day_first(page), page.nodes
         self._in_profile = nodes.leaves_below((*rows_named(nodes, _PROFILE), *rows_with(nodes, SIGNATURE)))
         may_be = (leaf for leaf, text in enumerate(nodes.strings) if ":" in text and nodes.words.item(leaf) < _LONG)
         dated = (leaf for leaf in may_be if dates.has_year(nodes.strings[leaf]))
         joined = [leaf for leaf in dated if _JOINED.search(nodes.strings[leaf])]
         self._in_profile[joined if len(joined) > 1 else []] = True
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
-        self._names = nodes.leaves_below((*called_author(nodes), *rows_named(nodes, _USER)))
+        self._names = nodes.leaves_below((*byline.called_author(nodes), *rows_named(nodes, _USER)))
         self._dated = dict(self._machine_dates())
         self._quoted = nodes.leaves_below(rows_tagged(nodes, TAG["blockquote"]))
         self._called_dates = nodes.leaves_below(rows_named(nodes, _TIME))
@@ -292,7 +274,7 @@ class _Reader:
     @cached_property
     def _linked(self) -> Bools:
         """(m,) leaves of links to pages of users."""
-        return self._page.nodes.leaves_below(users_of(self._page.nodes, range(len(self._page.nodes.leaves))))
+        return self._page.nodes.leaves_below(byline.users_of(self._page, range(len(self._page.nodes.leaves))))
 
     def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
@@ -316,9 +298,7 @@ class _Reader:
                 joined = self._joined(one, other)
                 found[number - 1] = Post()
                 found[number] = replace(joined, is_reply=one.is_reply and number not in opens)
-        posts = [
-            Post() if _holds_posts(post, found, inner) else post for post, inner in zip(found, inside, strict=True)
-        ]
+        posts = [Post() if _holds_posts(one, found, inner) else one for one, inner in zip(found, inside, strict=True)]
         return [self._declared(row, post) for row, post in zip(rows, posts, strict=True)] if self._unsaid else posts
 
     @cached_property
@@ -327,21 +307,17 @@ class _Reader:
         nodes = self._page.nodes
         named = {each: prop for each in self._page.microdata if (prop := each.get("itemprop") or "") in _PROPERTIES}
         rows = ((row, each) for row, each in enumerate(nodes.elements if named else ()) if each in named)
-        return [
-            (row, named[each], value_of(each)) for row, each in rows if nodes.first_leaf[row] == nodes.last_leaf[row]
-        ]
+        silent = nodes.first_leaf == nodes.last_leaf
+        return [(row, named[each], value_of(each)) for row, each in rows if silent[row]]
 
     def _declared(self, row: int, post: Post) -> Post:
         """A post with what the microdata in its element tells and its text does not."""
         first, end = (bisect_left(self._unsaid, (edge,)) for edge in (row, self._page.nodes.end.item(row)))
         told = self._unsaid[first:end] if post.leaves else []
-        authors = (name_in(value) for _, prop, value in told if prop == "author")
+        authors = (byline.name_in(value) for _, prop, value in told if prop == "author")
         moments = (dates.iso(value) for _, prop, value in told if prop != "author")
-        return replace(
-            post,
-            author=post.author or next(filter(None, authors), None),
-            published=post.published or next(filter(None, moments), None),
-        )
+        author = post.author or next(filter(None, authors), None)
+        return replace(post, author=author, published=post.published or next(filter(None, moments), None))
 
     def _with_heads(self, rows: Sequence[int]) -> list[int]:
         """The rows, but for texts without author and date those of the elements that begin with these."""
@@ -398,10 +374,11 @@ class _Reader:
 
     def _author(self, leaves: Sequence[int]) -> tuple[int, str | None]:
         strings = self._page.nodes.strings
-        marked = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._marked[leaf])
-        called = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._names[leaf])
-        signed = ((leaf, signed_name(strings[leaf])) for leaf in leaves)
-        linked = ((leaf, name_in(strings[leaf])) for leaf in leaves if self._linked[leaf])
+        marked = ((leaf, byline.name_in(strings[leaf])) for leaf in leaves if self._marked[leaf])
+        called = ((leaf, byline.name_in(strings[leaf])) for leaf in leaves if self._names[leaf])
+        signed = ((leaf, byline.signed_name(strings[leaf])) for leaf in leaves)
+        users = (leaf for leaf in leaves if self._linked[leaf] or byline.announces(strings[leaf - 1]))
+        linked = ((leaf, byline.name_in(strings[leaf])) for leaf in users)
         named = ((leaf, name) for each in (marked, called, linked, signed) for leaf, name in each)
         # A letter stands where others have a picture.
         return next(((leaf, name) for leaf, name in named if name and len(name) > 1), (-1, None))
@@ -410,7 +387,7 @@ class _Reader:
         """The name in bold that a post begins with, in another cell than that of its date, as on forums of tables."""
         nodes = self._page.nodes
         is_bold = nodes.tag[nodes.parent[nodes.leaves[leaf]]] in _BOLD
-        name = name_in(nodes.strings[leaf]) if is_bold and self._cell(leaf, said_at) else None
+        name = byline.name_in(nodes.strings[leaf]) if is_bold and self._cell(leaf, said_at) else None
         return (leaf, name) if name else (-1, None)
 
     def _cell(self, leaf: int, said_at: int) -> range:
@@ -424,34 +401,30 @@ class _Reader:
 
     def _date(self, leaves: Sequence[int]) -> tuple[int, str | None]:
         """The first date that an attribute tells, else in words, else that a class calls one, else in a title."""
+        strings = self._page.nodes.strings
+        dated = [leaf for leaf in leaves if dates.has_year(strings[leaf])]
         machine = ((leaf, self._dated[leaf]) for leaf in leaves if leaf in self._dated)
-        words = (
-            (leaf, told)
-            for leaf in leaves
-            if dates.has_year(self._page.nodes.strings[leaf])
-            for told, change in dates_told(self._page, leaf, self._habits)
-            if not change
-        )
-        called = (  # "Reviewed in India on 4 May 2025"
-            (leaf, told[0])
-            for leaf in leaves
-            if self._called_dates[leaf] and dates.has_year(text := self._page.nodes.strings[leaf])
-            if (told := dates.find(text, self._habits.day_first(self._page)))
-        )
+        words = ((leaf, told) for leaf in dated for told, change in self._told(leaf) if not change)
+        called = ((leaf, dates.find(strings[leaf], self._day_first)) for leaf in dated if self._called_dates[leaf])
+        amid = ((leaf, told[0]) for leaf, told in called if told)  # "Reviewed in India on 4 May 2025"
         short = (leaf for leaf in leaves if self._page.nodes.words.item(leaf) <= _AGE)
-        ages = ((leaf, told) for leaf in short for told, _ in dates_told(self._page, leaf, self._habits))
-        found = (one for each in (machine, words, called, ages) for one in each if not self._is_of_author(one[0]))
+        ages = ((leaf, told) for leaf in short for told, _ in self._told(leaf))
+        found = (one for each in (machine, words, amid, ages) for one in each if not self._is_of_author(one[0]))
         return next(found, (-1, None))
+
+    def _told(self, leaf: int) -> list[tuple[str, int]]:
+        return byline.dates_told(self._page, leaf, self._habits)
 
     def _machine_dates(self) -> Iterator[tuple[int, str]]:
         """The dates of ``time`` and ``abbr`` elements, each with its first leaf, but for dates of a change."""
         nodes = self._page.nodes
         for row in (*rows_tagged(nodes, TAG["time"]), *rows_tagged(nodes, TAG["abbr"])):
-            if (told := machine_date(self._page, row)) and not told[1]:
+            if (told := byline.machine_date(self._page, row)) and not told[1]:
                 yield nodes.first_leaf.item(row), told[0]
         rows = [row for row in rows_named(nodes, _TIME) if nodes.leaves_of(row).start < nodes.leaves_of(row).stop]
         for row, title in zip(rows, attributes_at(nodes, rows, "title"), strict=True):
-            if (match := dates.MOMENT.search(title)) and (moment := dates.iso(match[0])):
+            match = dates.MOMENT.search(title)
+            if moment := dates.iso(match[0] if match else title):
                 yield nodes.first_leaf.item(row), moment
 
     def _is_of_author(self, leaf: int) -> bool:
@@ -468,7 +441,7 @@ class _Reader:
         yield from {first, last} - {-1}
         between = range(first + 1, last if first >= 0 and last - first <= _LINE else 0)
         strings = self._page.nodes.strings
-        yield from (leaf for leaf in between if is_between(strings[leaf]) and not self._in_profile[leaf])
+        yield from (leaf for leaf in between if byline.is_between(strings[leaf]) and not self._in_profile[leaf])
 
     def _profile(self, post: Post) -> tuple[int, ...]:
         """What tells of the author, but for the name if it stands nowhere else; nothing if it is most of the post."""
@@ -505,6 +478,4 @@ def _in_order(posts: list[Post]) -> list[Post]:
     days = list(spoken.values())
     if len(days) < _ENOUGH or days in (sorted(days), sorted(days, reverse=True)):
         return posts
-    return [
-        replace(post, published=None, said_at=-1, line=(post.said_by,)) if post in spoken else post for post in posts
-    ]
+    return [replace(one, published=None, said_at=-1, line=(one.said_by,)) if one in spoken else one for one in posts]

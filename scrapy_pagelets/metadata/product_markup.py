@@ -61,7 +61,7 @@ def product_of(
 
 def _is_believed(page: Page, metas: Mapping[str, str], shown: ShownProduct) -> bool:
     """Whether a page shows one product, and does not call itself a list or an article."""
-    if not (shown.names_a_price and shown.is_alone):
+    if not shown.names_a_price or not (shown.is_alone or shown.is_sold_out):
         return False
     return not any(map(_OTHER.search, (type_of(metas), *(kind for each in page.objects for kind in types_of(each)))))
 
@@ -78,15 +78,16 @@ def _merged(sources: list[Facts]) -> dict[str, Any]:
     highest = priced.get("highest_price")
     found = {field: _first(sources, field).get(field) for field in FIELDS}
     number = next((each[field] for field in _NUMBER_FIELDS if (each := _first([shown, *sources], field))), None)
-    return found | {"price": price, "highest_price": None if highest == price else highest, "sku": number}
+    brand = (found["brand"] or "").rpartition(": ")[2] or None  # "More of the brand: Ana"
+    highest = None if highest == price else highest
+    return found | {"price": price, "highest_price": highest, "sku": number, "brand": brand}
 
 
 def _first(sources: list[Facts], field: str) -> Facts:
     return next((each for each in sources if each.get(field) is not None), {})
 
 
-#: What is known of a product by the names of the feed, and its ``prices``, ``id`` and ``mpn``; what is not known is
-#: missing.
+#: What is known of a product, and no more: by the names of the feed, and its ``prices``, ``id`` and ``mpn``.
 Facts = dict[str, Any]
 _PRODUCTS: Final = frozenset(
     "product individualproduct someproducts productmodel productgroup vehicle car motorcycle busorcoach".split()
@@ -102,11 +103,8 @@ _NUMBERS: Final = {"sku": ("sku",), "id": ("productID", "identifier"), "mpn": ("
 #: Prices that are not what the product costs now; kinds of prices in schema.org.
 _FORMER: Final = ("ListPrice", "StrikethroughPrice", "SRP", "MSRP")
 #: Products, offers, and values of a property that are looked at; marked elements, and elements around each of them.
-_MOST_PRODUCTS: Final = 50
-_MOST_OFFERS: Final = 100
-_MOST_VALUES: Final = 5
-_MOST_MARKED: Final = 3000
-_DEEPEST: Final = 100
+_MOST_PRODUCTS, _MOST_OFFERS, _MOST_VALUES = 50, 100, 5
+_MOST_MARKED, _DEEPEST = 3000, 100
 PRODUCT_TYPES: Final = ("product", "product.item")
 _MARKS: Final = ("itemtype", "itemprop")  # what a page with a product has in its microdata
 _SOLD_HERE: Final = lazily(r"/(?:.*product|.*offer|vehicle|car|motorcycle)|^price$", re.IGNORECASE)
@@ -140,8 +138,6 @@ def by_metas(metas: Mapping[str, str]) -> Facts:
 
     ``metas``: the content by the name in lower case.
     """
-    if type_of(metas) not in PRODUCT_TYPES and metas.keys().isdisjoint(_METAS["price"][1]):
-        return {}
     read = ((field, read(metas.get(name))) for field, (read, names) in _METAS.items() for name in reversed(names))
     found = {field: value for field, value in read if value is not None}
     return found if "price" in found or type_of(metas) in PRODUCT_TYPES else {}
@@ -251,10 +247,8 @@ def _amounts(offer: Object, known: _Properties, page: Page) -> Iterator[tuple[fl
             continue
         amounts = [known.first(part, (name,), amount_of) for name in ("price", "lowPrice", "highPrice")]
         if told := [amount for amount in amounts if amount is not None]:
-            currency = known.first(part, ("priceCurrency", "currency"), text_of) or known.first(
-                offer, ("priceCurrency",), text_of
-            )
-            beside = currency or known.first(part, ("price", "lowPrice"), text_of)
+            named = (known.first(each, ("priceCurrency", "currency"), text_of) for each in (part, offer))
+            beside = next(filter(None, named), None) or known.first(part, ("price", "lowPrice"), text_of)
             yield from ((amount, currency_of(beside, page.language, page.url)) for amount in told)
             return
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -18,17 +19,14 @@ from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.page import Page
 
 #: Leaves behind and before the heading that are looked at, for prices, for what stands right beside it, and for labels.
-_AFTER, _BEFORE = 150, 30
-_BESIDE: Final = 6
-_LABELS: Final = 400
+_AFTER, _BEFORE, _BESIDE, _LABELS = 150, 30, 6, 400
 _MOST_LEAVES: Final = 12  # leaves of one price
 _LONGEST: Final = 80  # characters of one price
 _LISTED: Final = 3  # elements of one path from which on they are those of a list
 _KIN: Final = 60  # leaves behind a price within which those of a list have others of their kind
 _MOST_READ: Final = 40  # rows with the name of a price, and leaves without one, that are read
 _BUTTONS: Final = [TAG[name] for name in ("button", "input", "a")]
-_LONGEST_BRAND: Final = 40  # characters of a brand
-_BRAND_WORDS: Final = 5  # words of a brand
+_LONGEST_BRAND, _BRAND_WORDS = 40, 5  # characters and words of a brand
 _PRICE_ALONE: Final = lazily(r"\D{0,16}\d[\d.,'’\s]*\D{0,8}")
 _RANGE: Final = lazily(r"\D{0,6}?(?:[-–—~〜]|\b(?:to|bis|до|a|à|até|do|tot)\b)\D{0,6}", re.IGNORECASE)
 _OF_UNIT: Final = lazily(r"\D{0,4}(?:/|\b(?:per|pro|je|par|por|al|за)\b)\s*\w", re.IGNORECASE)
@@ -37,7 +35,9 @@ _NOT_NOW: Final = lazily(
     r"compare at|saved?|sparen|off|ship\w*|delivery|versand|over|under)\b",
     re.IGNORECASE,
 )
+_MARKS: Final = " :：\n\t〈〉《》【】"  # around a label and its value
 _NUMBER: Final = lazily(r"(?=[\w./-]{3})[\w./-]*\d[\w./-]*")
+_PARTED: Final = lazily(r"(?=(?:\D?\d){6})\d+(?:[/.-]\d+){1,3}")
 _IN_ADDRESS: Final = lazily(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )
@@ -55,7 +55,7 @@ class _Price(NamedTuple):
     lowest: float
     highest: float | None
     text: str
-    row: int = -1  # of the element that is named so
+    row: int = -1  # of the element that is named so, or has it near behind the heading
     beside: bool = False  # whether it stands right beside the heading, with its currency
 
 
@@ -80,23 +80,21 @@ class ShownProduct:
         return self._is_sold or self._price is not None
 
     @property
+    def is_sold_out(self) -> bool:
+        """Whether it says that it has none in stock, and labels its number and its brand."""
+        is_labelled = all(any(self._labelled(each)) for each in (values.NUMBER_LABELS, values.BRAND_LABELS))
+        return is_labelled and self._availability() == "OutOfStock"
+
+    @property
     def is_alone(self) -> bool:
         """Whether it shows a price, right beside the heading or with a control to buy, and few others of its kind."""
         price, nodes = self._price, self._page.nodes
-        if price is None or not (price.beside or self._is_sold):
+        if price is None or price.row < 0 or not (price.beside or self._is_sold):
             return False
-        row = price.row if price.row >= 0 else self._element(price)
-        if row < 0:
-            return False
+        row = price.row
         near = (nodes.first_leaf >= self._heading.start) & (nodes.first_leaf < nodes.first_leaf[row] + _KIN)
         kin = near & (nodes.signature == nodes.signature[row]) & (nodes.tag != TEXT)
         return bool(np.count_nonzero(kin & (self._around & values.RELATED == 0)) < _LISTED)
-
-    def _element(self, price: _Price) -> int:
-        """The row of the element of a price that no name tells, near behind the heading; -1 without one."""
-        nodes, start = self._page.nodes, self._heading.stop
-        near = nodes.strings[start : start + _BEFORE] if start else []
-        return nodes.parent.item(nodes.leaves.item(start + near.index(price.text))) if price.text in near else -1
 
     @property
     def names_a_price(self) -> bool:
@@ -109,7 +107,7 @@ class ShownProduct:
         told = {
             "price": price and price.lowest,
             "highest_price": price and price.highest,
-            "currency": values.currency_of(price and price.text, self._page.language, self._page.url),
+            "currency": self._currency(price.text) if price else None,
             "availability": self._availability(),
             "sku": self._number(),
             "id": self._in_address(),
@@ -118,6 +116,12 @@ class ShownProduct:
             "brand": self._brand(),
         }
         return {field: value for field, value in told.items() if value is not None}
+
+    def _currency(self, text: str) -> str | None:
+        """That of a price itself, else that before the next one, which may be in another one, else the first."""
+        ends = [end for _, *around in values.amounts_in(text) for end in around][1:3]
+        told = (values.currency_of(text[:end], self._page.language, self._page.url) for end in (*ends, None))
+        return next(filter(None, told), None)
 
     @cached_property
     def _is_sold(self) -> bool:
@@ -149,34 +153,38 @@ class ShownProduct:
     @cached_property
     def _price(self) -> _Price | None:
         """The price that names of elements tell, else one that stands alone."""
-        named = next(filter(None, (self._read(leaves, row) for leaves, row in self._named())), None)
-        return named or next(filter(None, map(self._read, self._unnamed())), None)
+        named = (self._read(leaves, row) for leaves, row in self._named(values.FORMER | values.OTHER))
+        struck_out = (self._read(leaves, row) for leaves, row in self._named(values.OTHER))
+        return next(filter(None, chain(named, map(self._read, self._unnamed()), struck_out)), None)
 
     def _read(self, leaves: list[int], row: int = -1) -> _Price | None:
         text = self._text(leaves)
         amounts = current(text) if len(text) <= _LONGEST else None
         if amounts is None:
             return None
-        gap = leaves[0] - self._heading.stop if leaves[0] >= self._heading.stop else self._heading.start - leaves[-1]
-        beside = row >= 0 and self._heading.stop > 0 and gap <= _BESIDE and values.has_currency(text)
+        start, stop = self._heading.start, self._heading.stop
+        gap = leaves[0] - stop if leaves[0] >= stop else start - leaves[-1]
+        beside = row >= 0 and stop > 0 and gap <= _BESIDE and values.has_currency(text)
+        if row < 0 and 0 < stop <= leaves[0] < stop + _BEFORE:
+            row = self._page.nodes.parent.item(self._page.nodes.leaves.item(leaves[0]))
         return _Price(*amounts, text, row, beside)
 
-    def _named(self) -> Iterator[tuple[list[int], int]]:
-        """The leaves of each price that the names of an element tell, and its row."""
+    def _named(self, others: int) -> Iterator[tuple[list[int], int]]:
+        """The leaves of each price that the names of an element tell, without some kinds, and its row."""
         nodes = self._page.nodes
         for row in [*self._rows(values.PRICE, _BEFORE, _AFTER)][:_MOST_READ]:
             few = nodes.last_leaf.item(row) - nodes.first_leaf.item(row) <= 2 * _MOST_LEAVES
             if few and not nodes.anchor.item(row) and not self._is_listed(row) and not self._is_on_card(row):
-                leaves = self._current_leaves(row)
+                leaves = self._current_leaves(row, others)
                 if 0 < len(leaves) <= _MOST_LEAVES:
                     yield leaves, row
 
-    def _current_leaves(self, row: int) -> list[int]:
-        """The leaves of a row that are not of a former price."""
+    def _current_leaves(self, row: int, others: int) -> list[int]:
+        """The leaves of a row that are not of other prices."""
         nodes = self._page.nodes
         leaves = range(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
         kinds = {leaf: self._around.item(nodes.leaves.item(leaf)) for leaf in leaves}
-        usable = [leaf for leaf in leaves if not kinds[leaf] & (values.FORMER | values.OTHER)]
+        usable = [leaf for leaf in leaves if not kinds[leaf] & others]
         now = [leaf for leaf in usable if not kinds[leaf] & values.REGULAR]
         return now if any(map(str.isdigit, self._text(now))) else usable
 
@@ -187,11 +195,10 @@ class ShownProduct:
             text, row = nodes.strings[leaf], nodes.leaves.item(leaf)
             if len(text) < 30 and _PRICE_ALONE.fullmatch(text) and read < _MOST_READ:
                 read += 1
-                spoilt = self._around.item(row) & (values.FORMER | values.OTHER | values.RELATED) or nodes.anchor.item(
-                    row
-                )
-                spoilt = spoilt or nodes.tag[nodes.parent[row]] == TAG["option"]
-                spoilt = spoilt or "line-through" in nodes.elements[nodes.parent[row]].get("style", "")
+                above = nodes.parent.item(row)
+                spoilt = nodes.anchor[row] or self._around[row] & (values.FORMER | values.OTHER | values.RELATED)
+                spoilt = spoilt or nodes.tag[above] == TAG["option"]
+                spoilt = spoilt or "line-through" in nodes.elements[above].get("style", "")
                 if not spoilt and not self._is_listed(row) and values.has_currency(text):
                     yield [leaf]
 
@@ -213,11 +220,9 @@ class ShownProduct:
 
     def _window(self, after: int, before: int) -> list[int]:
         """The leaves behind the heading, then those before it, from near to far."""
-        most = len(self._page.nodes.leaves)
-        return [
-            *range(self._heading.stop, min(most, self._heading.stop + after)),
-            *range(self._heading.start - 1, max(-1, self._heading.start - 1 - before), -1),
-        ]
+        start, stop = self._heading.start, self._heading.stop
+        later = range(stop, min(len(self._page.nodes.leaves), stop + after))
+        return [*later, *range(start - 1, max(-1, start - 1 - before), -1)]
 
     def _text(self, leaves: Iterable[int]) -> str:
         """The text of leaves; cents of their own are parted by a point."""
@@ -235,7 +240,8 @@ class ShownProduct:
         """What a text or a name near the heading tells, a labelled one first; in stock if a control to buy is on."""
         nodes = self._page.nodes
         near = [leaf for leaf in self._window(_AFTER, _BEFORE) if len(nodes.strings[leaf]) <= _LONGEST]
-        seen = [leaf for leaf in near if not nodes.hidden[nodes.leaves[leaf]] and not self._is_of_others(leaf)]
+        own = ~nodes.hidden & (self._around & values.RELATED == 0)
+        seen = [leaf for leaf in near if own[nodes.leaves[leaf]]]
         labelled = (values.stock_of(nodes.strings[leaf]) for leaf in seen if ":" in nodes.strings[leaf])
         if told := next(filter(None, labelled), None):  # some shops keep the control when all is sold
             return told
@@ -252,9 +258,6 @@ class ShownProduct:
         states = ["disabled" in nodes.elements[row].attrib for row in buttons[:_MOST_READ]]
         return None if states and states[0] else "InStock"
 
-    def _is_of_others(self, leaf: int) -> bool:
-        return bool(self._around[self._page.nodes.leaves[leaf]] & values.RELATED)
-
     def _stock_rows(self) -> Iterator[int]:
         """The rows with a name of availability: near the heading, or around it."""
         nodes = self._page.nodes
@@ -265,24 +268,29 @@ class ShownProduct:
 
     def _labelled(self, labels: re.Pattern[str]) -> Iterator[str]:
         """What stands behind some labels, in the same leaf or in the next one."""
-        strings = self._page.nodes.strings
+        nodes, strings = self._page.nodes, self._page.nodes.strings
         for leaf in self._window(_LABELS, _BEFORE):
-            if len(strings[leaf]) <= _LONGEST and (match := labels.match(strings[leaf].lstrip())):
-                value = match["value"].strip(" :：\n\t") or (strings[leaf + 1] if leaf + 1 < len(strings) else "")
-                if value and len(value) <= _LONGEST and not self._is_of_others(leaf):
-                    yield value.strip(" :：\n\t")
+            if len(strings[leaf]) <= _LONGEST and (match := labels.match(strings[leaf].lstrip(_MARKS))):
+                value = match["value"].strip(_MARKS) or (strings[leaf + 1] if leaf + 1 < len(strings) else "")
+                if value and len(value) <= _LONGEST and not self._around[nodes.leaves[leaf]] & values.RELATED:
+                    yield value.strip(_MARKS)
 
     def _number(self) -> str | None:
         """The number of the article: behind a label, or in an element with its name."""
         named = (self._joined(row) for row in self._rows(values.NUMBER, _BEFORE, _AFTER))
         behind = (match["value"] if (match := values.NUMBER_LABELS.match(text)) else text for text in named)
-        return _first(_word_with_digit, self._labelled(values.NUMBER_LABELS), behind)
+        return _first(_word_with_digit, self._labelled(values.NUMBER_LABELS), behind, self._parts_of_address())
+
+    def _parts_of_address(self) -> Iterator[str]:
+        """The numbers alone beside the heading whose digits are a part of the address: "1044/320"."""
+        near = (self._page.nodes.strings[leaf] for leaf in self._window(_BESIDE, 0))
+        digits = ((text, "".join(filter(str.isdigit, text))) for text in near if _PARTED.fullmatch(text))
+        yield from (text for text, number in digits if number in self._page.url)
 
     def _in_address(self) -> str | None:
         """A number in the address of the page that the page has as a number of its own."""
         parts = urlsplit(self._page.url)
-        numbers = dict.fromkeys(reversed(_IN_ADDRESS.findall(f"{parts.path}?{parts.query}")))
-        some = list(numbers)[:_MOST_IN_ADDRESS]
+        some = list(dict.fromkeys(_IN_ADDRESS.findall(f"{parts.path}?{parts.query}")[::-1]))[:_MOST_IN_ADDRESS]
         shown = " ".join(text for text in self._page.nodes.strings if len(text) <= _LONGEST) if some else ""
         return next((it for it in some if _HAS_NUMBER(self._page.root, it=it) or re.search(rf"\b{it}\b", shown)), None)
 

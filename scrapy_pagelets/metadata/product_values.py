@@ -53,6 +53,7 @@ _ABBREVIATED: Final = lazily(
     r"(?<![^\W\d])(?:EUR|USD|GBP|CHF|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|UAH|INR|AED|SAR|JPY|CNY|BRL|TRY|BYN|KZT|"
     r"zł|Kč|kr|руб|р|грн|лв|Ft|lei|TL|Rs|Rp|円|元|원|تومان|ريال|جنيه|درهم|د\.إ|ر\.س)(?![^\W\d])"
 )
+_DOLLAR: Final = lazily(r"(?<![A-Za-z])(US|CA|AU|NZ|HK)\s(?=\$)")  # "US $" is "US$"
 _CODE: Final = lazily(r"[A-Za-z]{3}")
 _GTIN_LENGTHS: Final = (8, 12, 13, 14)  # digits of a GTIN: GTIN-8, UPC, EAN or ISBN-13, GTIN-14
 _TAG: Final = lazily(r"</?[A-Za-z][^<>]*>")
@@ -110,7 +111,7 @@ def currency_of(value: Any, language: str | None = None, url: str = "") -> str |
 
     A symbol of several currencies counts only if the language of the page or the country of its host decides.
     """
-    text = value.strip()[:_LONGEST_PRICE] if isinstance(value, str) else ""
+    text = _DOLLAR.sub(r"\1", value.strip()[:_LONGEST_PRICE]) if isinstance(value, str) else ""
     if _CODE.fullmatch(text) and text.lower() not in _SYMBOLS:
         return text.upper()
     if not text:
@@ -119,8 +120,7 @@ def currency_of(value: Any, language: str | None = None, url: str = "") -> str |
     if re.fullmatch("[a-z]{3}", symbol) and symbol not in _SYMBOLS:
         return symbol.upper()
     country = (urlsplit(url).hostname or "").rpartition(".")[2]
-    told = _SYMBOLS.get(symbol) or _BY_LANGUAGE.get((symbol, language or ""))
-    return told or _BY_COUNTRY.get((symbol, country))
+    return _SYMBOLS.get(symbol) or _BY_LANGUAGE.get((symbol, language or "")) or _BY_COUNTRY.get((symbol, country))
 
 
 def availability_of(value: Any) -> str | None:
@@ -163,8 +163,8 @@ _FORMER: Final = frozenset(
 )
 _OTHER: Final = frozenset(
     "unit per save saving savings saved shipping delivery installment installments instalment instalments monthly "
-    "month filter slider total subtotal minicart mini points label alert match guarantee history tax vat"
-    " unitprice".split()
+    "month filter slider total subtotal minicart mini points label alert match guarantee history tax vat "
+    "unitprice".split()
 )
 _PRICE: Final = lazily(r"price|prix|preis|precio|prezzo|preco|\bcena\b")
 _CART: Final = lazily(
@@ -203,15 +203,16 @@ def kinds_of(look: Look) -> int:
 
 def _labels(names: str) -> re.Pattern[str]:
     """Match one of some labels at the beginning of a text, and what stands behind it."""
-    return lazily(rf"(?:{names})(?:\s*[:：#]\s*|\s+(?=\S*\d)|\s*$)(?P<value>.*)", re.IGNORECASE | re.DOTALL)
+    return lazily(rf"(?:{names})(?:\s*[:：#]\s*|\s+[-–]\s*|\s+(?=\S*\d)|\s*$)(?P<value>.*)", re.IGNORECASE | re.DOTALL)
 
 
 NUMBER_LABELS: Final = _labels(
     r"sku|asin|(?:item|product|article|art|catalog(?:ue)?|stock|order|post|ad|listing|deal|lot)\.?\s?"
     r"(?:number|code|num|no|nr|id|#|№)\b\.?|item\s?#|artikel(?:nummer|-?nr)?\.?|art\.?[- ]?nr\.?|"
+    r"id (?:do )?produto|id (?:del )?producto|anzeige(?:n(?:nummer|-?nr|-?id))?\.?|šifra(?: \w+)?|상품번호|"
     r"bestell(?:nummer|-?nr\.?)|produkt(?:nummer|kod|id)|artikkelnummer|varenummer|tuotenumero|r[eé]f[eé]rence|r[eé]f\.?|"
-    r"referencia|referência|código|codice(?: articolo| prodotto)?|c[oó]d\.|артикул|код товара|"
-    r"k[oó]d(?: produktu| zboží| výrobku)?|cikkszám|ürün kodu|stok kodu|品番|商品番号|商品コード|商品编号|货号|상품번호"
+    r"referencia|referência|código|codice(?: articolo| prodotto)?|c[oó]d\.|артикул|код товара|品番|商品番号|"
+    r"k[oó]d(?: produktu| zboží| výrobku)?|cikkszám|ürün kodu|stok kodu|商品コード|商品[编編][号號]|[货貨][号號]"
 )
 MAKERS_NUMBER_LABELS: Final = _labels(
     r"mpn|(?:manufacturer(?:'s)?\s)?(?:part|model|style)\.?\s?(?:number|code|num|no|nr|id|#|№)\b\.?|herstellernummer|model"
@@ -219,8 +220,9 @@ MAKERS_NUMBER_LABELS: Final = _labels(
 _GTIN: Final = r"(?:ean|gtin|upc|isbn)(?:[- ]?(?:13|12|14|8|code|nummer))?"
 GTIN_LABELS: Final = _labels(rf"{_GTIN}(?:\s?/\s?{_GTIN})?|barcode|штрих-?код|strichcode|jan")
 BRAND_LABELS: Final = _labels(
-    r"brand|marke|hersteller|marque|fabricant|marca|merk|manufacturer|vendor|producent|značka|výrobce|бренд|"
-    r"производитель|(?:varu)?märke|mærke|merke|márka|gyártó|marka|品牌|ブランド|メーカー|브랜드"
+    r"brand|marke|hersteller|(?:manufactured|made) by|marque|fabricant|marca|merk|manufacturer|vendor|producent|značka|"
+    r"výrobce|proizvajalec|proizvođač|бренд|производитель|(?:varu)?märke|mærke|merke|márka|gyártó|marka|品牌|ブランド|"
+    r"メーカー|브랜드"
 )
 _IN_STOCK: Final = (
     r"(?:only )?(?:\d+ )?(?:currently )?(?:in[- ]stock|left in stock)|available now|auf lager|(?:sofort )?lieferbar|"

@@ -110,9 +110,7 @@ def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Ele
             found.setdefault(scope, {}).setdefault(name, []).append(element)
     works = {each for each in found if each is not None and is_work((each.get("itemtype") or "").rpartition("/")[2])}
     outer = [scope for scope in works if not any(above in works for above in _ancestors(scope))]
-    if len(outer) == 1:
-        return found[outer[0]]
-    return found.get(None, {}) if not outer else {}
+    return found.get(outer[0] if outer else None, {}) if len(outer) < 2 else {}
 
 
 def _ancestors(element: etree._Element) -> Iterator[etree._Element]:
@@ -135,7 +133,7 @@ def value_of(element: etree._Element) -> str:
 
 
 _WORKS: Final = frozenset(
-    "Article Report Question Recipe HowTo CreativeWork Course Event Book Movie Dataset SoftwareApplication "
+    "Article Report Thesis Question Recipe HowTo CreativeWork Course Event Book Movie Dataset SoftwareApplication "
     "MobileApplication WebApplication SoftwareSourceCode VideoGame PodcastEpisode Guide Product JobPosting".split()
 )
 _ENDINGS: Final = ("Article", "Posting")

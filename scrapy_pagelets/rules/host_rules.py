@@ -47,11 +47,8 @@ class HostPattern:
 
     def matches(self, host: str) -> bool:
         """Return whether a host, as `urls.host_of` returns it, matches."""
-        if not self.host:
-            return True
-        if not _PORT.search(self.host):
-            host = _PORT.sub("", host)
-        return host == self.host or (self.below and host.endswith(f".{self.host}"))
+        host = host if _PORT.search(self.host) else _PORT.sub("", host)
+        return not self.host or host == self.host or (self.below and host.endswith(f".{self.host}"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,6 +111,38 @@ def test_authors_have_a_meta_each():
     assert told(metas + article(""))["author"] == "Ana Bo, Tad Roe"
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["Bo, Ana", "van der Di, Cy M."], "Ana Bo, Cy M. van der Di"),
+        (["Bo, Ana", "Tea Museum"], "Bo, Ana, Tea Museum"),
+        (["Ana Bo, Cy Di"], "Ana Bo, Cy Di"),
+    ],
+)
+def test_names_that_libraries_sort_are_told_as_they_are_spoken(names, expected):
+    assert told("".join(f"<meta name=DC.creator content='{name}'>" for name in names)) == {"author": expected}
+
+
+def test_the_name_of_an_account_gives_way_to_that_of_its_user():
+    text = article("<p>by <a href=/author/ana>Ana Bo</a>")
+    assert told("<meta name=author content=ana>" + text)["author"] == "Ana Bo"
+    assert told("<meta name=author content=cy>" + text)["author"] == "cy"
+    assert told("<meta name=author content=ana>" + text.replace("/author", "/teas"))["author"] == "ana"
+
+
+def test_json_ld_tells_which_part_of_a_name_is_that_of_the_family():
+    name = {"@type": "Person", "name": "Bo, Ana", "familyName": "Bo", "givenName": "Ana"}
+    assert told(script({"@type": "Dataset", "creator": [name]})) == {"author": "Ana Bo"}
+    assert told(script({"@type": "Dataset", "creator": [name | {"name": "Ana, Bo"}]})) == {"author": "Ana, Bo"}
+
+
+def test_a_month_is_told_if_no_day_is():
+    month, day = "<meta name=citation_date content=2026-11>", "<meta name=dc.date content=2026-11-20>"
+    assert told(month) == {"published": "2026-11"}
+    assert told(month + day) == {"published": "2026-11-20"}
+    assert told("<meta name=citation_date content=2026-13>") == {}
+
+
 def test_reviews_and_entries_of_a_list_do_not_count():
     review = {"@type": "Review", "author": "Eve", "datePublished": "2020-01-01"}
     product = {"@type": "Product", "name": "Tea", "review": [review], "description": "Green"}
@@ -314,10 +346,61 @@ STAMP = "2026-11-20T10:00:00+00:00"
         (PARAGRAPH + "<p><b>Opened</b> <i>24 May 1883</i>", {}),
         (PARAGRAPH + "<table><tr><td><b>Author</b><td><b>Topic of Tea</b></table>", {}),
         (PARAGRAPH + "<table><tr><th>Author<td><a href=/a>Ana Bo</a></table>", {"author": "Ana Bo"}),
+        (PARAGRAPH + "<dl><dt>Reporter:<dd><b>Ana Bo</b></dl>", {"author": "Ana Bo"}),
+        (PARAGRAPH + "<b>Authored by</b> <a href=/a>Ana Bo</a>", {"author": "Ana Bo"}),
+        (
+            PARAGRAPH + "<dl><dt>Updated:<dd><i>2026-11-21</i><dt>Created:<dd><i>2026-11-20</i></dl>",
+            {"published": "2026-11-20", "modified": "2026-11-21"},
+        ),
+        ("<ul><li><time datetime=2026-11-20>then</time><li>Updated</ul>", {"modified": "2026-11-20"}),
+        (
+            "<ul><li>20 November 2026<li>Updated<li>21 November 2026</ul>",
+            {"published": "2026-11-20", "modified": "2026-11-21"},
+        ),
+        ("<p>20 November 2026 <b>Updated</b> <i>long ago</i>", {"published": "2026-11-20"}),
+        (PARAGRAPH + "<p><b>Updated:</b> <i>2026-11-21</i><p><b>Updated:</b> <i>2026-11-22</i>", {}),
+        (
+            "<p>20 novembre 2026 (modifica il 21 novembre 2026 | 10:12)",
+            {"published": "2026-11-20", "modified": "2026-11-21"},
+        ),
+        (  # of two users, the one behind "by"
+            "<p>Bug 7 reported by <a href=/~ana>Ana Bo</a> on <i>2026-11-20</i><p>Assigned to <a href=/~cy>Cy Di</a>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        ("<p>Reported to <a href=/~ana>Ana Bo</a><p>Assigned to <a href=/~cy>Cy Di</a>", {}),
+        ("<b class=UserName>佐山美奈</b> <i>2026年11月20日</i>", {"author": "佐山美奈", "published": "2026-11-20"}),
+        (
+            "<p>Posted by <a href=/u>Ana Bo</a> on Nov 20, 2026 in <a>Tea</a>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        ("<p class=author><a href=/a>Ana Bo</a> und Cy Di", {"author": "Ana Bo, Cy Di"}),
+        ("<p class=author><a href=/a>Ana Bo</a> und viele andere", {"author": "Ana Bo"}),
+        (
+            "<div class=blog-author><article><div><h5><a href=/a><b>Ana Bo</b></a></h5></div></article></div>"
+            "<div>20 November 2026</div>",
+            {"author": "Ana Bo", "published": "2026-11-20"},
+        ),
+        ("<div><h5><a href=/a>Ana Bo</a></h5></div><div>20 November 2026</div>", {}),
+        (
+            "<i>20 November 2026</i> <b>0 comments</b> <b class=user><b>admin</b></b>",
+            {"author": "admin", "published": "2026-11-20"},
+        ),
+        ("<i>20 November 2026</i> <b class=user>Sign in</b>", {"published": "2026-11-20"}),
+        ("<a class=the-author href=/a><b>Ana Bo</b> <i>(editor of teas)</i></a>", {"author": "Ana Bo"}),
+        (PARAGRAPH + "<p><b>Author:</b> <a href=/a>Bo, Ana, 1842-1912</a>", {"author": "Ana Bo"}),
+        (PARAGRAPH + "<p><b>Author:</b> <a href=/a>Bo, Ana, of 1842</a>", {"author": "Bo, Ana, of 1842"}),
     ],
 )
 def test_bylines_near_the_heading_tell(byline, expected):
     assert told(article(byline)) == expected
+
+
+def test_who_opened_a_report_may_stand_before_its_heading():
+    opened = (
+        "<title>On tea</title><body><p>Opened <time datetime=2026-11-20>then</time> {}<a>Ana Bo</a></p><h1>On tea</h1>"
+    )
+    assert told(opened.format("by ") + PARAGRAPH) == {"author": "Ana Bo", "published": "2026-11-20"}
+    assert told(opened.format("for ") + PARAGRAPH) == {"published": "2026-11-20"}
 
 
 def test_a_byline_in_the_heading_is_none_of_it():
@@ -330,6 +413,21 @@ def test_a_byline_in_the_heading_is_none_of_it():
     found = headline_of(named)
     assert found is not None
     assert found.text == "Tea by the sea"
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "text", "published"),
+    [
+        ("On tea", "On tea <small>4 May 2026</small>", "On tea", "2026-05-04"),
+        ("Tea of 2026", "Tea <i>of 2026</i>", "Tea of 2026", None),
+        ("Day", "Day: <i>4 May 2026</i>", "Day: 4 May 2026", None),
+    ],
+)
+def test_a_date_in_the_heading_is_none_of_it(title, heading, text, published):
+    one = page(f"<title>{title} | Shop</title><h1>{heading}</h1>{PARAGRAPH}")
+    own = headline_of(one)
+    assert (own and own.text) == text
+    assert metadata_of(one, own).fields["published"] == published
 
 
 @pytest.mark.parametrize(
@@ -544,6 +642,14 @@ def test_back_and_search_are_no_breadcrumbs():
     assert "breadcrumbs" not in told("<div class=breadcrumb><a href=/>« Back to our teas</a></div>" + article(""))
 
 
+def test_a_way_back_before_a_trail_is_none_of_it():
+    trail = (
+        "<ol class=breadcrumb><li><a href=/teas>{}</a><li><a href=/>Home</a><li><a href=/teas>Teas</a></ol><h1>Tea</h1>"
+    )
+    assert alone(page(trail.format("Teas"))).fields["breadcrumbs"] == ["Home", "Teas"]
+    assert alone(page(trail.format("Shop"))).fields["breadcrumbs"] == ["Shop", "Home", "Teas"]
+
+
 def test_links_to_the_pages_before_and_after_are_no_breadcrumbs():
     trail = "<ul><li><a href=/>Home</a><li><a href=/a/>Teas</a></ul>"
     around = "<div id=breadcrumbs><div><div><a href=b>On pots »</a></div>{}</div></div>"
@@ -606,6 +712,22 @@ def test_odd_pages_take_no_time_and_raise_nothing():
     deep = "<div itemscope itemtype=http://schema.org/Article>" * 1500 + "<i itemprop=author>Ana</i>"
     assert told(deep) == {"author": "Ana"}
     assert told("<meta name=author content=x>" * 5000) == {"author": "x"}
+    for hostile in (
+        "Bo," + " " * 100_000 + "1842",
+        "a " * 50_000 + ",",
+        "/~a" * 50_000,
+        "and " * 50_000,
+        "by " * 50_000,
+    ):
+        told(
+            f"<meta name=DC.creator content='{hostile}'>"
+            + article(f"<p class=author>{hostile}<a href='{hostile}'>Bo</a>")
+        )
+        told(
+            article(
+                f"<dl><dt>Author:<dd><pre>{hostile}</pre></dl><h1>On tea <b class='{hostile}'>{hostile} 2026</b></h1>"
+            )
+        )
 
 
 HEAD = '<link rel=canonical href="/c"><meta name=author content="Ana Bo">'

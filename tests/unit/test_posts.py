@@ -211,6 +211,37 @@ def test_journals_of_a_report_are_replies():
     assert found.decision.metadata.fields["author"] == "Bo"
 
 
+def test_users_are_told_by_their_links_and_moments_in_words_by_titles():
+    post = (
+        "<div class=comment><a {}>Ana Bo</a> <b class=comment-date title='November 1{}, 2018 6:41 pm'>ago</b>{}</div>"
+    )
+    for link in (
+        "href=/~ana",
+        "class=user-hover href=/secure",
+        "href=/ViewProfile.jspa?name=ana",
+        "class=comment-name",
+    ):
+        assert told(post.format(link, 1, BODY)) == [("Ana Bo", "2018-11-11")]
+    assert told(post.format("href=/~ana/teas", 1, BODY)) == [(None, "2018-11-11")]
+    at_home = Page.parse(post.format("href=/~ana/", 1, BODY).encode(), "http://a.example/~ana/forum/tea")
+    assert thread_of(at_home, Habits()).posts[0].author is None
+
+
+def test_the_post_that_is_called_the_first_opens_a_thread():
+    post = "<div class='comment js-post {}'><b class=username>user{}</b> <i>1{} Nov 2018</i>{}</div>"
+    for name, expected in (("b-post--first", TWO[0]), ("firstpost", TWO[0]), ("post-first-of-all", (None, None))):
+        html = post.format(name, 1, 1, BODY) + post.format("", 2, 2, OTHER)
+        fields = record(f"<title>Tea</title><h1>Tea</h1>{html}", FORUM).decision.metadata.fields
+        assert (fields["author"], fields["published"]) == expected
+
+
+def test_what_links_cite_below_a_heading_of_comments_needs_no_names():
+    note = "<dt id=c{0}><a href='#c{0}'>{0}.</a> On <i>1{0} Nov 2018</i> by <a href=//b.test>user{0}</a><dd>{1}"
+    notes = f"<div class={{}}><dl>{note.format(1, BODY)}{note.format(2, OTHER)}</dl></div>"
+    assert told(notes.format("comments"), ARTICLE) == TWO
+    assert told(notes.format("sayings"), ARTICLE) == []
+
+
 def test_a_comment_in_a_list_of_definitions_ends_before_the_next_term():
     comment = (
         "<dt class=comment-author><a href=/{0} rel=nofollow>user{0}</a> said...<dd class=comment-body>{2}</dd>"

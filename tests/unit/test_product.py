@@ -219,6 +219,60 @@ def test_labels_beside_the_heading(label):
     assert found == {"name": "Green tea"} | expected | {"sku": "T-17", "gtin": "4006381333931", "brand": "Ana"}
 
 
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ("GBP 12.50 Approximately US $16.20", "GBP"),
+        ("12,50 € about £ 11.20", "EUR"),
+        ("US $16.20 (GBP 12.50)", "USD"),
+        ("Now 12.50 Was 16.20 €", "EUR"),
+        ("12.50", None),
+    ],
+)
+def test_the_currency_is_that_of_the_price(shown, expected):
+    found = told(shop(f"<div class=price>{shown}</div>{CART}", PRODUCT_TYPE))
+    assert found.get("currency") == expected
+
+
+def test_what_is_sold_out_is_a_product_if_it_labels_number_and_brand():
+    sold_out = "<p class=price-box>Currently unavailable.<p>Item number: <b>T-17</b><p>Brand: <b>Ana</b>"
+    expected = {"name": "Green tea", "availability": "OutOfStock", "sku": "T-17", "brand": "Ana"}
+    assert told(shop(sold_out)) == expected
+    assert told(shop(sold_out, "<meta property=og:type content=article>")) is None
+    assert told(shop(sold_out.replace("Brand", "Binding"))) is None
+    assert told(shop(sold_out.replace("unavailable", "on loan"))) is None
+
+
+def test_a_number_alone_beside_the_heading_counts_if_the_address_has_its_digits():
+    price = f"<p class=price>12,50 €</p>{CART}"
+    for number, expected in (("1044/320", "1044/320"), ("1044/321", "T-17"), ("10.44", "T-17")):
+        text = ld(PRODUCT_LD) + shop(f"<p>Red<p>{number}{price}")
+        assert told(text, "http://shop.example/tea-p01044320.html")["sku"] == expected
+    far = ld(PRODUCT_LD) + shop("<p>Red" * 9 + f"<p>1044/320{price}")
+    assert told(far, "http://shop.example/tea-p01044320.html")["sku"] == "T-17"
+
+
+@pytest.mark.parametrize(
+    "label", ["〈商品編號：T-17〉", "Product Code - <b>T-17</b>", "ID Produto <b>T-17</b>", "Šifra: T-17"]
+)
+def test_labels_of_numbers(label):
+    assert told(shop(f"<p class=price>12,50 €</p>{CART}<p>{label}"))["sku"] == "T-17"
+
+
+def test_a_price_that_is_named_the_old_one_counts_if_there_is_no_other():
+    old = "<b class=price-old>20,00 €</b>"
+    assert told(shop(old + CART))["price"] == 20
+    assert told(shop(f"{old} <b class=price-new>12,50 €</b>{CART}"))["price"] == 12.5
+    assert told(shop(f"{old} <b>12,50 €</b>{CART}"))["price"] == 12.5
+    assert told(shop("<b class=price-saved>7,50 €</b>" + CART)) is None
+
+
+def test_who_made_a_product_is_its_brand():
+    assert told(shop(f"<p class=price>12,50 €</p>{CART}<p>Manufactured by: Ana Bo"))["brand"] == "Ana Bo"
+    assert "brand" not in told(shop(f"<p class=price>12,50 €</p>{CART}<p>Manufactured by hand in Kyoto"))
+    assert told(ld(PRODUCT_LD | {"brand": "More of the brand: Ana"}))["brand"] == "Ana"
+
+
 def test_a_number_that_the_page_labels_counts_before_a_declared_one():
     details = f"<p class=price>12,50 €</p>{CART}<p>Product code: <b>838106</b>"
     assert told(ld(PRODUCT_LD) + shop(details))["sku"] == "838106"
