@@ -254,10 +254,11 @@ class _Candidate(NamedTuple):
             return None
         nodes = page.nodes
         short = _without_buttons(nodes, row) or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
-        if short:
+        own_leaves = [] if alike is None else _own_leaves(nodes, row, alike, pages)
+        if short := short or _without_badges(nodes, row, own_leaves, titles):
             text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
-        if own := _own_words(page.nodes, row, alike, pages):
+        if own := _words(" ".join(nodes.strings[leaf] for leaf in own_leaves)):
             likeness = max(likeness, _greatest_likeness(own, titles))
         if not likeness and (number := _NUMBER.match(text)):
             likeness = _greatest_likeness(_words(text[number.end() :]), titles)
@@ -336,14 +337,18 @@ def _part(nodes: NodeTable, leaves: slice, part: slice, titles: Iterable[_Title]
     return " ".join(own.split()) if is_own else None
 
 
-def _own_words(nodes: NodeTable, row: int, alike: Ints | None, pages: int) -> list[str]:
-    """The words of a heading without those that name its kind, as on other pages ("Category:"); [] if it has none."""
+def _own_leaves(nodes: NodeTable, row: int, alike: Ints, pages: int) -> list[int]:
+    """The leaves of a heading but those of its kind, as on other pages ("Category:", "Open access"); [] if all are."""
+    leaves = range(*nodes.leaves_of(row).indices(len(alike)))
+    own = [leaf for leaf in leaves if not _is_often(nodes.strings[leaf], alike.item(leaf), pages)]
+    return own if len(own) < len(leaves) else []
+
+
+def _without_badges(nodes: NodeTable, row: int, own: list[int], titles: Iterable[_Title]) -> str | None:
+    """As much of a heading up to its last own leaf as a title has, if none has all of it."""
     leaves = nodes.leaves_of(row)
-    if alike is None or leaves.stop - leaves.start < 2:
-        return []
-    texts = zip(nodes.strings[leaves], alike[leaves].tolist(), strict=True)
-    own = [text for text, others in texts if not _is_often(text, others, pages)]
-    return _words(" ".join(own)) if len(own) < leaves.stop - leaves.start else []
+    ends = range(leaves.stop - 1, own[-1], -1) if own else ()
+    return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
 
 
 def _is_often(text: str, others: int, pages: int) -> bool:

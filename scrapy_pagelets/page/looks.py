@@ -127,7 +127,7 @@ def _names(pattern: str) -> re.Pattern[str]:
 
 #: Names of classes, ids and properties of a heading that is in no heading element.
 _HEADLINE: Final = _names(
-    r"headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title"
+    r"headline|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?(?:title|heading)"
 )
 _NO_HEADLINE: Final = ("a", "body", "html")  # elements that are no heading, whatever their names say
 #: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
@@ -181,7 +181,7 @@ _SOURCE: Final = lazily(r"(?:^|\s)(?:src|viewcode-link|view-source|source-link)(
 _PAGER: Final = _names(r"pager|pagination|paging|page-?n(?:umbers?|um|o)|pagenavi|bbp-template-notice")
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = lazily(r"toc|contents|index", re.IGNORECASE)
-_SIGNATURE: Final = _names("signatures?")  # classes of what forums put below each contribution of an author
+_SIGNATURE: Final = _names("(?:post)?signatures?")  # classes of what forums put below each contribution of an author
 #: Classes and ids of addresses that a script decodes (Cloudflare, Joomla, SpamSpan, others), or to which it counts.
 _ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link|(?:pure)?counter|count-?up|odometer")
 _ENTRY: Final = lazily(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)

@@ -57,6 +57,17 @@ def heading_of(html):
         ),
         ("<title>{name}</title><body><h2>{name} index</h2><ul><li><a href=/k>{text}</a></ul>", "Matcha index"),
         ("<title>{name}</title><body><h2>Index of {name}</h2><p>{text}<h2>{name} cups</h2><p>{text}", None),
+        # badges behind it, which other pages have as well; what names its kind before it stays, as do words of its own
+        (
+            "<title>{name} class - leaves library</title><body><h1>{name} class <span>Null safety</span></h1><p>{text}",
+            "Matcha class",
+        ),
+        (
+            "<title>{name}, sorted | Store</title><body><h1>{name}, sorted <b>Open access</b></h1><p>{text}",
+            "Matcha, sorted",
+        ),
+        ("<title>{name} - Leaf House</title><body><h1><i>class</i> {name}</h1><p>{text}", "class Matcha"),
+        ("<title>Hill {number} - Tea</title><body><h1>Hill {number} <b>{name}</b></h1><p>{text}", "Hill 3 Matcha"),
         # labels before it and numbers behind it
         ("<title>{name} tea</title><body><h1>Thread: <a href=/t>{name} tea</a></h1><p>{text}", "Matcha tea"),
         ("<title>#{number} - {name} - Tea</title><body><h1>{name} <i>#{number}</i></h1><p>{text}", "Matcha"),
