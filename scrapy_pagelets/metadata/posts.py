@@ -18,7 +18,9 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import byline, dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import COMMENTS, POST, SIGNATURE
-from scrapy_pagelets.page.nodes import TAG, NodeTable, attributes_at, having, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import (
+    TAG, NodeTable, among_tags, attributes_at, having, rows_named, rows_tagged, rows_with,
+)  # fmt: skip
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of, value_of
 
@@ -113,7 +115,7 @@ _LINE: Final = 6  # runs of text between an author and a date in one line
 _LABEL: Final = 3  # words of a label
 _AGE: Final = 4  # words of "over 3 years ago"
 _BOLD: Final = (TAG["b"], TAG["strong"])
-_OF_PAGE: Final = [TAG[name] for name in ("nav", "main", "h1", "section")]  # elements that are in no post
+_OF_PAGE: Final = among_tags("nav main h1 section")  # elements that are in no post
 _SAYS: Final = 20  # characters of a text in which it says that it tells when a post was written
 _ENOUGH: Final = 3  # dates that must be in order
 
@@ -250,7 +252,7 @@ def _cited(page: Page) -> list[int]:
         while name and row > 0 and nodes.looks[nodes.look.item(row)][1] != name:
             row = nodes.parent.item(row)
         found.add(max(row, 0) if name else 0)
-    whole = up_to(np.isin(nodes.tag, _OF_PAGE))  # "back to top" leads to what has the whole page
+    whole = up_to(_OF_PAGE[nodes.tag])  # "back to top" leads to what has the whole page
     own = (row for row in found - {0} if nodes.words_of(row) and whole[nodes.end[row]] == whole[row])
     return sorted(own)[:_MOST]
 

@@ -138,6 +138,8 @@ def by_metas(metas: Mapping[str, str]) -> Facts:
 
     ``metas``: the content by the name in lower case.
     """
+    if type_of(metas) not in PRODUCT_TYPES and metas.keys().isdisjoint(_METAS["price"][1]):
+        return {}
     read = ((field, read(metas.get(name))) for field, (read, names) in _METAS.items() for name in reversed(names))
     found = {field: value for field, value in read if value is not None}
     return found if "price" in found or type_of(metas) in PRODUCT_TYPES else {}
