@@ -248,11 +248,10 @@ class _Candidate(NamedTuple):
         cls, page: Page, row: int, weight: float, alike: Ints | None, pages: int, titles: Sequence[_Title]
     ) -> _Candidate | None:
         """The candidate in a row; None if it has no words or too many, or if nothing speaks for it."""
-        text = heading_text(page.nodes, row)
+        nodes, text = page.nodes, heading_text(page.nodes, row)
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        nodes = page.nodes
         short = _without_buttons(nodes, row) or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
         own_leaves = [] if alike is None else _own_leaves(nodes, row, alike, pages)
         if short := short or _without_badges(nodes, row, own_leaves, titles):
@@ -264,10 +263,9 @@ class _Candidate(NamedTuple):
             likeness = _greatest_likeness(_words(text[number.end() :]), titles)
         if _BY.match(text) and not any(title[: len(words)] == words for title, _ in titles):
             return None
-        is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
-        if not likeness and not is_first_level:
-            return None
-        return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
+        is_first_level = nodes.tag.item(row) == _FIRST_LEVEL
+        found = cls(row, text, weight, likeness, _others(nodes, row, alike), is_first_level)
+        return found if likeness or is_first_level else None
 
 
 def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:

@@ -19,7 +19,14 @@ from scrapy_pagelets.metadata import byline, dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.page.looks import COMMENTS, POST, SIGNATURE
 from scrapy_pagelets.page.nodes import (
-    TAG, NodeTable, among_tags, attributes_at, having, rows_named, rows_tagged, rows_with,
+    TAG,
+    NodeTable,
+    among_tags,
+    attributes_at,
+    having,
+    rows_named,
+    rows_tagged,
+    rows_with,
 )  # fmt: skip
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import types_of, value_of
