@@ -105,11 +105,11 @@ _PAGE: Final = """<html lang=en><title>Page {0}</title><body>
 
 def prepare(config: Config) -> None:
     """Clean two pages of no site, which loads what cleaning needs but for SciPy, see `MenuSearch.run`."""
-    key_page, page = (Page.parse(_PAGE.format(name).encode(), f"http://www.example.com/{name}") for name in "ab")
-    site = Site(key_page.site, config.model)
-    site.learn(key_page)
+    other, page = (Page.parse(_PAGE.format(name).encode(), f"http://www.example.com/{name}") for name in "ab")
+    site = Site(page.site, config.model)
+    site.learn(other)
     site.learn(page)
-    templateness = decided(page, site, None).templateness
+    templateness = decided(page, site).templateness
     labels = labels_of(page, config.segmenter, templateness, **config.segmenter_options)
     for pagelet in pagelets_of(page, labels, templateness):
         pagelet.record()
