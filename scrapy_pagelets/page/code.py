@@ -184,7 +184,7 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
 
 def _is_labelled(node: etree._Element, block: etree._Element) -> bool:
     """Whether a node is the code in a block, of several lines, and what stands before it in the block is words."""
-    label = node.getprevious() if node.getparent() is block else None
+    label = next(node.itersiblings("*", preceding=True), None) if node.getparent() is block else None
     said = "".join(map(str, label.itertext())) if label is not None else ""
     return any(map(str.isalpha, said)) and "\n" not in said and any("\n" in str(text) for text in node.itertext())
 
