@@ -13,6 +13,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, up_to
 from scrapy_pagelets.base.characters import lazily
+from scrapy_pagelets.decision.own_texts import texts_in_menus
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
 from scrapy_pagelets.metadata.posts import Thread, is_forum
@@ -92,17 +93,13 @@ _ARTICLE: Final = 20  # words of content that the page must have besides the com
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of the content that nobody reads as content.
 
-    They are options to choose from, hints for screen readers, hidden data of scripts, numbers of lines of code,
-    bylines, related posts, links that the page itself says lead to other posts or further pages, menus, buttons at
-    code, buttons of which there are several, links to log in and come back, and forms to log in. There are none if next
-    to nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
-    heading. Labels of prices beside a struck price are no hints.
-
-    ``keep``: (m,) the leaves that are content so far.
+    There are none if next to nothing else of the page is content. A whole heading is no hint and no byline, since some
+    pages hide their own heading, nor is all of a cell. Labels of prices beside a struck price are no hints.
     """
-    elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
+    elsewhere = {*rows_with(nodes, looks.RELATED | looks.ELSEWHERE), *_short(nodes, rows_with(nodes, looks.PAGER))}
+    elsewhere -= {*texts_in_menus(nodes)}
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
-    buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
+    buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes), *_copies(nodes))
     found |= nodes.leaves_below(
         (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
     )
@@ -120,10 +117,16 @@ def _beside_text(nodes: NodeTable) -> Bools:
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
     found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
     found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
-    for row in rows_with(nodes, looks.HEADING) if found.any() else ():
+    for row in (*rows_with(nodes, looks.HEADING), *_values_heard(nodes)) if found.any() else ():
         leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()
     return found
+
+
+def _values_heard(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the cells that may have nothing but what screen readers say, as beside an icon, and that is no link."""
+    within = [nodes.parent.item(row) for row in rows_with(nodes, looks.HEARD) if not nodes.anchor[row]]
+    yield from (row for row in (*within, *map(nodes.parent.item, within)) if nodes.tag.item(row) == _CELLS[0])
 
 
 def hints_of(nodes: NodeTable) -> Bools:
@@ -171,7 +174,9 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
     roles = (row for row in rows_with(nodes, looks.CONTROL) if nodes.looks[nodes.look.item(row)][3] == "button")
     idle = _short(nodes, (row for row in roles if nodes.tag.item(row) != TAG["button"]), _LABELS)
-    idle = [row for row in idle if _is_apart(nodes, row)]
+    # Neither it nor the element around it is a heading, a picture, a cell, or a paragraph.
+    tags = ((nodes.tag.item(row), nodes.tag.item(nodes.parent.item(row))) for row in idle)
+    idle = [row for row, own in zip(idle, tags, strict=True) if _HOLDS_TEXT.isdisjoint(own)]
     yield from (row for row, each in zip(idle, elements_at(nodes, idle), strict=True) if _OPENS.isdisjoint(each.attrib))
     count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
@@ -182,11 +187,6 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
         is_tab = row in tabs or nodes.looks[nodes.look.item(row)][3] == "tab"
         if not is_tab and nodes.tag.item(nodes.parent.item(row)) != TAG["p"]:  # a sentence names what one presses
             yield row
-
-
-def _is_apart(nodes: NodeTable, row: int) -> bool:
-    """Whether neither an element nor the one around it is a heading, a picture, a cell, or a paragraph."""
-    return _HOLDS_TEXT.isdisjoint((nodes.tag.item(row), nodes.tag.item(nodes.parent.item(row))))
 
 
 def _switches(nodes: NodeTable) -> Iterator[int]:
@@ -269,9 +269,21 @@ def _counts(nodes: NodeTable) -> Iterator[int]:
             yield row
 
 
+def _copies(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the fields that repeat the code behind them in one frame, so that a reader can copy it."""
+    for row in rows_tagged(nodes, TAG["textarea"]):
+        own, end = nodes.leaves_of(row), nodes.last_leaf.item(nodes.parent.item(nodes.parent.item(row)))
+        said = "".join(nodes.strings[own]).split()
+        behind = "".join(nodes.strings[own.stop : min(end, own.stop + 2 * sum(map(len, said)))]).split()
+        if said and "".join(behind).endswith("".join(said)):
+            yield row
+
+
 def controls_of_code(nodes: NodeTable) -> list[int]:
     """Leaves of the buttons in blocks of code and right beside them: to copy it, to run it, to show all of it."""
-    blocks = nodes.outermost([*rows_tagged(nodes, TAG["pre"]), *_code_in_lines(nodes)])
+    named = (row for row in rows_with(nodes, looks.CODE) if nodes.tag.item(row) == TAG["code"])  # as forums write it
+    in_lines = (row for row in named if (nodes.tag[row : nodes.end[row]] == TAG["br"]).any())
+    blocks = nodes.outermost([*rows_tagged(nodes, TAG["pre"]), *in_lines])
     found = _languages_beside(nodes, blocks)
     for row in blocks:
         leaves = nodes.leaves_of(row)
@@ -283,12 +295,6 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     if rows := [*rows_named(nodes, _TOOLTIP), *in_code]:
         found += nodes.leaves_below(rows).nonzero()[0].tolist()
     return sorted({*found})
-
-
-def _code_in_lines(nodes: NodeTable) -> list[int]:
-    """Rows of the elements with line breaks that are code by tag and class, as forums write it."""
-    named = [row for row in rows_with(nodes, looks.CODE) if nodes.tag.item(row) == TAG["code"]]
-    return [row for row in named if (nodes.tag[row : nodes.end[row]] == TAG["br"]).any()]
 
 
 def _languages_beside(nodes: NodeTable, blocks: Iterable[int]) -> list[int]:
@@ -373,18 +379,15 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     product, or declares a discussion, see `page_features.declared`.
     """
     nodes = page.nodes
-    reviews = (*rows_with(nodes, looks.REVIEWS), *_typed_reviews(page)) if is_product else ()
+    typed = {each for each in page.microdata if is_product and (each.get("itemtype") or "").endswith("/Review")}
+    reviews = rows_with(nodes, looks.REVIEWS) if is_product else []
+    reviews += [row for row, each in enumerate(nodes.elements) if each in typed] if typed else []
     found = nodes.leaves_below((*_sections(nodes), *reviews))
     if found.any() and (
         is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page, _near(nodes, keep, found))
     ):
         found[:] = False
     return found
-
-
-def _typed_reviews(page: Page) -> list[int]:
-    typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/Review")}
-    return [row for row, each in enumerate(page.nodes.elements) if each in typed] if typed else []
 
 
 def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bools:
@@ -409,8 +412,6 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
     """(m,) leaves of what a forum tells of the authors of the posts, and (m,) those with author and date of each post.
 
     Only posts that are content by most of their words count. Author and date of a comment leave with it.
-
-    ``keep``: (m,) the leaves that are content so far.
     """
     profiles, lines = np.zeros((2, len(keep)), np.bool_)
     words = page.nodes.words
@@ -451,9 +452,8 @@ def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
 def _sections(nodes: NodeTable) -> list[int]:
     """Rows of the sections that are named so and have comments in them or are one, and of comments that look alike.
 
-    Of sections without a date that look the same, more than two are no comments but parts of a manual.
-
-    Manuals have chapters on comments. A wrong end tag in a comment ends its section before the other comments.
+    Of sections without a date that look the same, more than two are parts of a manual. A wrong end tag in a comment
+    ends its section before the other comments.
     """
     sections = rows_with(nodes, looks.COMMENTS)
     if not sections:

@@ -45,9 +45,8 @@ def torn_bylines(
 ) -> Bools:
     """(m,) leaves that belong to a name or a date that is content: the other one of the two, and the label before them.
 
-    Names and dates are those of the posts of a thread, or else those beside the page's own heading.
-
-    ``headline``: the own heading. ``names``: of the authors of the page. ``keep``: (m,) what is content so far.
+    Names and dates are those of the posts of a thread, or else those beside the page's own heading. ``headline``: the
+    own heading. ``names``: of the authors of the page. ``keep``: (m,) what is content so far.
     """
     found = np.zeros(len(keep), np.bool_)
     known = (*({name.casefold() for name in names} - {""}),)
@@ -70,7 +69,6 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves without which others say little: labels of values and of tabs, captions, words of declarations.
 
     A label is the first of the two parts of an element, of the cells of a row, or a term, if what follows is content.
-
     ``keep``: (m,) the leaves that are content so far.
     """
     found = np.zeros(len(keep), np.bool_)
@@ -82,7 +80,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     for leaf in (may_be & ~nodes.anchor[nodes.leaves[:-1]]).nonzero()[0].tolist():
         value = _value_of(nodes, leaf)
         found[leaf] |= leaf + 1 < value and bool(keep[leaf + 1 : value].all())
-    for leaves in map(nodes.leaves_of, rows_named(nodes, _DECLARATION)):
+    for leaves in map(nodes.leaves_of, (*rows_named(nodes, _DECLARATION), *rows_tagged(nodes, TAG["code"]))):
         found[leaves] |= bool(keep[leaves].any())
     for row in reversed(captions_of(nodes)):  # of several in a row, the last one decides
         leaves = nodes.leaves_of(row)

@@ -1,9 +1,8 @@
 """What a page alone says amid its content, whatever the model thinks of it.
 
 It is sentences, captions, values of labels, code, links to files and other sites, and tables of data. The model judges
-by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with its label, the
-card of a link. What no other page says at the same place is no template there, and neither are a few words without
-links between content that not all pages have, such as the labels that a manual repeats.
+by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with its label. What
+no other page says at the same place is no template, nor are a few words between content that not all pages have.
 """
 
 import re
@@ -11,14 +10,16 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.own_texts import data_tables as data_tables
 from scrapy_pagelets.core.own_texts import own_texts as own_texts
 from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
 from scrapy_pagelets.metadata.dates import has_year
+from scrapy_pagelets.page.gaps import panels_of
 from scrapy_pagelets.page.looks import FORMULA, HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, rows_named, rows_with
+from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
@@ -56,9 +57,26 @@ _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 
 
 def _boxes(nodes: NodeTable) -> list[int]:
-    """The rows of the boxes of facts, and of notes."""
+    """The rows of the boxes of facts, of notes, of sentences in panels, and of elements for menus with a text alone."""
     notes = np.array([look[3] in _NOTES for look in nodes.looks], np.bool_)[nodes.look]
-    return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist()))
+    in_panels = nodes.leaves_below(row for row in panels_of(nodes) if _says(nodes, row))
+    sentences = {*nodes.parent[nodes.leaves[in_panels & (nodes.words >= _SENTENCE)]].tolist()}
+    for row, around in ((row, nodes.parent.item(row)) for row in texts_in_menus(nodes)):  # an answer, with its question
+        sentences.add(around if nodes.words_of(around) - nodes.words_of(row) <= _NEAR else row)
+    return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist(), *sentences))
+
+
+@once
+def texts_in_menus(nodes: NodeTable) -> list[int]:
+    """Rows of the ``nav`` elements that have a text and no link: builders of pages make answers of them."""
+    menus = (row for row in rows_tagged(nodes, TAG["nav"]) if not nodes.anchor[row : nodes.end[row]].any())
+    return [row for row in menus if _says(nodes, row)]
+
+
+def _says(nodes: NodeTable, row: int) -> bool:
+    """Whether an element has a sentence and hardly a link."""
+    leaves, words = nodes.leaves_of(row), nodes.words_of(row)
+    return words >= _SENTENCE and bool((nodes.words * nodes.anchor[nodes.leaves])[leaves].sum() <= _LINKED * words)
 
 
 #: What says something in a few words: captions, and formulas, which no template has.

@@ -77,10 +77,10 @@ class Draft:
         if heading is not None and heading.runs:  # a heading in two parts
             heading.runs += [Run(" "), *runs]
             heading.leaves += leaves
-        elif heading is not None and any(not run.source and run.text != " " for run in runs):
+        elif heading is not None and any(not run.source and any(map(str.isalnum, run.text)) for run in runs):
             heading.runs, heading.leaves = runs, leaves
             self.add(heading)
-        else:  # a picture alone heads nothing
+        else:  # a picture or sign alone heads nothing
             self.add(Block("paragraph", runs=runs, leaves=leaves))
 
     def add(self, block: Block) -> None:
@@ -236,7 +236,6 @@ def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
     """Rows of the headings in entries that follow the heading of their entry.
 
     Entries are siblings of one tag whose first headings are of one level, and lead to pages or begin an ``article``.
-
     ``shown``: (n,) rows with content.
     """
     nodes = page.nodes

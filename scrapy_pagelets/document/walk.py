@@ -21,7 +21,7 @@ from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.code import CodeBlocks, code_of, is_gutter
 from scrapy_pagelets.page.gaps import begins_with, cells_of, gap_of, is_table, panels_of
 from scrapy_pagelets.page.looks import AUTHOR
-from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, SPACE, TAG, TEXT, attributes_at, rows_tagged
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, SPACE, TAG, TEXT, attributes_at, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of, without_invisible
 
@@ -56,8 +56,7 @@ _Table = list[list[list[Run]]]
 class Walk:
     """Write the rows of a page into a draft.
 
-    ``keep``: (m,) a mask of the leaves that are content. ``images``: (n,) the pictures that are content. ``switches``:
-    what is left out.
+    ``keep``: (m,) the leaves that are content. ``images``: (n,) the pictures that are. ``switches``: what is left out.
     """
 
     def __init__(self, page: Page, keep: Bools, images: Bools, switches: Switches) -> None:
@@ -153,7 +152,9 @@ class Walk:
             return True
         if self.is_box(row, tag):
             return True
-        return tag == "script" and self.is_beside_content(row) and formulas.is_formula(self.nodes.elements[row])
+        leaf = int(self.nodes.first_leaf[row])
+        is_beside = tag == "script" and self.keep[max(0, leaf - 1) : leaf + 1].any()
+        return bool(is_beside) and formulas.is_formula(self.nodes.elements[row])
 
     def is_box(self, row: int, tag: str) -> bool:
         """Whether an element is a box to check, without text in it, or the label of one."""
@@ -161,11 +162,6 @@ class Walk:
             return False
         element = self.nodes.elements[row]
         return _is_checkbox(element) or (tag == "label" and len(element) > 0 and _is_checkbox(element[0]))
-
-    def is_beside_content(self, row: int) -> bool:
-        """Whether the text before or after a row is content."""
-        leaf = int(self.nodes.first_leaf[row])
-        return bool(self.keep[max(0, leaf - 1) : leaf + 1].any())
 
     def text(self, row: int) -> None:
         """Write a run of text."""
@@ -253,8 +249,8 @@ class Walk:
 
     def begin_block(self, row: int, tag: str, element: etree._Element) -> End | None:
         """Begin the block of an element; None if it has no block of its own."""
-        if _HEADING.fullmatch(tag) and (tag == "h1" or not self.names_author(row)):
-            return self.draft.begin_heading(int(tag[1]) + _LEVELS * (row in self.inside_entries))
+        if (level := self.level_of(row, tag, element)) and (tag == "h1" or not self.names_author(row)):
+            return self.draft.begin_heading(level + _LEVELS * (row in self.inside_entries))
         if tag in _LISTS:
             if self.has_sections and _holds_sections(element):
                 self.arranging.add(element)
@@ -273,6 +269,14 @@ class Walk:
             case "dd":
                 return self.draft.begin_definition()
         return None
+
+    def level_of(self, row: int, tag: str, element: etree._Element) -> int:
+        """The level of a heading, by its tag, or by its role if all of it is a line; 0 for other elements."""
+        if _HEADING.fullmatch(tag) or self.nodes.looks[self.nodes.look.item(row)][3] != "heading":
+            return int(tag[1]) if _HEADING.fullmatch(tag) else 0
+        inner = self.nodes.gap[slice(self.nodes.first_leaf.item(row) + 1, self.nodes.last_leaf.item(row))]
+        level = number_of(element.get("aria-level"), 2)
+        return level if 0 < level <= _LEVELS and not (inner >= LINE).any() else 0
 
     def names_author(self, row: int) -> bool:
         """Whether the class of an element says author; in manuals, ``fn`` is a function."""

@@ -72,10 +72,8 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     First come links whose target is known to be a page: listed in a sitemap, or of the shape of a static file, of a
     folder or of a page seen before. Then those in a link-dense region, then by hyperlink distance, by DOM distance from
     the first such link, and in document order. Section 4.1 of the paper specifies no order; Section 6 names link
-    density as future work.
-
-    ``shapes``: shapes of the pages of the site that were seen, see `shape`. ``listed``: keys of the pages that the
-    site's sitemaps list.
+    density as future work. ``shapes``: shapes of the pages of the site that were seen, see `shape`. ``listed``: keys of
+    the pages that the site's sitemaps list.
     """
     links = page.nodes.links
     own = [i for i in page.links if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -18,7 +19,7 @@ from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
 from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.page.looks import HEADING, HEADLINE, HEARD
-from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TEXT, NodeTable, beginning, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
@@ -277,9 +278,17 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
 
 @once
 def _pressed(nodes: NodeTable) -> list[int]:
-    """Rows of the buttons, of the small links that lead nowhere, as those that fold a section, and of icons' names."""
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if "#" in nodes.links.href else ()
-    small = [row for row, href in links if href == "#" and nodes.tag[nodes.parent[row]] == TAG["small"]]
+    """Rows of buttons, of links that lead nowhere or, from several headings, to one place, and of what is not shown."""
+    concealed = nodes.hidden & (nodes.tag != TEXT) & np.isin(nodes.tag[nodes.parent], [*_HEADINGS])
+    small, leading = np.flatnonzero(concealed).tolist(), defaultdict[tuple[str, str], list[int]](list)
+    for link in beginning(nodes.links.href, "#"):
+        row, href = nodes.links.row.item(link), nodes.links.href[link]
+        above = nodes.tag.item(nodes.parent.item(row))
+        if href == "#" and above == TAG["small"]:
+            small.append(row)
+        elif href != "#" and above in _HEADINGS:
+            leading[href, "".join(nodes.strings[nodes.leaves_of(row)])].append(row)
+    small += [row for (_, text), rows in leading.items() if len(rows) > 1 and text.isalpha() for row in rows]
     icons = ((row, nodes.parent.item(row)) for row in rows_with(nodes, HEARD))
     heard = [row for row, link in icons if nodes.tag.item(nodes.parent.item(link)) in _HEADINGS]
     return sorted(rows_tagged(nodes, TAG["button"]) + small + heard)

@@ -101,7 +101,7 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
     """Whether two texts say different things, by the elements that end and begin between them."""
     if any((tag == "i" and classes) or _ICON.search(classes) for tag, _, classes, _ in between):
         return True
-    if not (ended or begun) or any(look[0] == "wbr" for look in between) or _is_one_word(one, other):
+    if not (ended or begun) or any(look[0] == "wbr" for look in between) or _is_one_word(one, other, begun):
         return False
     if any(tag in _APART or _FIELD.search(classes) for tag, _, classes, _ in (*ended, *begun)):
         return True
@@ -133,12 +133,13 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
     return bool(ended and begun) and bool((classes and others) or (one[-1].isdigit() and other[0].isdigit()))
 
 
-def _is_one_word(one: str, other: str) -> bool:
+def _is_one_word(one: str, other: str, begun: list[Look]) -> bool:
     """Whether the second text is an ending of the first, or the first one the letter that a word begins with."""
     word = _WORD.match(other)
     if word is not None and word[0] in _ENDINGS:
         return True
-    return one[-1].isalpha() and not one[-2:-1].isalnum() and other[0].islower()
+    is_kind = any("classifier" in look[2] for look in begun)  # of a term, which may be a letter
+    return not is_kind and one[-1].isalpha() and not one[-2:-1].isalnum() and other[0].islower()
 
 
 def _changes(before: str, behind: str) -> bool:

@@ -44,6 +44,9 @@ _BESIDE: Final = frozenset(
     "literal-block".split()
 )
 _PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes what others have in classes
+_LANGUAGE: Final = lazily(r"language-name|-language(?:$|\s)")
+_NAME: Final = lazily(r"[\w+#.-]{1,20}")
+_SAYING: Final = ("data-lang", "data-language", "language", "syntax")  # attributes that say nothing else
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
@@ -104,8 +107,9 @@ def language_of(element: etree._Element) -> str:
         named = f"{node.get('class', '')} {node.get(_PARAMETERS, '')}"
         alone = f"{node.get('class', '')} {node.get('lang', '')}".lower().split() if node.tag in ("pre", "code") else ()
         own = (word for word in alone if word in _LANGUAGES)  # rustdoc: `<pre class="rust item-decl">`
-        for told in (node.get("data-lang"), node.get("data-language"), *_told(named), *own):
-            if told and (name := told.strip().lower()) not in _NO_LANGUAGE and re.fullmatch(r"[\w+#.-]{1,20}", name):
+        for told in (*map(node.get, _SAYING), *_told(named), *own):
+            name = told.strip().lower() if told else ""
+            if _NO_LANGUAGE.isdisjoint((name, name.partition("-")[0])) and _NAME.fullmatch(name):
                 return name
     return _label(element)
 
@@ -125,10 +129,12 @@ def _told(classes: str) -> Iterator[str]:
 
 
 def _label(element: etree._Element) -> str:
-    """A language that a label above the code names, as on MDN."""
-    above = element.getprevious()
-    for label in () if above is None else islice(above.iter(etree.Element), _LABELS):
-        if "language-name" in label.get("class", ""):
+    """A language that a label above the code names, as on MDN; above a table of lines, it is in the frame of that."""
+    frame = element.getparent() if element.tag == "table" else element
+    beside = () if frame is None else frame.itersiblings("*", preceding=True)
+    above = islice(beside, 1 + 2 * (frame is not element))
+    for label in (label for each in above for label in islice(each.iter(etree.Element), _LABELS)):
+        if _LANGUAGE.search(label.get("class", "")):
             name = "".join(label.itertext()).strip().lower()
             return name if name in _LANGUAGES else ""
     return ""
@@ -284,6 +290,9 @@ def ends_line(node: etree._Element) -> bool:
 _MONOSPACED: Final = lazily(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
 #: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
 _FRAGMENT: Final = lazily(r"(?:^|\s)fragment(?:$|\s)")
+#: Classes of elements that are code if it reads like it: others are of discounts.
+_CALLED: Final = lazily(r"(?:^|\s)(?:[a-z]\w{0,11}-)?code(?:$|\s)", re.IGNORECASE)
+_SIGNS: Final = frozenset("{}();=<>")
 _IN_LINES: Final = lazily(r"(?:^|\s)lang(?:uage)?-\w")
 _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
@@ -298,7 +307,8 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
-        self.listed = [look[0] == "td" and look[2] == "code" for look in nodes.looks]  # as old forums write it
+        called = {look for look in nodes.looks if look[0] == "div" and _CALLED.search(look[2])}
+        self.listed = [look in called or (look[0], look[2]) == ("td", "code") for look in nodes.looks]
         self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
         self.in_lines = [look[0] == "code" and _IN_LINES.search(look[2]) is not None for look in nodes.looks]
 
@@ -310,7 +320,8 @@ class CodeBlocks:
         if self.is_named(row):
             return self._counts(row, self.lines) and not self._counts(row, self.prose)
         if self.listed[nodes.look.item(row)]:
-            return self._counts(row, self.breaks) and not self._counts(row, self.prose | self.paragraphs)
+            has_prose = self._counts(row, self.prose | self.paragraphs)
+            return self._counts(row, self.breaks) and not has_prose and (tag == _CELL or self._reads_as_code(row))
         if tag == TAG["table"]:
             return self._is_listing(row)
         style = nodes.styles.get(row, "") if tag in _STYLED else ""
@@ -347,6 +358,14 @@ class CodeBlocks:
         if not self._is_in_lines(row) and (space is None or not (is_code or space[1])):
             return False
         return "\n" in "".join(map(str, self.nodes.elements[row].itertext())).strip()
+
+    def _reads_as_code(self, row: int) -> bool:
+        """Whether half of the lines of an element without blocks have signs that programs and markup have."""
+        leaves = self.nodes.leaves_of(row)
+        line = np.cumsum(self.nodes.gap[leaves] >= LINE)
+        signs = np.array([not _SIGNS.isdisjoint(text) for text in self.nodes.strings[leaves]], np.bool_)
+        is_half = 2 * len(np.unique(line[signs])) >= len(np.unique(line)) > 0
+        return is_half and not self._counts(row, self.lines & ~self.breaks)
 
     def _is_listing(self, table: int) -> bool:
         """Whether each line of a table has a number of a line, and cells of code."""

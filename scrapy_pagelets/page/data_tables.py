@@ -103,9 +103,8 @@ def has_heading(nodes: NodeTable, cell: int) -> bool:
 def grid(nodes: NodeTable, cells: Ints, columns: int = 0) -> list[list[int]]:
     """The cells of a table: for each line the row of the cell that begins in each column, -1 where none does.
 
-    The first line is the head; it is empty if the table has none. A cell that spans others is written once.
-
-    ``cells``: rows of the cells, ascending. ``columns``: number of cells in each line of a flat grid.
+    The first line is the head; it is empty if the table has none. A cell that spans others is written once. ``cells``:
+    rows of the cells, ascending. ``columns``: number of cells in each line of a flat grid.
     """
     if columns:
         return [cells[i : i + columns].tolist() for i in range(0, len(cells), columns)]

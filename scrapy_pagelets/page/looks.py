@@ -28,7 +28,7 @@ _ROLES: Final = {
 BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
 _CODE_LINE: Final = r"(?:(?:\S*[_-])?line|(?:code|token|view|source)line)"
 _NUMBERS: Final = (
-    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|linenr|lnt|ln-numbers|blob-num)(?:[_-]\S*)?|ln|"
+    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|linenr|lnt|ln-numbers|blob-num|crayon-nums?)(?:[_-]\S*)?|ln|"
     r"pre-numbering"
 )
 #: Classes by sign: of Bootstrap, Tailwind and Bulma, of JSDoc, of highlighters, forums, wikis and manuals.
@@ -42,7 +42,7 @@ _CLASSES: Final = {
     CODE_LINE: _CODE_LINE,
     NUMBERS: _NUMBERS,
     LINKS: r"(?:\S*[_-])?nav(?:bar|box|igation|menu)",
-    CONTROL: r"(?:\S*[_-])?(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|"
+    CONTROL: r"(?:\S*[_-])?(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|tooltip|"
     r"playground)(?:[_-]\S*)?",
     TABS: r"(?:\S*[_-])?tab(?:s|bed|list|nav|content|pane|panel)?(?:[_-]\S*)?|yui-nav",
 }
@@ -50,7 +50,7 @@ _TOKENS: Final = {sign: lazily(rf"(?:{pattern})\Z", re.IGNORECASE) for sign, pat
 #: What one of the classes above has in it; most have none.
 _ANY: Final = (
     "block flex grid tab flow-root list-item code highlight geshi hljs pretty view-lines listing source line gutter "
-    "numbering lnt blob ln nav btn button copy clip toolbar expand collapse run playground signature-a"
+    "numbering lnt blob ln crayon tooltip nav btn button copy clip toolbar expand collapse run playground signature-a"
 ).split()
 _LONGEST: Final = 100
 
@@ -77,27 +77,13 @@ _VOLATILE: Final = lazily(
 #: number, categories, tags and format, whether it is in stock.
 _POST_CLASSES: Final = frozenset(("hentry", "status-publish"))
 _TYPE: Final = lazily(r"hentry$|type-")
-#: By name, tag and role of the elements that tell the function of what is inside of them.
-_LANDMARKS: Final = {
-    "nav": ("nav", "navigation"),
-    "header": ("header", "banner"),
-    "footer": ("footer", "contentinfo"),
-    "aside": ("aside", "complementary"),
-    "main": ("main", "main"),
-    "article": ("article", "article"),
-    "form": ("form", "form"),
-    "table": ("table", "table"),
-    "list": ("ul", "list"),
-    "pre": ("pre", ""),
-    "heading": ("", "heading"),
-    "p": ("p", ""),
-    "dl": ("dl", ""),
-    "label": ("label", ""),
-    "button": ("button", "button"),
-    "dialog": ("dialog", "dialog"),
-    "figure": ("figure", ""),
-    "address": ("address", ""),
-}
+#: Name, tag and role of the elements that tell the function of what is inside of them.
+_FUNCTIONS: Final = (
+    "nav,nav,navigation header,header,banner footer,footer,contentinfo aside,aside,complementary main,main,main "
+    "article,article,article form,form,form table,table,table list,ul,list pre,pre, heading,,heading p,p, dl,dl, "
+    "label,label, button,button,button dialog,dialog,dialog figure,figure, address,address,"
+).split()
+_LANDMARKS: Final = {name: (tag, role) for name, tag, role in (each.split(",") for each in _FUNCTIONS)}
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}  # the sign of each landmark
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
 HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
@@ -154,10 +140,11 @@ _AUTHOR: Final = lazily(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)(?:fn|ljuser|owner-?name)(?:$|\s)",
     re.IGNORECASE,
 )
-#: Classes of what only screen readers say or no printer prints: Bootstrap, WordPress, Drupal, Shopify and others.
+#: Classes of what only screen readers say, no printer prints, a font shows as icons, or a button says afterwards.
 _HEARD: Final = _names(
     r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme|"
-    r"no-?print|print-none|(?:hidden|none)-print"
+    r"no-?print|print-none|(?:hidden|none)-print|material-(?:icons|symbols)|google-(?:icons|symbols)|mat-icon|"
+    r"copy-(?:popup|tooltip|message|success)|copied"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
 _RELATED: Final = _names(
@@ -199,7 +186,7 @@ _NAMED: Final = (
     "title head crumb topic pankuzu comment comentario kommentar sell disqus review author autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
     "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode "
-    "ljuser owner-name ownername print read vote helpful journal count odometer"
+    "ljuser owner-name ownername print read vote helpful journal count odometer material- google- mat-icon copy- copied"
 ).split()
 #: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
 _OFFERED: Final = (

@@ -199,8 +199,7 @@ class NodeTable:
         """Return the XPath of a row: as lxml's ``getpath`` for an element, ending in ``text()[k]`` for a run of text.
 
         Names that are invalid in an XPath (``o:p``, ``a"b``) become ``*[k]``, and the steps to an element far below the
-        root ``/descendant::*[k]``. The paths of all rows take linear time, while ``getpath`` counts the siblings again
-        for each element.
+        root ``/descendant::*[k]``. The paths of all rows take linear time: ``getpath`` counts the siblings anew.
         """
         return path_of(self, row)
 

@@ -138,6 +138,7 @@ def test_a_permalink_is_no_content_beside_its_heading(classes):
         ("<div class=member-signature><i>PUBLIC</i> <b>pour</b></div>", "PUBLIC"),
         ("<h3>tea <i>IN TIN</i> <a href=/e>EDIT</a></h3>", "IN TIN"),
         ("<table><thead><tr><th><a href=?by=1>SIZE</a></thead><tr><td>2 cm</table>", "SIZE"),
+        ("<code><i>PUBLIC</i> pour(<b>INT</b> cup)</code><code>BREW</code>", "PUBLIC INT"),
         ("<h4 class=code-header>PUB FN <a href=#pour>pour</a></h4>", "PUB FN"),
     ],
 )

@@ -68,6 +68,13 @@ def heading_of(html):
         ),
         ("<title>{name} - Leaf House</title><body><h1><i>class</i> {name}</h1><p>{text}", "class Matcha"),
         ("<title>Hill {number} - Tea</title><body><h1>Hill {number} <b>{name}</b></h1><p>{text}", "Hill 3 Matcha"),
+        # what it hides, and links to the top of the page
+        ("<title>{name}</title><body><h1>{name} <x-y hidden>Keep it</x-y></h1><p>{text}", "Matcha"),
+        (
+            "<title>{name}</title><body><h1>{name} <a href=#t>top</a></h1><p>{text}<h2>A <a href=#t>top</a></h2>",
+            "Matcha",
+        ),
+        ("<title>{name} on top</title><body><h1>{name} <a href=#t>on top</a></h1><p>{text}", "Matcha on top"),
         # labels before it and numbers behind it
         ("<title>{name} tea</title><body><h1>Thread: <a href=/t>{name} tea</a></h1><p>{text}", "Matcha tea"),
         ("<title>#{number} - {name} - Tea</title><body><h1>{name} <i>#{number}</i></h1><p>{text}", "Matcha"),

@@ -15,6 +15,7 @@ from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.page.text import plain
 from tests.trees import every, masks, page, soups, words
 
+SIGNS = "\N{TEACUP WITHOUT HANDLE}\n\n\\*\\*\\*\n\n# 2"
 PICTURE = "![](http://example.com/i.png)"
 PARSER = MarkdownIt("commonmark", {"maxNesting": 200}).enable("table")
 
@@ -83,6 +84,12 @@ def read(text):
         ("<ol reversed><li>a<li>b<li>c</ol>", "3. a\n2. b\n1. c"),
         ("<ol reversed start=1><li>a<li>b<li>c</ol>", "1. a\n0. b\n0. c"),
         ("<p>a<br><br>b<br> <br> <br>c<br>d", "a\n\nb\n\nc\\\nd"),
+        ("<h2>\N{TEACUP WITHOUT HANDLE}</h2><h2>***</h2><h2>2</h2>", SIGNS),
+        (
+            "<h1>A</h1><div role=heading aria-level=3>B <i>c</i></div><span role=heading>D</span>",
+            "# A\n\n## B *c*\n\n## D",
+        ),
+        ("<div role=heading><p>a<p>b</div><i role=heading aria-level=10000>c</i>", "a\n\nb\n\n*c*"),
         ("<h2>a<br><br>b</h2>", "# a b"),
         ("<h2><a href=/x><img src=/i.png></a></h2><h2>a<img src=/i.png></h2>", f"{PICTURE}\n\n# a {PICTURE}"),
         ("<ul><li>a</ul><ul><li>b</ul>", "- a\n\n+ b"),
@@ -124,6 +131,18 @@ def read(text):
         ("<pre><!-- a --><?b?><code>x\ny</code></pre>", "```\nx\ny\n```"),
         ("<pre>Python<!-- a --><i>:</i><!-- b --><code>x\ny</code></pre>", "```\nPython:x\ny\n```"),
         ("<pre><i>Python</i><!-- b --><code>x\ny</code></pre>", "```\nPython\nx\ny\n```"),
+        ("<pre syntax=Kotlin>x</pre>", "```kotlin\nx\n```"),
+        ("<div class=code-block-body><pre language=bash>y</pre></div>", "```bash\ny\n```"),
+        # a table of lines with a toolbar, and what only a class calls code
+        (
+            "<div><div><i class=crayon-language>PHP</i></div><div><table><tr><td class=crayon-nums><div>1</div><div>2"
+            "</div><td class=crayon-code><div><div class=crayon-line>&lt;?php</div><div class=crayon-line>&nbsp; f();"
+            "</div></div></table></div></div>",
+            "*PHP*\n\n```php\n<?php\n  f();\n```",
+        ),
+        ("<div class='tea-code x'>&lt;b><br>&nbsp; x = 1;<br>end<br>}</div>", "```\n<b>\n  x = 1;\nend\n}\n```"),
+        ("<div class=promo-code>Save now:<br>TEA7<br>(today)</div>", "Save now:\\\nTEA7\\\n(today)"),
+        ("<div class=code>a = 1;<br><p>b = 2;</p></div>", "a = 1;\n\nb = 2;"),
         ("<pre class=language-go><span class=ln>1</span>a\n<span class=ln>2</span>b</pre>", "```go\na\nb\n```"),
         ("<ul><li>a<pre>x\n y</pre></ul>", "- a\n\n  ```\n  x\n   y\n  ```"),
         ("<table><tr><td>Code:<tr><td class=code>a<br>&nbsp; b</table>", "Code:\n\n```\na\n  b\n```"),

@@ -52,7 +52,10 @@ def text(html):
         ),
         ("<p><i class=d>Mon</i><i class=h>9:00-12:00</i>", "Mon 9:00-12:00"),
         ("<time><span>5h ago</span><span>13.03 GMT</span></time>", "5h ago 13.03 GMT"),
-        ("<dl><dt><b>size</b><span class=classifier>int</span></dl>", "size int"),
+        (
+            "<dl><dt><b>size</b><span class=classifier>int</span><dt><b>a</b><i class=classifier>int</i></dl>",
+            "size int\na int",
+        ),
         # parts of a word
         ("<b>h</b>ello", "hello"),
         ("<span class=dropcap>T</span><span class=first-line>hey were</span>", "They were"),
