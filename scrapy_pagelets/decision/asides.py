@@ -452,8 +452,7 @@ def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
 def _sections(nodes: NodeTable) -> list[int]:
     """Rows of the sections that are named so and have comments in them or are one, and of comments that look alike.
 
-    Of sections without a date that look the same, more than two are parts of a manual. A wrong end tag in a comment
-    ends its section before the other comments.
+    Of alike sections without a date, more than two are of a manual. A wrong end tag ends one before other comments.
     """
     sections = rows_with(nodes, looks.COMMENTS)
     if not sections:

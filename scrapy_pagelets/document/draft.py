@@ -72,12 +72,13 @@ class Draft:
         """Make a heading or a paragraph of the text that has been written."""
         runs, leaves, heading = tidy(self.runs), self.leaves, self.heading
         self.runs, self.leaves = [], []
+        said = "".join(run.text.replace(" ", "") for run in runs if not run.source)
         if not runs or (not self.in_cell and not self.in_term and is_left_over(runs)):
             return
         if heading is not None and heading.runs:  # a heading in two parts
             heading.runs += [Run(" "), *runs]
             heading.leaves += leaves
-        elif heading is not None and any(not run.source and any(map(str.isalnum, run.text)) for run in runs):
+        elif heading is not None and any(char.isascii() or char.isalnum() for char in said):
             heading.runs, heading.leaves = runs, leaves
             self.add(heading)
         else:  # a picture or sign alone heads nothing

@@ -288,7 +288,8 @@ def _pressed(nodes: NodeTable) -> list[int]:
             small.append(row)
         elif href != "#" and above in _HEADINGS:
             leading[href, "".join(nodes.strings[nodes.leaves_of(row)])].append(row)
-    small += [row for (_, text), rows in leading.items() if len(rows) > 1 and text.isalpha() for row in rows]
+    repeated = (rows for (_, text), rows in leading.items() if len(rows) > 1 and text.upper() != text.lower())
+    small += [row for rows in repeated for row in rows]
     icons = ((row, nodes.parent.item(row)) for row in rows_with(nodes, HEARD))
     heard = [row for row, link in icons if nodes.tag.item(nodes.parent.item(link)) in _HEADINGS]
     return sorted(rows_tagged(nodes, TAG["button"]) + small + heard)

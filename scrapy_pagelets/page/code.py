@@ -45,7 +45,6 @@ _BESIDE: Final = frozenset(
 )
 _PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes what others have in classes
 _LANGUAGE: Final = lazily(r"language-name|-language(?:$|\s)")
-_NAME: Final = lazily(r"[\w+#.-]{1,20}")
 _SAYING: Final = ("data-lang", "data-language", "language", "syntax")  # attributes that say nothing else
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
@@ -109,7 +108,7 @@ def language_of(element: etree._Element) -> str:
         own = (word for word in alone if word in _LANGUAGES)  # rustdoc: `<pre class="rust item-decl">`
         for told in (*map(node.get, _SAYING), *_told(named), *own):
             name = told.strip().lower() if told else ""
-            if _NO_LANGUAGE.isdisjoint((name, name.partition("-")[0])) and _NAME.fullmatch(name):
+            if _NO_LANGUAGE.isdisjoint((name, name.partition("-")[0])) and re.fullmatch(r"[\w+#.-]{1,20}", name):
                 return name
     return _label(element)
 

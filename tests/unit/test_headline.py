@@ -71,9 +71,10 @@ def heading_of(html):
         # what it hides, and links to the top of the page
         ("<title>{name}</title><body><h1>{name} <x-y hidden>Keep it</x-y></h1><p>{text}", "Matcha"),
         (
-            "<title>{name}</title><body><h1>{name} <a href=#t>top</a></h1><p>{text}<h2>A <a href=#t>top</a></h2>",
+            "<title>{name}</title><body><h1>{name} <a href=#t>to top</a></h1><p>{text}<h2>A <a href=#t>to top</a></h2>",
             "Matcha",
         ),
+        ("<title>{name} 2</title><body><h1>{name} <a href=#n>2</a></h1>{text}<h2>A <a href=#n>2</a></h2>", "Matcha 2"),
         ("<title>{name} on top</title><body><h1>{name} <a href=#t>on top</a></h1><p>{text}", "Matcha on top"),
         # labels before it and numbers behind it
         ("<title>{name} tea</title><body><h1>Thread: <a href=/t>{name} tea</a></h1><p>{text}", "Matcha tea"),
