@@ -99,7 +99,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     elsewhere = {*rows_with(nodes, looks.RELATED | looks.ELSEWHERE), *_short(nodes, rows_with(nodes, looks.PAGER))}
     elsewhere -= {*texts_in_menus(nodes)}
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
-    buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes), *_copies(nodes))
+    buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
     found |= nodes.leaves_below(
         (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
     )
@@ -266,16 +266,6 @@ def _counts(nodes: NodeTable) -> Iterator[int]:
         numbers = " ".join(nodes.strings[nodes.leaves_of(row)]).split()
         first = int(numbers[0][:_DIGITS]) if numbers and numbers[0].isdecimal() else -1
         if first >= 0 and numbers == list(map(str, range(first, first + len(numbers)))):
-            yield row
-
-
-def _copies(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the fields that repeat the code behind them in one frame, so that a reader can copy it."""
-    for row in rows_tagged(nodes, TAG["textarea"]):
-        own, end = nodes.leaves_of(row), nodes.last_leaf.item(nodes.parent.item(nodes.parent.item(row)))
-        said = "".join(nodes.strings[own]).split()
-        behind = "".join(nodes.strings[own.stop : min(end, own.stop + 2 * sum(map(len, said)))]).split()
-        if said and "".join(behind).endswith("".join(said)):
             yield row
 
 

@@ -80,8 +80,8 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     for leaf in (may_be & ~nodes.anchor[nodes.leaves[:-1]]).nonzero()[0].tolist():
         value = _value_of(nodes, leaf)
         found[leaf] |= leaf + 1 < value and bool(keep[leaf + 1 : value].all())
-    for leaves in map(nodes.leaves_of, (*rows_named(nodes, _DECLARATION), *rows_tagged(nodes, TAG["code"]))):
-        found[leaves] |= bool(keep[leaves].any())
+    for leaves in _halves(nodes, up_to(keep), [*rows_named(nodes, _DECLARATION), *rows_tagged(nodes, TAG["code"])]):
+        found[leaves] = True
     for row in reversed(captions_of(nodes)):  # of several in a row, the last one decides
         leaves = nodes.leaves_of(row)
         linked = nodes.words[leaves][nodes.anchor[nodes.leaves[leaves]]].sum()  # it may name whose the picture is
@@ -89,7 +89,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     for captions in _galleries(nodes):  # the last one may have nothing of content behind it
         own = np.concatenate([np.r_[nodes.leaves_of(row)] for row in captions])
         found[own] |= 2 * (keep[own] | found[own]).sum() >= len(own)
-    for leaves in _halves(nodes, up_to(keep)):
+    for leaves in _halves(nodes, up_to(keep), rows_with(nodes, HEADING)):
         found[leaves] |= ~nodes.anchor[nodes.leaves[leaves]]
     for row in rows_tagged(nodes, TAG["blockquote"]):
         leaves, has_author = nodes.leaves_of(row), TAG["footer"] in nodes.tag[row : nodes.end[row]]
@@ -101,9 +101,9 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     return found & ~keep
 
 
-def _halves(nodes: NodeTable, kept: Ints) -> Iterator[slice]:
-    """The leaves of headings some of which are content. The others may be links, as to edit it."""
-    rows = np.array(rows_with(nodes, HEADING), np.int64)
+def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]:
+    """The leaves of elements some of which are content. The others of a heading may be links, as to edit it."""
+    rows = np.array(of_rows, np.int64)
     own = kept[nodes.last_leaf[rows]] - kept[nodes.first_leaf[rows]]
     yield from map(nodes.leaves_of, rows[(own > 0) & (own < nodes.last_leaf[rows] - nodes.first_leaf[rows])].tolist())
 

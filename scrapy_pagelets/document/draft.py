@@ -72,16 +72,15 @@ class Draft:
         """Make a heading or a paragraph of the text that has been written."""
         runs, leaves, heading = tidy(self.runs), self.leaves, self.heading
         self.runs, self.leaves = [], []
-        said = "".join(run.text.replace(" ", "") for run in runs if not run.source)
         if not runs or (not self.in_cell and not self.in_term and is_left_over(runs)):
             return
         if heading is not None and heading.runs:  # a heading in two parts
             heading.runs += [Run(" "), *runs]
             heading.leaves += leaves
-        elif heading is not None and any(char.isascii() or char.isalnum() for char in said):
+        elif heading is not None and any(not run.source and run.text != " " for run in runs):
             heading.runs, heading.leaves = runs, leaves
             self.add(heading)
-        else:  # a picture or sign alone heads nothing
+        else:  # a picture alone heads nothing
             self.add(Block("paragraph", runs=runs, leaves=leaves))
 
     def add(self, block: Block) -> None:
@@ -237,6 +236,7 @@ def inside_entries(page: Page, shown: Bools) -> frozenset[int]:
     """Rows of the headings in entries that follow the heading of their entry.
 
     Entries are siblings of one tag whose first headings are of one level, and lead to pages or begin an ``article``.
+
     ``shown``: (n,) rows with content.
     """
     nodes = page.nodes

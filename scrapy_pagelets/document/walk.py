@@ -27,6 +27,7 @@ from scrapy_pagelets.page.text import link_of, without_invisible
 
 _LEVELS: Final = 6  # levels of headings
 _HEADING: Final = lazily(r"h[1-6]")
+_OF_TAG: Final = {f"h{level}": level for level in range(1, _LEVELS + 1)}
 _LISTS: Final = frozenset("ul ol menu dir".split())
 _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
@@ -66,6 +67,8 @@ class Walk:
         self.shown = nodes.total(nodes.spread(self.keep.astype(np.int64)) + images) > 0
         self.inside_entries = inside_entries(page, self.shown)
         self.tags = [look[0] for look in nodes.looks]
+        # of headings, by look; -1 if the role tells one
+        self.levels = [_OF_TAG.get(tag, -(role == "heading")) for tag, *_, role in nodes.looks]
         self.code, self.cells = CodeBlocks(nodes), cells_of(nodes)
         of_signs = [gap_of(signs, "") for signs in nodes.signs.tolist()]
         self.gaps = [max(GAPS.get(tag, GLUED), gap) for tag, gap in zip(self.tags, of_signs, strict=True)]
@@ -249,7 +252,9 @@ class Walk:
 
     def begin_block(self, row: int, tag: str, element: etree._Element) -> End | None:
         """Begin the block of an element; None if it has no block of its own."""
-        if (level := self.level_of(row, tag, element)) and (tag == "h1" or not self.names_author(row)):
+        if (level := self.levels[self.nodes.look.item(row)]) < 0:
+            level = self.level_by_role(row, element)
+        if level and (tag == "h1" or not self.names_author(row)):
             return self.draft.begin_heading(level + _LEVELS * (row in self.inside_entries))
         if tag in _LISTS:
             if self.has_sections and _holds_sections(element):
@@ -270,10 +275,8 @@ class Walk:
                 return self.draft.begin_definition()
         return None
 
-    def level_of(self, row: int, tag: str, element: etree._Element) -> int:
-        """The level of a heading, by its tag, or by its role if all of it is a line; 0 for other elements."""
-        if _HEADING.fullmatch(tag) or self.nodes.looks[self.nodes.look.item(row)][3] != "heading":
-            return int(tag[1]) if _HEADING.fullmatch(tag) else 0
+    def level_by_role(self, row: int, element: etree._Element) -> int:
+        """The level of a heading that only its role tells, if all of it is a line; else 0."""
         inner = self.nodes.gap[slice(self.nodes.first_leaf.item(row) + 1, self.nodes.last_leaf.item(row))]
         level = number_of(element.get("aria-level"), 2)
         return level if 0 < level <= _LEVELS and not (inner >= LINE).any() else 0

@@ -290,7 +290,7 @@ _MONOSPACED: Final = lazily(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo
 #: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
 _FRAGMENT: Final = lazily(r"(?:^|\s)fragment(?:$|\s)")
 #: Classes of elements that are code if it reads like it: others are of discounts.
-_CALLED: Final = lazily(r"(?:^|\s)(?:[a-z]\w{0,11}-)?code(?:$|\s)", re.IGNORECASE)
+_CALLED: Final = lazily(r"(?:^|\s)(?:[a-z]\w{0,11}-)?code(?:$|\s)")
 _SIGNS: Final = frozenset("{}();=<>")
 _IN_LINES: Final = lazily(r"(?:^|\s)lang(?:uage)?-\w")
 _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
@@ -306,7 +306,7 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
-        called = {look for look in nodes.looks if look[0] == "div" and _CALLED.search(look[2])}
+        called = {look for look in nodes.looks if "code" in look[2] and look[0] == "div" and _CALLED.search(look[2])}
         self.listed = [look in called or (look[0], look[2]) == ("td", "code") for look in nodes.looks]
         self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
         self.in_lines = [look[0] == "code" and _IN_LINES.search(look[2]) is not None for look in nodes.looks]

@@ -143,7 +143,7 @@ _AUTHOR: Final = lazily(
 #: Classes of what only screen readers say, no printer prints, a font shows as icons, or a button says afterwards.
 _HEARD: Final = _names(
     r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme|"
-    r"no-?print|print-none|(?:hidden|none)-print|material-(?:icons|symbols)|google-(?:icons|symbols)|mat-icon|"
+    r"no-?print|print-none|(?:hidden|none)-print|material-(?:icons|symbols)|"
     r"copy-(?:popup|tooltip|message|success)|copied"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
@@ -186,7 +186,7 @@ _NAMED: Final = (
     "title head crumb topic pankuzu comment comentario kommentar sell disqus review author autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
     "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode "
-    "ljuser owner-name ownername print read vote helpful journal count odometer material- google- mat-icon copy- copied"
+    "ljuser owner-name ownername print read vote helpful journal count odometer material- copy- copied"
 ).split()
 #: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
 _OFFERED: Final = (

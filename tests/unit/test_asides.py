@@ -93,11 +93,6 @@ def found(html):
         ("<div class='copy-popup-x'>Link copied</div><p class=copyright>Copy of 1950", ["Link copied"]),
         ("<table><tr><td><i class=sr-only>yes</i><td><b><i class=sr-only>no</i></b></table>", []),
         ("<table><tr><td><a href=/e><i class=sr-only>Edit</i></a><td>2<i class=sr-only>kg</i></table>", ["Edit", "kg"]),
-        (
-            "<div><textarea>a = 1\nb</textarea><table><tr><td class=gutter>1<br>2<td>a = 1<br>b</table></div>",
-            ["a = 1\nb", "1", "2"],
-        ),
-        ("<div><textarea>a = 1</textarea><table><tr><td>a = 2</table></div>", []),
         (f"<nav><div><p>{PROSE}</div></nav><nav>Uji</nav>", ["Uji"]),
         ("<div class=cross-selling><b>Cups</b></div><p class=upsold>Mild", ["Cups"]),
         ("<p>The class related-articles-of-law is another word", []),

@@ -15,7 +15,6 @@ from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.page.text import plain
 from tests.trees import every, masks, page, soups, words
 
-SIGNS = "\N{TEACUP WITHOUT HANDLE}\n\n# ==\n\n## 2"
 PICTURE = "![](http://example.com/i.png)"
 PARSER = MarkdownIt("commonmark", {"maxNesting": 200}).enable("table")
 
@@ -84,7 +83,6 @@ def read(text):
         ("<ol reversed><li>a<li>b<li>c</ol>", "3. a\n2. b\n1. c"),
         ("<ol reversed start=1><li>a<li>b<li>c</ol>", "1. a\n0. b\n0. c"),
         ("<p>a<br><br>b<br> <br> <br>c<br>d", "a\n\nb\n\nc\\\nd"),
-        ("<h2>\N{TEACUP WITHOUT HANDLE}</h2><h2>==</h2><h3>2</h3>", SIGNS),
         (
             "<h1>A</h1><div role=heading aria-level=3>B <i>c</i></div><span role=heading>D</span>",
             "# A\n\n## B *c*\n\n## D",
