@@ -106,8 +106,8 @@ def language_of(element: etree._Element) -> str:
         named = f"{node.get('class', '')} {node.get(_PARAMETERS, '')}"
         alone = f"{node.get('class', '')} {node.get('lang', '')}".lower().split() if node.tag in ("pre", "code") else ()
         own = (word for word in alone if word in _LANGUAGES)  # rustdoc: `<pre class="rust item-decl">`
-        for told in (*map(node.get, _SAYING), *_told(named), *own):
-            name = told.strip().lower() if told else ""
+        for told in filter(None, (*map(node.get, _SAYING), *_told(named), *own)):
+            name = told.strip().lower()
             if _NO_LANGUAGE.isdisjoint((name, name.partition("-")[0])) and re.fullmatch(r"[\w+#.-]{1,20}", name):
                 return name
     return _label(element)
