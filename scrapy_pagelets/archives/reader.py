@@ -77,8 +77,7 @@ class Reader(AbstractContextManager["Reader"]):
             if self._finder is None or self._finder.path != source:
                 self.close()
                 self._finder, self._own = warc.Finder(source), Resources([source])
-            found = self._finder.find(offset)
-            return warc.page(found, source, offset, (self._resources or self._own).original)
+            return warc.page(self._finder.find(offset), source, offset, (self._resources or self._own).original)
         except ArchiveError:
             raise
         except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:

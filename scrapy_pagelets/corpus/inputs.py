@@ -99,8 +99,7 @@ def _sources(path: str, base: str) -> Iterator[Source]:
             names = [line.strip() for line in _lines(path, file) if line.strip()]
         yield from (Source(_absolute(name, base or _folder(path))) for name in names)
     else:
-        files = list(_files(path))
-        for name in files:
+        for name in list(_files(path)):
             if name.lower().endswith(".parquet") and (rows := _index_rows(name)) is not None:
                 yield from _selected(rows, base or _folder(name))
             else:

@@ -136,8 +136,7 @@ class Blocks:
     def landmark(self) -> Bools:
         """(n,) Whether a row, or the only one in it, is a landmark of HTML or ARIA."""
         roles = np.array([look[3].lower() in _LANDMARK_ROLES for look in self.nodes.looks])[self.nodes.look]
-        named = np.isin(self.nodes.tag, _LANDMARKS) | (roles & (self.nodes.tag != TEXT))
-        return self.along_chains(named)
+        return self.along_chains(np.isin(self.nodes.tag, _LANDMARKS) | (roles & (self.nodes.tag != TEXT)))
 
     def pool(self, spans: list[Span]) -> Pool:
         """Make a pool of the blocks of given spans, without those that are not visible."""
