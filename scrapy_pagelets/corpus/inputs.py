@@ -171,8 +171,7 @@ def _index_rows(path: str) -> Iterator[tuple[str, int, int]] | None:
             read = table.read(list(COLUMNS))
     except (OSError, ArrowException):
         return None  # it will be reported as a source that cannot be read
-    columns = (read[name].to_pylist() for name in COLUMNS)
-    return iter(list(zip(*columns, strict=True)))
+    return iter(list(zip(*(read[name].to_pylist() for name in COLUMNS), strict=True)))
 
 
 def _lines(path: str, file: IO[bytes]) -> Iterator[str]:

@@ -111,8 +111,7 @@ class Blocks:
     @cached_property
     def _children(self) -> Ints:
         """(n,) Number of visible children in the row's layer."""
-        seen = np.flatnonzero(self.flowing[1:]) + 1
-        return np.bincount(self.nodes.parent[seen], minlength=len(self.nodes))
+        return np.bincount(self.nodes.parent[np.flatnonzero(self.flowing[1:]) + 1], minlength=len(self.nodes))
 
     @cached_property
     def branching(self) -> Ints:
