@@ -20,6 +20,7 @@ WARC: Final = b"WARC/"  # the first bytes of a record
 _WINDOW: Final = 31
 _CHUNK: Final = 1 << 16
 _SCANNED: Final = 1 << 20
+_HEAD: Final = 1 << 10  # of a member: more than its header and its first letters take
 #: A member is a bomb if it unpacks to more bytes than this, and to more than this multiple of its size.
 _UNPACKED: Final = 256 << 20
 _RATIO: Final = 200
@@ -92,7 +93,7 @@ def seek_next(file: BinaryIO, after: int) -> bool:
         begin = file.tell() - len(scanned)
         for match in re.finditer(re.escape(MAGIC), scanned):
             file.seek(begin + match.start())
-            if holds_warc(file.read(_CHUNK)):
+            if holds_warc(file.read(_HEAD)):
                 file.seek(begin + match.start())
                 return True
         file.seek(begin + len(scanned))

@@ -168,8 +168,7 @@ def _in_dense_region(nodes: NodeTable) -> Bools:
     linked = nodes.sum_below(nodes.words * nodes.anchor[nodes.leaves])
     count = np.zeros(len(nodes), np.int64)
     count[nodes.links.row] = 1
-    dense = (nodes.total(count) >= 3) & (linked > _DENSE * words)
-    return nodes.inherit(dense, np.bitwise_or)
+    return nodes.inherit((nodes.total(count) >= 3) & (linked > _DENSE * words), np.bitwise_or)
 
 
 def _folded(text: str) -> str:

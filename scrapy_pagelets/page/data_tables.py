@@ -119,8 +119,7 @@ def grid(nodes: NodeTable, cells: Ints, columns: int = 0) -> list[list[int]]:
 
 def cells_of(nodes: NodeTable, table: int) -> Ints:
     """Rows of the cells of a table, given by its row, and of the tables in it."""
-    within = slice(table + 1, int(nodes.end[table]))
-    tags = nodes.tag[within]
+    tags = nodes.tag[table + 1 : int(nodes.end[table])]
     found = (tags == _CELLS[0]) | (tags == _CELLS[1])
     rows: Ints = found.nonzero()[0] + table + 1
     return rows

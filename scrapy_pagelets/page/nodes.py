@@ -255,8 +255,7 @@ def below(nodes: NodeTable, sums: Ints, rows: int | Sequence[int] | Ints) -> Int
 
 def levels_of(depth: Ints) -> list[Ints]:
     """Rows of each depth, as `NodeTable.levels`."""
-    order = np.argsort(depth, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+    return np.split(np.argsort(depth, kind="stable"), np.cumsum(np.bincount(depth))[:-1])
 
 
 def ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
