@@ -3,22 +3,25 @@
 It is sentences, captions, values of labels, code, links to files and other sites, and tables of data. The model judges
 by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with its label, the
 card of a link. What no other page says at the same place is no template there, and neither are a few words without
-links between content that not all pages have, such as the labels that a manual repeats.
+links between content that not all pages have, such as the labels that a manual repeats. Values go with their labels.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.own_texts import data_tables as data_tables
 from scrapy_pagelets.core.own_texts import own_texts as own_texts
-from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
+from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of, part_of
 from scrapy_pagelets.metadata.dates import has_year
+from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import FORMULA, HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, rows_named, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, attributes_at, rows_named, rows_with
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
@@ -53,12 +56,97 @@ _IS_CELL: Final = among_tags("td th")
 _IS_INLINE: Final = among_tags("a sup span b strong i em")
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
+#: Words of a label, and of it with its value; leaves of a line; pairs of a list; shares of pairs and of varied values.
+_NAME, _PAIR, _REACH, _FEWEST, _PAIRS, _VARIED = 5, 30, 12, 3, 0.8, 2 / 3
+_LEADING: Final = frozenset("tag category prev previous next author bookmark".split())  # relations of other pages
+_TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
 
 def _boxes(nodes: NodeTable) -> list[int]:
     """The rows of the boxes of facts, and of notes."""
     notes = np.array([look[3] in _NOTES for look in nodes.looks], np.bool_)[nodes.look]
     return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist()))
+
+
+def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: Ints, others: int) -> Bools:
+    """(m,) leaves of labels and of values that belong to what is content, between the own heading and its end.
+
+    In a list of pairs all are content if half of them are, or if the values of most differ from page to page and tag or
+    colon tell the labels. So is a value of which the label is content, and a line from a label to a value. What leads
+    to other pages is none of it.
+
+    ``keep``: (m,) the leaves that are content so far. ``alike``, ``others``: as of `own_texts`.
+    """
+    found, own = np.zeros(len(keep), np.bool_), keep.nonzero()[0]
+    if headline is None or others < _KNOWN or not len(own):
+        return found
+    first, last = nodes.last_leaf.item(headline.row), own.item(-1)
+    often, lost = alike >= _OFTEN * others, ~keep & (nodes.words > 0)
+    is_label = often & (nodes.words > 0) & (nodes.words <= _NAME) & ~nodes.anchor[nodes.leaves]
+    torn = is_label[first:last] & (lost[first:last] | lost[first + 1 : last + 1])
+    lists: dict[tuple[int, int], None] = {}
+    for leaf in (torn.nonzero()[0] + first).tolist():
+        found[_line(nodes, leaf, keep, often)] = True
+        row, around = part_of(nodes, leaf)
+        if nodes.tag.item(row) == _TERMS[0]:
+            lists[around, -1] = None
+        elif nodes.first_leaf.item(around) == leaf:
+            while nodes.leaves_of(nodes.parent.item(around)) == nodes.leaves_of(around):
+                around = nodes.parent.item(around)  # what holds the pair alone
+            lists[nodes.parent.item(around), nodes.look.item(around)] = None
+    for above, look in lists:
+        for pair in _facts(nodes, _pairs(nodes, above, look), keep, is_label, often):
+            found[pair] = True
+    return found & ~keep
+
+
+def _line(nodes: NodeTable, leaf: int, keep: Bools, often: Bools) -> slice:
+    """The leaves from a label to the last one of its line that is content and differs from page to page, if any is."""
+    end = last = leaf + 1
+    while end < min(len(keep), leaf + _REACH) and nodes.gap[end] < LINE:
+        end += 1
+        last = end if keep[end - 1] and not often[end - 1] else last
+    is_whole = last > leaf + 1 and nodes.words[leaf:last].sum() <= _PAIR and keep[last:].any()
+    return slice(leaf, last if is_whole and not _leads_on(nodes, leaf, np.arange(leaf + 1, last)) else leaf)
+
+
+def _pairs(nodes: NodeTable, above: int, look: int) -> list[slice]:
+    """The leaves of each element of a look in another one, or of each term with its definitions."""
+    rows = nodes.children_of(above)
+    pairs = [nodes.leaves_of(row) for row in rows if nodes.look[row] == look]
+    if look < 0:
+        starts = [nodes.first_leaf.item(row) for row in rows if nodes.tag[row] == _TERMS[0]]
+        pairs = [*map(slice, starts, [*starts[1:], nodes.last_leaf.item(above)])]
+    return [pair for pair in pairs if pair.stop > pair.start + 1]
+
+
+def _facts(nodes: NodeTable, pairs: list[slice], keep: Bools, is_label: Bools, often: Bools) -> Iterator[slice]:
+    """The pairs that are content: the short ones of a list of facts, or one whose label alone is content."""
+    values = [slice(pair.start + 1, pair.stop) for pair in pairs if is_label[pair.start]]
+    if not values or _leads_on(nodes, pairs[0].start, np.concatenate([np.r_[value] for value in values])):
+        return
+    is_list = len(values) >= max(_FEWEST, _PAIRS * len(pairs))
+    is_kept = is_list and 2 * sum(bool(keep[value].any()) for value in values) >= len(values)
+    is_varied = is_list and sum(not often[value].all() for value in values) >= _VARIED * len(values)
+    named = all(_is_named(nodes, value.start - 1) for value in values)
+    for value in values:
+        is_control = (nodes.anchor[nodes.leaves[value]] & often[value]).any()
+        is_fact = named and not is_control and (keep[value.start - 1] or is_varied)
+        if (is_fact or is_kept) and nodes.words[value.start - 1 : value.stop].sum() <= _PAIR:
+            yield slice(value.start - 1, value.stop)
+
+
+def _is_named(nodes: NodeTable, leaf: int) -> bool:
+    return nodes.strings[leaf].rstrip()[-1:] in _COLONS or nodes.tag[part_of(nodes, leaf)[0]] in _TERMS
+
+
+def _leads_on(nodes: NodeTable, label: int, values: Ints) -> bool:
+    """Whether values lead to other pages: all of them behind a colon, or one by its relation."""
+    linked = values[nodes.anchor[nodes.leaves[values]]]
+    links = nodes.links.row[np.searchsorted(nodes.links.row, nodes.leaves[linked]) - 1]
+    relations = " ".join(attributes_at(nodes, links.tolist(), "rel")).lower().split()
+    is_menu = len(linked) == len(values) and nodes.strings[label].rstrip()[-1:] in _COLONS
+    return is_menu or not _LEADING.isdisjoint(relations)
 
 
 #: What says something in a few words: captions, and formulas, which no template has.

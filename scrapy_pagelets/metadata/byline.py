@@ -404,7 +404,7 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     """
     nodes, text = page.nodes, _SHORT_YEAR.sub(_WITH_CENTURY, page.nodes.strings[leaf])
     row = nodes.parent.item(nodes.leaves.item(leaf))
-    if (classes := nodes.looks[nodes.look.item(row)][2]) and _OF_EVENT.search(classes):
+    if _OF_EVENT.search(f"{nodes.looks[nodes.look.item(row)][2]} {nodes.elements[row].get('itemprop') or ''}"):
         return []
     if told := machine_date(page, row):
         return [(told[0], _BY_WORDS if _CHANGED.search(text) else told[1])]
