@@ -57,7 +57,7 @@ _IS_INLINE: Final = among_tags("a sup span b strong i em")
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 #: Words of a label, and of it with its value; leaves of a line; pairs of a list; shares of pairs and of varied values.
-_NAME, _PAIR, _REACH, _FEWEST, _PAIRS, _VARIED = 5, 30, 12, 3, 0.8, 2 / 3
+_NAME, _PAIR, _REACH, _FEWEST, _PAIRS, _VARIED, _MOST_LISTS = 5, 30, 12, 3, 0.8, 2 / 3, 200
 _LEADING: Final = frozenset("tag category prev previous next author bookmark".split())  # relations of other pages
 _TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
@@ -86,7 +86,7 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
     torn = is_label[first:last] & (lost[first:last] | lost[first + 1 : last + 1])
     lists: dict[tuple[int, int], None] = {}
     for leaf in (torn.nonzero()[0] + first).tolist():
-        found[_line(nodes, leaf, keep, often)] = True
+        found[_line(nodes, leaf, last, keep, often)] = True
         row, around = part_of(nodes, leaf)
         if nodes.tag.item(row) == _TERMS[0]:
             lists[around, -1] = None
@@ -94,19 +94,19 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
             while nodes.leaves_of(nodes.parent.item(around)) == nodes.leaves_of(around):
                 around = nodes.parent.item(around)  # what holds the pair alone
             lists[nodes.parent.item(around), nodes.look.item(around)] = None
-    for above, look in lists:
+    for above, look in [*lists][:_MOST_LISTS]:
         for pair in _facts(nodes, _pairs(nodes, above, look), keep, is_label, often):
             found[pair] = True
     return found & ~keep
 
 
-def _line(nodes: NodeTable, leaf: int, keep: Bools, often: Bools) -> slice:
+def _line(nodes: NodeTable, leaf: int, stop: int, keep: Bools, often: Bools) -> slice:
     """The leaves from a label to the last one of its line that is content and differs from page to page, if any is."""
-    end = last = leaf + 1
-    while end < min(len(keep), leaf + _REACH) and nodes.gap[end] < LINE:
+    last, end, gap = leaf, leaf + 1, nodes.gap.item
+    while end < min(stop, leaf + _REACH) and gap(end) < LINE:
         end += 1
         last = end if keep[end - 1] and not often[end - 1] else last
-    is_whole = last > leaf + 1 and nodes.words[leaf:last].sum() <= _PAIR and keep[last:].any()
+    is_whole = last > leaf and nodes.words[leaf:last].sum() <= _PAIR
     return slice(leaf, last if is_whole and not _leads_on(nodes, leaf, np.arange(leaf + 1, last)) else leaf)
 
 
@@ -123,7 +123,7 @@ def _pairs(nodes: NodeTable, above: int, look: int) -> list[slice]:
 def _facts(nodes: NodeTable, pairs: list[slice], keep: Bools, is_label: Bools, often: Bools) -> Iterator[slice]:
     """The pairs that are content: the short ones of a list of facts, or one whose label alone is content."""
     values = [slice(pair.start + 1, pair.stop) for pair in pairs if is_label[pair.start]]
-    if not values or _leads_on(nodes, pairs[0].start, np.concatenate([np.r_[value] for value in values])):
+    if not values or _leads_on(nodes, values[0].start - 1, np.concatenate([np.r_[value] for value in values])):
         return
     is_list = len(values) >= max(_FEWEST, _PAIRS * len(pairs))
     is_kept = is_list and 2 * sum(bool(keep[value].any()) for value in values) >= len(values)
@@ -143,10 +143,9 @@ def _is_named(nodes: NodeTable, leaf: int) -> bool:
 def _leads_on(nodes: NodeTable, label: int, values: Ints) -> bool:
     """Whether values lead to other pages: all of them behind a colon, or one by its relation."""
     linked = values[nodes.anchor[nodes.leaves[values]]]
-    links = nodes.links.row[np.searchsorted(nodes.links.row, nodes.leaves[linked]) - 1]
-    relations = " ".join(attributes_at(nodes, links.tolist(), "rel")).lower().split()
+    links = nodes.links.row[np.searchsorted(nodes.links.row, nodes.leaves[linked]) - 1].tolist()
     is_menu = len(linked) == len(values) and nodes.strings[label].rstrip()[-1:] in _COLONS
-    return is_menu or not _LEADING.isdisjoint(relations)
+    return is_menu or not _LEADING.isdisjoint(" ".join(attributes_at(nodes, links, "rel")).lower().split())
 
 
 #: What says something in a few words: captions, and formulas, which no template has.
