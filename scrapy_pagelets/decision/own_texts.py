@@ -26,10 +26,9 @@ from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
 _KNOWN: Final = 4  # other pages of a site from which on a text that none of them has is of this page alone
-_SENTENCE: Final = 8  # words without links that are a sentence
+_SENTENCE, _NOTE = 8, 100  # words without links that are a sentence, and words of a note
 #: Roles of notes and sources, as publishers give them (DPUB-ARIA).
 _NOTES: Final = frozenset("doc-footnote doc-endnote doc-endnotes doc-biblioentry doc-bibliography doc-example".split())
-_NOTE: Final = 100  # words of a note
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 #: Leaves from a text back to content and on to content; the same if it is right behind content. In a stretch of
 #: sentences that only this page has, only other leaves count.
@@ -59,6 +58,7 @@ _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 #: Words of a label, and of it with its value; leaves of a line; pairs of a list; shares of pairs and of varied values.
 _NAME, _PAIR, _REACH, _FEWEST, _PAIRS, _VARIED, _MOST_LISTS = 5, 30, 12, 3, 0.8, 2 / 3, 200
 _LEADING: Final = frozenset("tag category prev previous next author bookmark".split())  # relations of other pages
+_FACT: Final = lazily(r"\s*[^\W\d_][^:：\d]{1,30}[:：]\s*\S")  # a label with its value
 _TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
 
@@ -72,18 +72,21 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
     """(m,) leaves of labels and of values that belong to what is content, between the own heading and its end.
 
     In a list of pairs all are content if half of them are, or if the values of most differ from page to page and tag or
-    colon tell the labels. So is a value of which the label is content, and a line from a label to a value. What leads
-    to other pages is none of it.
+    colon tell the labels. So are a value of which the label is content, a line from a label to a value, and a text that
+    is a label and a value, no sentence and without a year, which few pages have. What leads to other pages is not.
 
     ``keep``: (m,) the leaves that are content so far. ``alike``, ``others``: as of `own_texts`.
     """
-    found, own = np.zeros(len(keep), np.bool_), keep.nonzero()[0]
-    if headline is None or others < _KNOWN or not len(own):
+    found = np.zeros(len(keep), np.bool_)
+    if headline is None or others < _KNOWN or not keep.any():
         return found
-    first, last = nodes.last_leaf.item(headline.row), own.item(-1)
+    first, last = nodes.last_leaf.item(headline.row), keep.nonzero()[0].item(-1)
     often, lost = alike >= _OFTEN * others, ~keep & (nodes.words > 0)
-    is_label = often & (nodes.words > 0) & (nodes.words <= _NAME) & ~nodes.anchor[nodes.leaves]
+    plain = (nodes.words > 0) & ~nodes.anchor[nodes.leaves]
+    is_label, own = often & plain & (nodes.words <= _NAME), lost & ~often & plain & (nodes.words <= _VALUE)
     torn = is_label[first:last] & (lost[first:last] | lost[first + 1 : last + 1])
+    texts = ((leaf, nodes.strings[leaf].rstrip()) for leaf in (own[first:last].nonzero()[0] + first).tolist())
+    found[[leaf for leaf, text in texts if _FACT.match(text) and not (has_year(text) or text[-1] == ".")]] = True
     lists: dict[tuple[int, int], None] = {}
     for leaf in (torn.nonzero()[0] + first).tolist():
         found[_line(nodes, leaf, last, keep, often)] = True
@@ -123,21 +126,18 @@ def _pairs(nodes: NodeTable, above: int, look: int) -> list[slice]:
 def _facts(nodes: NodeTable, pairs: list[slice], keep: Bools, is_label: Bools, often: Bools) -> Iterator[slice]:
     """The pairs that are content: the short ones of a list of facts, or one whose label alone is content."""
     values = [slice(pair.start + 1, pair.stop) for pair in pairs if is_label[pair.start]]
-    if not values or _leads_on(nodes, values[0].start - 1, np.concatenate([np.r_[value] for value in values])):
+    labels = [value.start - 1 for value in values]
+    if not labels or _leads_on(nodes, labels[0], np.concatenate([np.r_[value] for value in values])):
         return
     is_list = len(values) >= max(_FEWEST, _PAIRS * len(pairs))
     is_kept = is_list and 2 * sum(bool(keep[value].any()) for value in values) >= len(values)
     is_varied = is_list and sum(not often[value].all() for value in values) >= _VARIED * len(values)
-    named = all(_is_named(nodes, value.start - 1) for value in values)
-    for value in values:
+    named = all(nodes.strings[i].rstrip()[-1:] in _COLONS or nodes.tag[part_of(nodes, i)[0]] in _TERMS for i in labels)
+    for label, value in zip(labels, values, strict=True):
         is_control = (nodes.anchor[nodes.leaves[value]] & often[value]).any()
-        is_fact = named and not is_control and (keep[value.start - 1] or is_varied)
-        if (is_fact or is_kept) and nodes.words[value.start - 1 : value.stop].sum() <= _PAIR:
-            yield slice(value.start - 1, value.stop)
-
-
-def _is_named(nodes: NodeTable, leaf: int) -> bool:
-    return nodes.strings[leaf].rstrip()[-1:] in _COLONS or nodes.tag[part_of(nodes, leaf)[0]] in _TERMS
+        is_fact = named and not is_control and (keep[label] or is_varied)
+        if (is_fact or is_kept) and nodes.words[label : value.stop].sum() <= _PAIR:
+            yield slice(label, value.stop)
 
 
 def _leads_on(nodes: NodeTable, label: int, values: Ints) -> bool:

@@ -42,6 +42,15 @@ LISTS = [
     ("<p>(No!) <a href=/1>A12</a> (or!) <a href=/2>B15</a></p>", "No A12 or B15"),
     ("<p><b>(No!)</b> A12 <i>(Call us!)</i></p>", "No A12"),
     ("<p><b>(No!)</b> A12! <i>(Call us!)</i></p>", ""),
+    # a label and a value in one text: few pages have it, and it has no year, as dates have
+    (
+        "<p>Ident: 30014!</p><p>状态：好!</p><p>Height in words: 3 cm!</p>",
+        "Ident: 30014 状态：好 Height in words: 3 cm",
+    ),
+    (
+        "<p>(Id: 30014!)</p><p>Made: 3 May 2012!</p><p>Uji: a !hill.</p><p><a href=/a>Id: 3!</a></p>",
+        "",
+    ),
     # what leads to other pages: by its relation, and all of it behind colons
     ("<p>(Filed under!) <a href=/c rel=tag>Cups</a></p>", "Cups"),
     ("<ul><li>(!Next): <a href=/1>Cups!</a><li>(!Last): <a href=/2>Pots!</a><li>(!Up): <a href=/3>Lids!</a></ul>", ""),
