@@ -86,7 +86,8 @@ _CELLS: Final = tuple(tags_of("td th tr").tolist())
 #: Elements whose text may be pressed, as the head of a column that sorts it.
 _HOLDS_TEXT: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6 th figure figcaption p td dt").tolist())
 _RULE: Final = 10  # underscores of a line above a signature
-_ARTICLE: Final = 20  # words of content that the page must have besides the comments, or they are what it is about
+_SENTENCE: Final = 12  # words of content that the page must have besides the comments, or they are what it is about
+_ARTICLE: Final = 20  # the same besides its menus and signatures
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
@@ -373,17 +374,19 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     product, or declares a discussion, see `page_features.declared`.
     """
     nodes = page.nodes
-    reviews = (*rows_with(nodes, looks.REVIEWS), *_typed_reviews(page)) if is_product else ()
-    found = nodes.leaves_below((*_sections(nodes), *reviews))
+    named = rows_with(nodes, looks.REVIEWS) if is_product else ()
+    found = nodes.leaves_below((*_sections(nodes), *named, *_typed_reviews(page, is_product)))
     if found.any() and (
-        is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page, _near(nodes, keep, found))
+        is_discussion or nodes.words[keep & ~found].sum() < _SENTENCE or is_forum(page, _near(nodes, keep, found))
     ):
         found[:] = False
     return found
 
 
-def _typed_reviews(page: Page) -> list[int]:
+def _typed_reviews(page: Page, is_product: bool) -> list[int]:
+    """Rows of the reviews by their type; without a product, of those that are a property of what the page shows."""
     typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/Review")}
+    typed = {each for each in typed if is_product or each.get("itemprop") in ("review", "reviews")}
     return [row for row, each in enumerate(page.nodes.elements) if each in typed] if typed else []
 
 

@@ -334,6 +334,7 @@ def test_authors(byline, expected):
             None,
         ),
         ("<h1>Tea</h1><p><abbr class=dtstart title=2024-04-13T19:30>13 April 2024, 7.30pm</abbr>", None, None),
+        ("<h1>Tea</h1><p><time itemprop=startDate datetime=2024-04-13>13-14 Apr 2024</time>", None, None),
         # what an element is called, in any language
         (
             f"<h1>お茶</h1><p>{PROSE}<ul><li id=footer-info-lastmod>最終更新 2024年4月14日 (日) 10:22</ul>",
