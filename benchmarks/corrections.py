@@ -41,7 +41,7 @@ from scrapy_pagelets.training.training_tables import CONTENT, UNKNOWN, Example
 OF_DECISION: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
         "comments_of signatures_of asides_of repeats_of link_sections_of lone_headings_of "
-        "said_of_itself facts_of own_texts data_tables companions torn_bylines".split(),
+        "said_of_itself facts_of own_texts data_tables labelled companions".split(),
         lambda *args, **_: nothing(*args),
     ),
     "controls_of_posts": lambda *_: [],

@@ -39,9 +39,8 @@ class CrawlReport(Component):
             return "it is made from a feed in one local file, JSON lines or Parquet: name one with -o FILE.jsonl"
         if find_spec("matplotlib") is None:
             return "it needs matplotlib: pip install 'scrapy-pagelets[report]'"
-        if problem := why_not_writable(self._path):
-            return f"{self._path} cannot be written: {problem}; name another file"
-        return ""
+        problem = why_not_writable(self._path)
+        return f"{self._path} cannot be written: {problem}; name another file" if problem else ""
 
     async def engine_stopped(self) -> None:
         """Write the report; the feed is closed by now."""

@@ -171,9 +171,8 @@ class MetricsFile(Component):
         if find_spec("prometheus_client") is None:
             return "it needs prometheus_client: pip install 'scrapy-pagelets[monitor]'"
         # The file is written beside its name.
-        if problem := why_not_writable(self._path) or why_not_writable(f"{self._path}.new"):
-            return f"{self._path} cannot be written: {problem}; name another file"
-        return ""
+        problem = why_not_writable(self._path) or why_not_writable(f"{self._path}.new")
+        return f"{self._path} cannot be written: {problem}; name another file" if problem else ""
 
     def spider_opened(self, spider: Spider) -> None:
         self._spider = spider.name

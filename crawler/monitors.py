@@ -32,8 +32,7 @@ class ContentMonitor(_PageletsMonitor):
     def test_something_is_left(self) -> None:
         """Few pages are empty."""
         pages, empty = self.stat("pages/cleaned"), self.stat("pages/empty")
-        most = self.crawler.settings.getfloat(*_MOST_EMPTY)
-        if empty > most * pages:
+        if empty > self.crawler.settings.getfloat(*_MOST_EMPTY) * pages:
             self.fail(f"nothing is left of {empty} of {pages} pages: pagelets report FEED shows which")
 
 

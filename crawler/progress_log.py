@@ -3,7 +3,7 @@
 import logging
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -81,6 +81,8 @@ class ProgressLog(Component):
         return progress_sentence(self.session, number_waiting(self.crawler))
 
 
+#: What is left out -> the stats that count why.
+_REASONS: Final = {"left out of the archive": "pagelets/archive/skipped/", "not loaded": "pagelets/pages/missing/"}
 _READABLE: Final = (".jsonl", ".jl", ".parquet")  # feeds that the commands `report` and `view` read
 
 
@@ -117,6 +119,7 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
     )
     if counts.duplicates or counts.empty:
         yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
+    yield from what_is_missing(session.stats.get_stats())
     if session.config.changed == ONLY:
         loaded, not_sent = session.stat("recrawl/left_out"), session.stat("recrawl/not_modified")
         same = f"{counted(loaded + not_sent, 'page')} {'is' if loaded + not_sent == 1 else 'are'} the same"
@@ -131,6 +134,16 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
         yield f"to see it on a page, and why: pagelets view {quoted} --page URL{without}"
     for stat, sentence in session.progress.warnings.items():
         yield f"warned of {stat}, {counted(session.stat(stat), 'time')}: {sentence}"
+
+
+def what_is_missing(stats: Mapping[str, Any]) -> Iterator[str]:
+    """What of an archive is no page, and which links gave none, each with the reasons and how often."""
+    for title, prefix in _REASONS.items():
+        reasons = [
+            (name.removeprefix(prefix), times) for name, times in sorted(stats.items()) if name.startswith(prefix)
+        ]
+        if reasons:
+            yield f"{title}: {', '.join(f'{times:,} x {reason}' for reason, times in reasons)}"
 
 
 def duration(seconds: float) -> str:

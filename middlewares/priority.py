@@ -96,8 +96,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         async for output in result:
             if isinstance(output, Request):
                 if response not in self._scored:
-                    context = self._context(response)
-                    self._remember(response, await in_thread(self._scored_links, context, response))
+                    self._remember(response, await in_thread(self._scored_links, self._context(response), response))
                 yield self.get_processed_request(output, response)
             else:
                 yield output
@@ -128,8 +127,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             request.priority += _MOST if self.topic else 0
             return request
         if response not in self._scored:  # older versions of Scrapy pass the output of plain callbacks synchronously
-            context = self._context(response)
-            self._remember(response, self._scored_links(context, response))
+            self._remember(response, self._scored_links(self._context(response), response))
         if (scores := self._scored[response]) is not None:
             self._add_priority(request, scores)
         return request

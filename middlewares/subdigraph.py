@@ -100,8 +100,7 @@ class MenuSubdigraphMiddleware(Component):
     async def process_response(self, request: Request, response: Response) -> Response:
         if request.callback is NO_CALLBACK:
             return response
-        wanted = request.meta.get("pagelets_probe", True)
-        if not is_html(response) or response.status != 200 or not wanted:
+        if not is_html(response) or response.status != 200 or not request.meta.get("pagelets_probe", True):
             self.traffic.arrived(request)
             return response
         try:

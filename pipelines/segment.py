@@ -42,8 +42,7 @@ class SegmentPipeline(PagePipeline):
             self.fields.put(item, name, value)
 
     def _values(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
-        is_left_out = self.session.config.field_name("pagelets") is None
-        ours = {} if is_left_out else context.record.values(SEGMENT)
+        ours = {} if self.session.config.field_name("pagelets") is None else context.record.values(SEGMENT)
         own = context.record.values(PAGE)
         for name in own["robots"]:
             self.session.count(f"robots/{name}")

@@ -29,6 +29,10 @@ _MODULES = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted(globals() | _MODULES)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

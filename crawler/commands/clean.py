@@ -3,11 +3,10 @@
 import argparse
 import gc
 import os
-import re
 import sys
 from typing import Final
 
-from scrapy_pagelets.base.characters import lazily
+from scrapy_pagelets.archives.folders import is_warc
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import STDOUT, add_output, saving, write
 
@@ -17,14 +16,12 @@ EXAMPLES: Final = (
     "pagelets clean mirror/ --base https://example.com/ -o mirror.jsonl",
 )
 USES_SETTINGS: Final = True
-_ARCHIVE: Final = lazily(r"\.warc(\.(gz|zst|zstd))?$", re.IGNORECASE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source", metavar="FILE|FOLDER|WARC|-",
-        help="an HTML file, or - for standard input: its content is printed; a folder or an archive: all pages are "
-        "learnt, then cleaned into a feed",
+        help="an HTML file, or - for standard input, is printed; all pages of a folder or an archive become a feed",
     )  # fmt: skip
     parser.add_argument("--url", default="", help="of one page: its address, to which its links are relative")
     formats = ("markdown", "text", "html", "json")
@@ -37,9 +34,11 @@ def run(options: argparse.Namespace) -> int:
     source = options.source
     if source.startswith(("http://", "https://")):
         raise CommandError(f"{source} is an address: {options.script} crawl {source} --pages 1")
-    is_page = source == STDOUT or (os.path.isfile(source) and not _ARCHIVE.search(source))
+    is_page = source == STDOUT or (os.path.isfile(source) and not is_warc(source))
     if is_page and options.given:
         raise CommandError("-s is for a folder or an archive: one page is cleaned with the default settings")
+    if is_page and options.base:
+        raise CommandError("--base is for a folder: --url gives the address of one page")
     if is_page:
         gc.disable()  # imports make much that stays: to collect garbage would take a tenth of the time
         try:

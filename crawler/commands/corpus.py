@@ -32,11 +32,9 @@ _ENGINES: Final = {"duckdb": (("duckdb", "pyarrow"), "corpus"), "spark": (("pysp
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "input", metavar="IN",
-        help="WARC, WACZ or Parquet files: a file, a folder, a glob in quotes, a list (.paths) or an index (.cdxj); "
-        "paths or URLs",
+        help="WARC, WACZ or Parquet: paths or URLs of files, a folder, a glob, a list (.paths) or an index (.cdxj)",
     )  # fmt: skip
-    folder = "folder for the tables; it must be empty, or that of a job that was stopped"
-    parser.add_argument("output", metavar="OUT", help=folder)
+    parser.add_argument("output", metavar="OUT", help="folder for the tables: empty, or that of a job that was stopped")
     parser.add_argument("--base", default="", help="prefix of relative names in a list or an index")
     parser.add_argument("--engine", choices=_ENGINES, default="duckdb", help="where to run (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=0, help="number of processes (default: one for each processor)")

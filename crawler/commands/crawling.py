@@ -34,6 +34,8 @@ from scrapy_pagelets.crawler.commands.terminal import (
     warn,
     write,
 )
+from scrapy_pagelets.crawler.progress_log import what_is_missing
+from scrapy_pagelets.crawler.spiders.request_journal import has_made_pages
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import context_of
@@ -42,7 +44,6 @@ from scrapy_pagelets.session.page_context import context_of
 _FORMATS: Final = {".jsonl": "jsonlines", ".jl": "jsonlines", ".parquet": "parquet", ".json": "json", ".csv": "csv"}
 _CANDIDATES: Final = 40  # pages of which the one is chosen that is shown before and after
 _WIDTH: Final = 100
-_SKIPPED: Final = "pagelets/archive/skipped/"
 _STOPPING: Final = "stopping: the requests under way are finished, and the feed is kept; Ctrl-C again stops at once"
 
 
@@ -64,7 +65,8 @@ class _Process(AsyncCrawlerProcess):
 
 def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -> int:
     """Run a spider, print what came out, and return the exit code."""
-    process = _Process(_settings(options))
+    settings = _settings(options)
+    process = _Process(settings)
     _log_warnings(options.log)
     crawler = process.create_crawler(spider)
     sample = _Sample(crawler)
@@ -87,6 +89,8 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
         warn("interrupted twice: pages that waited for others of their site are not in the feed")
     elif reason in (None, "shutdown"):
         warn("interrupted: the feed has the pages until then" if pages else "interrupted before a page was written")
+    elif not pages and has_made_pages(settings["JOBDIR"]):
+        raise CommandError(f"the job in {settings['JOBDIR']} has no page left: crawl again with a new JOBDIR")
     elif not pages:
         raise CommandError("no page was written: the address has no HTML page, or robots.txt forbids it")
     return INTERRUPTED if reason in (None, "shutdown") else 0
@@ -112,12 +116,15 @@ def _settings(options: argparse.Namespace) -> Settings:
     if options.log:
         require_writable(options.log)
     settings = project_settings(options)
-    if settings["JOBDIR"]:
-        require_folder(settings["JOBDIR"])
+    if job := settings["JOBDIR"]:
+        require_folder(job)
+    goes_on = has_made_pages(job)
     feed, form = ("stdout:", "jsonlines") if options.out == STDOUT else _feed(options.out)
+    if goes_on and form != "jsonlines" and Path(options.out).exists():
+        raise CommandError(f"{options.out} would be replaced, but the job in {job} goes on: give another name with -o")
     # What was written before stays until there is a page to write, unless nothing may be new.
     may_be_empty = settings["PAGELETS_CHANGED"] == "only"
-    written = {"format": form, "overwrite": options.out != STDOUT, "store_empty": may_be_empty}
+    written = {"format": form, "overwrite": options.out != STDOUT and not goes_on, "store_empty": may_be_empty}
     settings.set("FEEDS", {feed: written}, "cmdline")
     add_parquet(settings)
     settings.setdict({"LOG_ENABLED": bool(options.log), "LOG_FILE": options.log, "LOG_FILE_APPEND": False}, "cmdline")
@@ -190,10 +197,8 @@ def _summary(stats: dict[str, Any], options: argparse.Namespace, sample: _Sample
     tell(f"{counted(words - template, 'word')} kept, {template:,}{share} stripped as template")
     if same := left_out + not_modified:
         tell(f"{counted(same, 'page')} left out: the same as in the earlier crawl")
-    skipped = [(name, number) for name, number in sorted(stats.items()) if name.startswith(_SKIPPED)]
-    if skipped:
-        listed = ", ".join(f"{number:,} {name.removeprefix(_SKIPPED)}" for name, number in skipped)
-        tell(f"left out of the archive: {listed}")
+    for sentence in what_is_missing(stats):
+        tell(sentence)
     if to_error:
         return
     feed = shlex.quote(options.out)

@@ -18,10 +18,7 @@ _PAGELET: Final = ("id", "role", "templateness", "text", "words")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "feed",
-        help="JSON lines (.jsonl) or Parquet (.parquet), or a file of pages that a crawl could not write to its index",
-    )
+    parser.add_argument("feed", help="JSON lines (.jsonl), Parquet (.parquet), or pages that waited for their index")
     parser.add_argument("index", help="NAME.sqlite, NAME.ndjson, tantivy:FOLDER or postgresql://...")
     parser.add_argument("--purge", action="store_true", help="delete other pages of the feed's sites from the index")
 

@@ -44,17 +44,14 @@ class Pages:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
-    blocks = "compare blocks instead of pages, and show those on several hosts"
-    parser.add_argument("--pagelets", action="store_true", help=blocks)
+    parser.add_argument("--pagelets", action="store_true", help="compare blocks; show those that are on several hosts")
     parser.add_argument(
         "--bloom", type=int, metavar="PAGES",
-        help="for feeds too large for memory: use fixed memory for this number of pages, and show only "
-        "which pages resemble an earlier one, on any site",
+        help="for large feeds: fixed memory for so many pages; show only which resemble an earlier one, on any site",
     )  # fmt: skip
     parser.add_argument(
         "--contained", type=float, metavar="SHARE",
-        help="show the pages of whose content at least this share stands on a larger page, as of excerpts, digests and "
-        "print versions; the feed needs the field sketch",
+        help="show the pages of whose content at least this share stands on a larger page; the feed needs sketches",
     )  # fmt: skip
     within, across = _DEFAULT.duplicates_threshold, _DEFAULT.duplicates_threshold_across
     about = "similarity of near-duplicates within a site (default: %(default)s)"

@@ -31,10 +31,7 @@ _SITES: Final = 1000  # sites in the terminal
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
     parser.add_argument("--html", metavar="FILE", help="also write the report as one HTML file (needs matplotlib)")
-    parser.add_argument(
-        "--inspect", action="store_true",
-        help="with --html, also show each doubtful page, as the feed has it, in a folder beside FILE, and link it",
-    )  # fmt: skip
+    parser.add_argument("--inspect", action="store_true", help="with --html: doubtful pages in a folder beside FILE")
 
 
 def run(options: argparse.Namespace) -> None:

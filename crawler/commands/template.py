@@ -46,11 +46,9 @@ class _Class:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    source = "a store of sites (PAGELETS_STORE), folder or file; or the address of a page"
-    parser.add_argument("source", metavar="STORE-or-URL", help=source)
+    parser.add_argument("source", metavar="STORE-or-URL", help="a PAGELETS_STORE, folder or file; or address of a page")
     parser.add_argument("--site", metavar="NAME", help="only classes of this site")
-    number = "the class with this number (default: the largest one)"
-    parser.add_argument("--class", dest="number", type=int, metavar="N", help=number)
+    parser.add_argument("--class", dest="number", type=int, metavar="N", help="class of this number (default: largest)")
     parser.add_argument("--out", metavar="FOLDER", help="write the templates of all classes, a file for each of them")
 
 

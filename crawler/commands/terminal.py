@@ -180,5 +180,4 @@ def add_output(parser: argparse.ArgumentParser, default: str) -> None:
         help="file to write, replaced if it exists; a feed is named .jsonl, .parquet, .json or .csv; - is standard "
         "output (default: %(default)s)",
     )  # fmt: skip
-    log = "of a feed: write Scrapy's log to a file (default: only warnings are shown)"
-    parser.add_argument("--log", metavar="FILE", help=log)
+    parser.add_argument("--log", metavar="FILE", help="of a feed: file for Scrapy's log (default: warnings are shown)")

@@ -37,10 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="train a segmenter instead, on the HTML files of a folder; --gold has a line for each with its `page`, "
         "its `blocks`, each with `xpath` and `level` (1 or 2), and its `split`; pages of the split `test` are left out",
     )  # fmt: skip
-    parser.add_argument(
-        "--page-level", action="store_true",
-        help="train the page-level classifier of 2007 instead, on labels from the parts that pages of a site share",
-    )  # fmt: skip
+    parser.add_argument("--page-level", action="store_true", help="train the page-level classifier of 2007 instead")
     parser.add_argument(
         "--level", choices=("inner", "top"), default="inner",
         help="with --segments, the blocks to learn from: the innermost ones, or those of level 1 (default: inner)",
@@ -51,8 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder, whose subfolders are named by host; with --page-level, train on rendered pages as well: up to 16 of "
         "each site are rendered with the files of the archives",
     )  # fmt: skip
-    base = "prefix of the URLs of HTML files, before their path (default: http://)"
-    parser.add_argument("--base", default="http://", help=base)
+    parser.add_argument("--base", default="http://", help="what precedes the paths of HTML files (default: http://)")
     parser.add_argument(
         "--gold", nargs="*", default=[], metavar="FILE",
         help="JSON lines (.gz too) with `content` and the page's `url`, or its `path` below the folder of the file; "
@@ -68,8 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="JSON object with the family of each site, such as its generator or kind: the cross-validation leaves out "
         "whole families",
     )  # fmt: skip
-    folds = "also write the models of the cross-validation: fold-0.npz ..."
-    parser.add_argument("--folds", metavar="FOLDER", help=folds)
+    parser.add_argument("--folds", metavar="FOLDER", help="also write models of the cross-validation: fold-0.npz ...")
     parser.add_argument("--trees", type=int, default=300, help="number of trees of each model (default: 300)")
 
 

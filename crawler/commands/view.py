@@ -33,11 +33,8 @@ _TIMEOUT: Final = 60.0
 _MAX_HEIGHT: Final = 16_000  # largest height of a picture of a page, in pixels
 _REQUEST: Final = "APIRequestContext.get: "  # how Playwright begins to say that an address cannot be loaded
 #: Options of the browser's screenshot, by the suffix of the file to write.
-_PICTURES: Final[dict[str, dict[str, Any]]] = {
-    ".png": {"type": "png"},
-    ".jpg": {"type": "jpeg", "quality": 40},
-    ".jpeg": {"type": "jpeg", "quality": 40},
-}
+_JPEG: Final = {"type": "jpeg", "quality": 40}
+_PICTURES: Final[dict[str, dict[str, Any]]] = {".png": {"type": "png"}, ".jpg": _JPEG, ".jpeg": _JPEG}
 _TEXT: Final = 80  # characters of a pagelet in the list
 _FAILED: Final = 400  # status codes from here on mean that a page is not there
 _PAGES: Final = (".html", ".htm")
@@ -47,19 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("page", metavar="URL-or-file", help="address of a page, an HTML file, or a feed")
     parser.add_argument("--page", dest="of_feed", metavar="URL", help="the page of the feed")
     parser.add_argument("--source", metavar="FILE", help="HTML file, archive or folder with the page of the feed")
-    base = "prefix of the URLs of files in the source, as the spider had it"
-    parser.add_argument("--base", default="", metavar="URL", help=base)
+    parser.add_argument("--base", default="", metavar="URL", help="what precedes the paths of files in the source")
     parser.add_argument("--store", metavar="FOLDER", help="what a crawl has learnt (its PAGELETS_STORE or JOBDIR)")
     parser.add_argument("--rules", metavar="FILE", help="rules to apply, instead of those of PAGELETS_RULES")
     parser.add_argument("--method", help="segmentation method (default: that of PAGELETS_SEGMENTER)")
     parser.add_argument("--segments", type=int, metavar="N", help="wanted number of segments, for methods that take it")
-    whole = "do not divide pagelets that have both content and template"
-    parser.add_argument("--whole", action="store_true", help=whole)
+    parser.add_argument("--whole", action="store_true", help="do not divide pagelets of both content and template")
     parser.add_argument("--no-scripts", action="store_true", help="do not run the scripts of the page")
-    text_only = "show the text only; needs no browser, and a file or a feed"
-    parser.add_argument("--no-picture", action="store_true", help=text_only)
-    out = "file to write: .html, .png or .jpg (default: pagelets.html)"
-    parser.add_argument("--out", default="pagelets.html", metavar="FILE", help=out)
+    parser.add_argument("--no-picture", action="store_true", help="only the text of a file or a feed; needs no browser")
+    parser.add_argument("--out", default="pagelets.html", metavar="FILE", help=".html, .png or .jpg (%(default)s)")
 
 
 def run(options: argparse.Namespace) -> None:

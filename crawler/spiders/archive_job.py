@@ -19,14 +19,13 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.base.transactions import writing
 from scrapy_pagelets.crawler.feed_export import Feeds, location, not_line_by_line
-from scrapy_pagelets.crawler.spiders.request_journal import open_journal
+from scrapy_pagelets.crawler.spiders.request_journal import ARCHIVE_JOURNAL, open_journal
 from scrapy_pagelets.session.crawl_session import session_of
 
 logger = logging.getLogger(__name__)
 
 NUMBER: Final = "_pagelets_page_number"  # request meta: the place of a page among those of the archive
-_JOURNAL: Final = "pagelets-archive.sqlite"  # in the job directory: our journal of pages
-_QUEUE: Final = "requests.queue"  # and Scrapy's request queue
+_QUEUE: Final = "requests.queue"  # in the job directory: Scrapy's request queue
 _APPENDED: Final = (
     "%s already has lines, which stay. If an earlier run has written them from the same archive, each page will stand "
     "there twice: replace the feed (-O), or use JOBDIR, with which a run goes on where the last one was killed"
@@ -67,7 +66,7 @@ class ArchiveJob:
         for uri, options in feeds.items():
             if problem := not_line_by_line(str(uri), options):
                 raise ConfigError(f"{_path(uri)} cannot be written by a job of the spider archive: {problem}")
-        path = Path(job, _JOURNAL)
+        path = Path(job, ARCHIVE_JOURNAL)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._base = open_journal(path, _SCHEMA, _VERSION)

@@ -3,6 +3,7 @@
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,8 @@ from scrapy_pagelets.session.requests import from_json, to_json
 
 logger = logging.getLogger(__name__)
 
+SITE_JOURNAL: Final = "pagelets-journal.sqlite"  # in the job directory: the requests of the spider `site`
+ARCHIVE_JOURNAL: Final = "pagelets-archive.sqlite"  # and the pages of the spider `archive`
 _VERSION: Final = 2
 _FORMER: Final = 1  # its requests were pickles: reading them could run code
 FORMER_JOB: Final = (
@@ -22,6 +25,7 @@ FORMER_JOB: Final = (
 )
 _ASKED, _HELD, _PAGE, _NO_PAGE = range(4)  # states: pending, settling, its item is made, led to no page
 _SET_STATE: Final = "UPDATE requests SET state = ? WHERE number = ?"
+_MADE: Final = {SITE_JOURNAL: f"SELECT 1 FROM requests WHERE state = {_PAGE}", ARCHIVE_JOURNAL: "SELECT 1 FROM pages"}
 #: ``held`` are settling pages, ``spare`` URLs in reserve. ``fingerprints`` has an additional row for each redirect.
 #: ``names`` are the hosts of the crawl and the sites that have settled.
 _SCHEMA: Final = f"""
@@ -190,6 +194,15 @@ class RequestJournal:
     def _report(self, error: sqlite3.Error) -> None:
         self.complete = False
         self.failed(f"the journal of the job cannot be written, the next run of the job may miss pages: {error}")
+
+
+def has_made_pages(job: str | None) -> bool:
+    """Whether earlier runs of a job, if there is one, have made items of pages: those stand in its feed."""
+    for name, query in _MADE.items():
+        if job and (path := Path(job, name)).is_file():
+            with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as base:
+                return base.execute(query).fetchone() is not None
+    return False
 
 
 def open_journal(path: Path, schema: str, version: int) -> sqlite3.Connection:

@@ -22,7 +22,7 @@ from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.spiders import start_pages
-from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, RequestJournal
+from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, SITE_JOURNAL, RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page.urls import host_of, is_page, key
 from scrapy_pagelets.session.config import ONLY
@@ -36,8 +36,7 @@ logger = logging.getLogger(__name__)
 
 _FIRST_PAGES: Final = 100  # default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk
 _SPARE: Final = 10_000  # with a limited number of pages: URLs in reserve, to replace pages that fail
-_JOURNAL: Final = "pagelets-journal.sqlite"  # in the job directory: our journal of requests
-_QUEUE: Final = "requests.queue"  # and Scrapy's request queue
+_QUEUE: Final = "requests.queue"  # in the job directory: Scrapy's request queue
 _SEEN: Final = "requests.seen"  # and the requests that Scrapy has seen
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
 _MAX_LISTED: Final = 100_000  # pages of sitemaps whose keys are kept: probes prefer them
@@ -103,7 +102,7 @@ class SiteSpider(Spider):
         if job := job_dir(crawler.settings):
             seen = Path(job, _SEEN)
             try:
-                spider.journal = RequestJournal(Path(job, _JOURNAL))
+                spider.journal = RequestJournal(Path(job, SITE_JOURNAL))
             except ConfigError as error:
                 abort_crawl(crawler, error)
             if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed

@@ -11,12 +11,13 @@ from scrapy_pagelets.archives import folders, warc
 from scrapy_pagelets.archives.folders import is_warc
 from scrapy_pagelets.archives.record import ArchiveError, Record, SkipRecord, opened
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.archives.unpacking import Bomb
+from scrapy_pagelets.archives.unpacking import Bomb, seek_next
 
 __all__ = ["ArchiveError", "Reader", "Record", "expand", "records"]
 logger = logging.getLogger(__name__)
 _UNREADABLE = "%s cannot be read and is left out: %s"
 _TRUNCATED = "%s is cut off or damaged at or after %s, the pages from there on are left out: %s"
+_DAMAGED = "%s is damaged at or after %s, pages there are left out: reading continues at the next whole member: %s"
 _BOMB = "%s contains a compression bomb at offset %d, which is left out: reading continues after it"
 _TOO_MUCH = "%s contains a record with too many %s at %s, which is left out; further ones are left out silently"
 _WARNED = {"too_large": "bytes", "headers": "headers"}
@@ -77,8 +78,7 @@ class Reader(AbstractContextManager["Reader"]):
             if self._finder is None or self._finder.path != source:
                 self.close()
                 self._finder, self._own = warc.Finder(source), Resources([source])
-            found = self._finder.find(offset)
-            return warc.page(found, source, offset, (self._resources or self._own).original)
+            return warc.page(self._finder.find(offset), source, offset, (self._resources or self._own).original)
         except ArchiveError:
             raise
         except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:
@@ -114,7 +114,7 @@ def _warc_pages(path: str, skipped: Counter[str], log: Callable[..., None], reso
         skipped["unreadable"] += 1
         log(_UNREADABLE, path, error.strerror)
         return
-    offset = 0
+    offset = begun = 0
 
     def bomb(offset: int) -> None:
         skipped["bomb"] += 1
@@ -123,21 +123,30 @@ def _warc_pages(path: str, skipped: Counter[str], log: Callable[..., None], reso
     with file:
         if not os.fstat(file.fileno()).st_size:
             skipped["empty"] += 1
-        try:
-            for offset, record in warc.walk(file, bomb):
-                try:
-                    page = warc.page(record, path, offset, resources.original)
-                except SkipRecord as skip:
-                    skipped[str(skip)] += 1
-                    if str(skip) in _WARNED and skipped[str(skip)] == 1:
-                        log(_TOO_MUCH, path, _WARNED[str(skip)], _where(offset))
-                except Bomb:
-                    pass  # `walk` reports it
-                else:
-                    yield page
-        except (OSError, EOFError, ValueError) as error:
-            skipped["truncated"] += 1
-            log(_TRUNCATED, path, _where(offset), error)
+        goes_on = True
+        while goes_on:
+            goes_on = False
+            try:
+                for offset, record in warc.walk(file, bomb):
+                    if begun and offset < 0:  # it could not be found again: its number counts from the damage
+                        skipped["truncated"] += 1
+                        continue
+                    try:
+                        page = warc.page(record, path, offset, resources.original)
+                    except SkipRecord as skip:
+                        skipped[str(skip)] += 1
+                        if str(skip) in _WARNED and skipped[str(skip)] == 1:
+                            log(_TOO_MUCH, path, _WARNED[str(skip)], _where(offset))
+                    except Bomb:
+                        pass  # `walk` reports it
+                    else:
+                        yield page
+            except (OSError, EOFError, ValueError) as error:
+                goes_on = offset >= 0 and seek_next(file, max(offset, begun))
+                if offset >= begun or not begun:  # else nothing could be read since the last one
+                    skipped["truncated"] += 1
+                    log(_DAMAGED if goes_on else _TRUNCATED, path, _where(offset), error)
+                begun = file.tell()
 
 
 def _where(offset: int) -> str:

@@ -20,6 +20,7 @@ WARC: Final = b"WARC/"  # the first bytes of a record
 _WINDOW: Final = 31
 _CHUNK: Final = 1 << 16
 _SCANNED: Final = 1 << 20
+_HEAD: Final = 1 << 10  # of a member: more than its header and its first letters take
 #: A member is a bomb if it unpacks to more bytes than this, and to more than this multiple of its size.
 _UNPACKED: Final = 256 << 20
 _RATIO: Final = 200
@@ -92,7 +93,7 @@ def seek_next(file: BinaryIO, after: int) -> bool:
         begin = file.tell() - len(scanned)
         for match in re.finditer(re.escape(MAGIC), scanned):
             file.seek(begin + match.start())
-            if holds_warc(file.read(_CHUNK)):
+            if holds_warc(file.read(_HEAD)):
                 file.seek(begin + match.start())
                 return True
         file.seek(begin + len(scanned))
@@ -145,27 +146,14 @@ _HTML: Final = re.compile(
 )
 #: The first bytes of files that are no text, of three bytes or more: shorter ones may begin a sentence.
 _MAGIC: Final = {
-    b"%PDF-": "application/pdf",
-    b"%!PS-Adobe-": "application/postscript",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"II*\0": "image/tiff",
-    b"MM\0*": "image/tiff",
-    b"\0\0\1\0": "image/x-icon",
-    b"OggS\0": "application/ogg",
-    b"MThd\0": "audio/midi",
-    b"fLaC\0": "audio/flac",
-    b"\x1aE\xdf\xa3": "video/webm",
-    b"wOFF": "font/woff",
-    b"wOF2": "font/woff2",
-    b"\x1f\x8b\x08": "application/gzip",
-    b"PK\3\4": "application/zip",
-    b"Rar!\x1a\7": "application/x-rar-compressed",
-    b"7z\xbc\xaf\x27\x1c": "application/x-7z-compressed",
+    b"%PDF-": "application/pdf", b"%!PS-Adobe-": "application/postscript", b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif", b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg",
+    b"II*\0": "image/tiff", b"MM\0*": "image/tiff", b"\0\0\1\0": "image/x-icon", b"OggS\0": "application/ogg",
+    b"MThd\0": "audio/midi", b"fLaC\0": "audio/flac", b"\x1aE\xdf\xa3": "video/webm", b"wOFF": "font/woff",
+    b"wOF2": "font/woff2", b"\x1f\x8b\x08": "application/gzip", b"PK\3\4": "application/zip",
+    b"Rar!\x1a\7": "application/x-rar-compressed", b"7z\xbc\xaf\x27\x1c": "application/x-7z-compressed",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "application/x-ole-storage",
-}
+}  # fmt: skip
 _MAGIC_START: Final = re.compile(b"|".join(map(re.escape, _MAGIC)))
 # Types whose name follows some bytes that differ.
 _INNER: Final = re.compile(rb"RIFF.{4}(?:WEBP|WAVE|AVI )|.{4}ftyp[\w ]{4}|BM.{4}\0{4}|ID3[\2-\4]", re.DOTALL)

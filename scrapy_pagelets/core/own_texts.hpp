@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -15,9 +17,9 @@ using Integers = std::vector<std::int64_t>;
 // The numbers, signs and tags of `scrapy_pagelets.decision.own_texts`.
 struct OfOwnTexts {
     double threshold, most_of_value, most_behind, often, nearly_all, most_of_list, mostly, linked, most_of_table;
-    std::int64_t sentence, note, amid, behind, label, value, near, far;
+    std::int64_t sentence, paragraphs, note, amid, behind, label, value, near, far;
     std::int64_t code, definition, table, no_note;
-    Flags is_value, is_list, is_inline, is_no_data, is_cell;
+    Flags is_paragraph, is_value, is_list, is_inline, is_no_data, is_cell;
 };
 
 // Leaves from the first to the one before the last.
@@ -136,6 +138,40 @@ public:
             any_lost |= alone[i] && !keep[i] && !found[i];
         }
         return any_lost;
+    }
+
+    // The words of some paragraphs, and those of them that are content.
+    struct Said {
+        std::int64_t words = 0, kept = 0;
+    };
+
+    // Add the paragraphs among those of content: half of the words of all in one element, or of one shape, are content.
+    void add_paragraphs() {
+        const Integers linked = sums([&](std::int64_t i) { return nodes.linked(i) ? nodes.words[i] : 0; });
+        const Integers kept = sums([&](std::int64_t i) { return keep[i] ? nodes.words[i] : 0; });
+        std::vector<double> seen(nodes.m + 1);
+        for (std::size_t i = 0; i < nodes.m; i++) seen[i + 1] = seen[i] + double(nodes.words[i]) * told[i];
+        const auto in = [&](const auto &sum, std::int64_t row) { return sum[nodes.last_leaf[row]] - sum[nodes.first_leaf[row]]; };
+        Integers rows;
+        for (std::int64_t row = 0; row < std::int64_t(nodes.n); row++)
+            if (of.is_paragraph[nodes.tag[row]] && in(words, row) >= of.sentence && 2 * in(linked, row) <= in(words, row))
+                rows.push_back(row);
+        for (const auto *group : {nodes.parent, nodes.shape}) {
+            std::unordered_map<std::int64_t, Said> of_group;
+            for (const std::int64_t row : rows) {
+                of_group[group[row]].words += in(words, row);
+                of_group[group[row]].kept += in(kept, row);
+            }
+            std::int64_t end = 0;
+            for (const std::int64_t row : rows) {
+                const Said said = of_group[group[row]];
+                const bool is_sure = in(seen, row) >= of.most_behind * double(in(words, row));
+                if (said.words < of.paragraphs || 2 * said.kept < said.words || is_sure) continue;
+                if (nodes.last_leaf[row] <= end) continue;  // it is inside of one that was added
+                end = nodes.last_leaf[row];
+                add_if(below(row), [&](std::int64_t i) { return alone[i]; });
+            }
+        }
     }
 
     // The numbers of the links that have such a leaf.

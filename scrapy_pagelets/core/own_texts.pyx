@@ -14,8 +14,8 @@ cdef extern from "own_texts.hpp" nogil:
     cppclass OfOwnTexts:
         double threshold, most_of_value, most_behind, often, nearly_all, most_of_list, mostly, linked
         double most_of_table
-        int64_t sentence, note, amid, behind, label, value, near, far, code, definition, table, no_note
-        vector[uint8_t] is_value, is_list, is_inline, is_no_data, is_cell
+        int64_t sentence, paragraphs, note, amid, behind, label, value, near, far, code, definition, table, no_note
+        vector[uint8_t] is_paragraph, is_value, is_list, is_inline, is_no_data, is_cell
     cppclass Span:
         int64_t first, last
     cppclass OwnTexts:
@@ -26,6 +26,7 @@ cdef extern from "own_texts.hpp" nogil:
         ) except +
         bint is_content(int64_t leaf)
         bint add_sentences(const vector[int64_t] &captions)
+        void add_paragraphs() except +
         vector[int64_t] links_lost() except +
         vector[int64_t] links_near() except +
         void add_stretches(const vector[int64_t] &contacts) except +
@@ -63,6 +64,7 @@ cdef int set_up() except -1:
     limits.is_list, limits.is_inline, limits.is_no_data = given["IS_LIST"], given["IS_INLINE"], given["IS_NO_DATA"]
     limits.table, limits.is_cell = given["TABLE"], given["IS_CELL"]
     limits.linked, limits.most_of_table = given["LINKED"], given["MOST_OF_TABLE"]
+    limits.paragraphs, limits.is_paragraph = given["PARAGRAPHS"], given["IS_PARAGRAPH"]
     known, contacts = given["KNOWN"], given["CONTACTS"]
     captions_of, boxes_of, has_year = given["captions_of"], given["boxes_of"], given["has_year"]
     host_of, is_page = given["host_of"], given["is_page"]
@@ -76,7 +78,7 @@ def own_texts(page, headline, templateness, alike, int64_t others):
     A stretch amid content of texts that no other page has may be as long as it is. Right behind content, links count as
     template unless they lead to files: many pages end with their own address. A few words without links between content
     are content unless nearly all pages have them there. So is what has neither link nor year between the heading and
-    content.
+    content. Of a page whose site is hardly known, only paragraphs are looked at: they stay where most of their kind do.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ def own_texts(page, headline, templateness, alike, int64_t others):
     table = page.nodes
     cdef Nodes nodes = columns_of(table).nodes
     mask = np.zeros(nodes.m, np.bool_)
-    if others < known or nodes.m == 0:
+    if nodes.m == 0:
         return mask
     told, pages = np.ascontiguousarray(templateness, np.float64), np.ascontiguousarray(alike, np.int64)
     if <size_t>told.size != nodes.m or <size_t>integers(pages).size != nodes.m or <size_t>len(table.strings) != nodes.m:
@@ -101,7 +103,10 @@ def own_texts(page, headline, templateness, alike, int64_t others):
     cdef const double *seen = <const double*>pointer(told)
     cdef OwnTexts *texts = new OwnTexts(nodes, limits, seen, integers(pages).at, others, own_end)
     try:
-        fill(texts, page, table, nodes, heading)
+        if others < known:
+            texts.add_paragraphs()
+        else:
+            fill(texts, page, table, nodes, heading)
         write(texts, nodes, <uint8_t*>pointer(mask))
     finally:
         del texts

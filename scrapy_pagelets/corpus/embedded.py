@@ -205,8 +205,7 @@ def _write(tables: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:
     size = _RAW_GROUP if schema.equals(RAW) else _GROUP
     with ParquetWriter(path, schema, compression="zstd") as writer:
         for table in tables:
-            rows = size * len(table) // max(1, table.nbytes)
-            writer.write_table(table.cast(schema), row_group_size=max(1, rows))
+            writer.write_table(table.cast(schema), row_group_size=max(1, size * len(table) // max(1, table.nbytes)))
 
 
 def _quoted(path: Path) -> str:

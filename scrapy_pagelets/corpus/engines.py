@@ -147,8 +147,7 @@ def whole_groups(batches: Iterable[pa.RecordBatch], keys: Sequence[str], size: i
 
 def groups(table: pa.Table, keys: Sequence[str]) -> Iterator[pa.Table]:
     """Yield the groups of a table that is sorted by the keys."""
-    starts = [*_starts(table, keys).tolist(), len(table)]
-    for start, end in pairwise(starts):
+    for start, end in pairwise([*_starts(table, keys).tolist(), len(table)]):
         yield table.slice(start, end - start)
 
 

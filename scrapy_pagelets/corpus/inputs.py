@@ -99,8 +99,7 @@ def _sources(path: str, base: str) -> Iterator[Source]:
             names = [line.strip() for line in _lines(path, file) if line.strip()]
         yield from (Source(_absolute(name, base or _folder(path))) for name in names)
     else:
-        files = list(_files(path))
-        for name in files:
+        for name in list(_files(path)):
             if name.lower().endswith(".parquet") and (rows := _index_rows(name)) is not None:
                 yield from _selected(rows, base or _folder(name))
             else:
@@ -172,8 +171,7 @@ def _index_rows(path: str) -> Iterator[tuple[str, int, int]] | None:
             read = table.read(list(COLUMNS))
     except (OSError, ArrowException):
         return None  # it will be reported as a source that cannot be read
-    columns = (read[name].to_pylist() for name in COLUMNS)
-    return iter(list(zip(*columns, strict=True)))
+    return iter(list(zip(*(read[name].to_pylist() for name in COLUMNS), strict=True)))
 
 
 def _lines(path: str, file: IO[bytes]) -> Iterator[str]:

@@ -198,8 +198,7 @@ class CorpusJob:
 
     def _compare(self, name: str, pairs: str) -> None:
         compare = partial(statements.compare, threshold=self._options.threshold)
-        select = statements.COMPARED.format(pairs=pairs)
-        self._map(name, engines.Work(select, compare, engines.PAIRS, many=True))
+        self._map(name, engines.Work(statements.COMPARED.format(pairs=pairs), compare, engines.PAIRS, many=True))
         self._open(name)
 
     def _connect(self, name: str, edges: str) -> None:

@@ -90,8 +90,7 @@ def _clean(row: dict[str, Any], page: Page | None, site: Site, options: CorpusOp
         page = page or parse(row, options)
         if options.robots == OBEY and NOINDEX in page.marks.robots:
             return {"failure": [{"page": row["page"], "url": row["url"], "reason": _NOT_TO_BE_INDEXED}]}
-        record = record_of(page, site, row["fetched_at"], options)
-        return rows_of_record(record, row["page"], options)
+        return rows_of_record(record_of(page, site, row["fetched_at"], options), row["page"], options)
     except Exception as error:
         reason = f"it is too large: {error}" if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
         return {"failure": [{"page": row["page"], "url": row["url"], "reason": reason}]}

@@ -13,7 +13,6 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, up_to
 from scrapy_pagelets.base.characters import lazily
-from scrapy_pagelets.decision.own_texts import texts_in_menus
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
 from scrapy_pagelets.metadata.posts import Thread, is_forum
@@ -87,17 +86,22 @@ _CELLS: Final = tuple(tags_of("td th tr").tolist())
 #: Elements whose text may be pressed, as the head of a column that sorts it.
 _HOLDS_TEXT: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6 th figure figcaption p td dt").tolist())
 _RULE: Final = 10  # underscores of a line above a signature
-_ARTICLE: Final = 20  # words of content that the page must have besides the comments, or they are what it is about
+_SENTENCE: Final = 12  # words of content that the page must have besides the comments, or they are what it is about
+_ARTICLE: Final = 20  # the same besides its menus and signatures
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of the content that nobody reads as content.
 
-    There are none if next to nothing else of the page is content. A whole heading is no hint and no byline, since some
-    pages hide their own heading, nor is all of a cell. Labels of prices beside a struck price are no hints.
+    They are options to choose from, hints for screen readers, hidden data of scripts, numbers of lines of code,
+    bylines, related posts, links that the page itself says lead to other posts or further pages, menus, buttons at
+    code, buttons of which there are several, links to log in and come back, and forms to log in. There are none if next
+    to nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
+    heading, nor is all of a cell. Labels of prices beside a struck price are no hints.
+
+    ``keep``: (m,) the leaves that are content so far.
     """
     elsewhere = {*rows_with(nodes, looks.RELATED | looks.ELSEWHERE), *_short(nodes, rows_with(nodes, looks.PAGER))}
-    elsewhere -= {*texts_in_menus(nodes)}
     found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
     buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
     found |= nodes.leaves_below(
@@ -369,15 +373,20 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     product, or declares a discussion, see `page_features.declared`.
     """
     nodes = page.nodes
-    typed = {each for each in page.microdata if is_product and (each.get("itemtype") or "").endswith("/Review")}
-    reviews = rows_with(nodes, looks.REVIEWS) if is_product else []
-    reviews += [row for row, each in enumerate(nodes.elements) if each in typed] if typed else []
-    found = nodes.leaves_below((*_sections(nodes), *reviews))
+    named = rows_with(nodes, looks.REVIEWS) if is_product else ()
+    found = nodes.leaves_below((*_sections(nodes), *named, *_typed_reviews(page, is_product)))
     if found.any() and (
-        is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page, _near(nodes, keep, found))
+        is_discussion or nodes.words[keep & ~found].sum() < _SENTENCE or is_forum(page, _near(nodes, keep, found))
     ):
         found[:] = False
     return found
+
+
+def _typed_reviews(page: Page, is_product: bool) -> list[int]:
+    """Rows of the reviews by their type; without a product, of those that are a property of what the page shows."""
+    typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/Review")}
+    typed = {each for each in typed if is_product or each.get("itemprop") in ("review", "reviews")}
+    return [row for row, each in enumerate(page.nodes.elements) if each in typed] if typed else []
 
 
 def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bools:

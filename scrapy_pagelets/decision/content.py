@@ -59,8 +59,9 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     """(m,) leaves near the page's own heading that say its author, its product's name or what that costs.
 
     They are content even if other pages of the site say the same. Of a price and of a name, it is the first: shops
-    repeat prices in forms that style sheets hide, and news say at the end who the author is. ``names``, ``prices``: as
-    the page declares them, see `Metadata`.
+    repeat prices in forms that style sheets hide, and news say at the end who the author is.
+
+    ``names``, ``prices``: as the page declares them, see `Metadata`.
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)

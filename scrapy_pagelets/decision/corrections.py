@@ -102,9 +102,10 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
     """(m,) leaves of headings that half of the pages of a site have, and of what follows them if it is links.
 
     Links to places of the page itself do not count, as they are its table of contents, nor do those to files. A section
-    ends at the next heading, or with the element that the heading is in. ``alike``: (m,) number of other pages with the
-    same text at the same place, see `Site.pages_alike`. ``pages``: number of other pages that are known. ``cards``:
-    whether what stands below a linked heading is the card of a page.
+    ends at the next heading, or with the element that the heading is in.
+
+    ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`. ``pages``:
+    number of other pages that are known. ``cards``: whether what stands below a linked heading is the card of a page.
     """
     nodes = page.nodes
     found = np.zeros(len(nodes.leaves), np.bool_)
@@ -170,9 +171,10 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
 
     They are those that many other pages have at the same place, or anywhere if they are no links, as titles of posts
     are. For the last one of the page, one other page with it at its place is enough, unless it is a link or a picture
-    follows. Headings of sections without text stay. ``keep``: (m,) the leaves that are content so far. ``alike``,
-    ``anywhere``: (m,) number of other pages with the same text at the same place or anywhere, see `Site`. ``pages``:
-    number of other pages of the site that are known.
+    follows. Headings of sections without text stay.
+
+    ``keep``: (m,) the leaves that are content so far. ``alike``, ``anywhere``: (m,) number of other pages with the same
+    text at the same place or anywhere, see `Site`. ``pages``: number of other pages of the site that are known.
     """
     found = np.zeros(len(keep), np.bool_)
     rows = np.array(rows_with(nodes, HEADING), np.int64)

@@ -83,9 +83,10 @@ def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
     """The cut of a page in log odds of template: the mean of all, weighted by the exponential of their rating.
 
     Where two cuts are nearly as good, the best one may be the other one after a small change of the page. The mean of
-    both changes little, and it lies between them, where the page has the fewest words. ``rating``: over
-    ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page. ``columns``: (len(CUTS),
-    len(CUT_FEATURES)) features of the cuts, see `cut_features`.
+    both changes little, and it lies between them, where the page has the fewest words.
+
+    ``rating``: over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page.
+    ``columns``: (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`.
     """
     # A cut between two good ones is better than one beside a bad one.
     return mean_cut(rating(columns), _TEMPERATURE)
@@ -95,8 +96,10 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
     """(m,) log odds of template minus the cut of the page: those of content are below 0.
 
     A cut below all leaves is raised above the least log odds, so that the likeliest leaves are content, but to
-    `_HIGHEST` at most: a page of which all is surely template has no content. ``rating``: see `best_cut`. ``odds``:
-    (m,) log odds of template. ``others``: other known pages of the site. ``strict``: -1 is recall, 1 precision.
+    `_HIGHEST` at most: a page of which all is surely template has no content.
+
+    ``rating``: see `best_cut`. ``odds``: (m,) log odds of template. ``others``: number of other pages of the site that
+    are known. ``strict``: -1 leans the cut to recall, 1 to precision.
     """
     if not len(odds):
         return odds

@@ -16,8 +16,8 @@ from scrapy_pagelets.decision.corrections import (
     repeats_of,
 )
 from scrapy_pagelets.decision.cut import OF_ARTICLE
-from scrapy_pagelets.decision.half_lines import companions, signs_with_words, torn_bylines
-from scrapy_pagelets.decision.own_texts import data_tables, own_texts
+from scrapy_pagelets.decision.half_lines import companions, signs_with_words
+from scrapy_pagelets.decision.own_texts import data_tables, labelled, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.headline import Headline, headline_of
@@ -72,6 +72,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
+        found[labelled(page.nodes, headline, ~is_template(found), alike, others)] = 0
         found[told.trail] = 1
         kept = ~is_template(found)
         is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
@@ -95,8 +96,6 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[facts_of(page, headline, told.facts, ~is_template(found))] = 0
         marks = permalinks(page.nodes)
         found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail | marks)] = 0
-        names = (told.fields["author"] or "").split(", ")
-        found[torn_bylines(page.nodes, headline, told.thread, names, ~is_template(found))] = 0
         found = np.where(marks | stripped, found, signs_with_words(page.nodes, found))
         kept = ~is_template(found)
         if has_lone_heading(page.nodes, kept):

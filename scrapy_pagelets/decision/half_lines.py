@@ -1,9 +1,8 @@
-"""Texts that go with others: lines of who wrote something and when, signs, and labels with what they are of."""
+"""Texts that go with others: signs, captions, and labels with what they are of."""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, takewhile
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -13,19 +12,12 @@ from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.small_corrections import signs_with_words as signs_with_words
-from scrapy_pagelets.metadata import dates
-from scrapy_pagelets.metadata.byline import is_between
-from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.posts import Post, Thread
 from scrapy_pagelets.page.data_tables import flat_grids
 from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
 
-_BEFORE, _AFTER = 3, 14  # runs of text before and after the own heading that may be its byline
-_LONG, _LABEL = 9, 3  # words of a run of text with a date or a name, and of the label before them: "Submitted by"
-_REACH: Final = 4  # runs of text from a name to the date beside it
-_VALUE: Final = 30  # words of the value of a label, but in tables and lists of terms
+_LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and lists of terms
 _AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = lazily(
@@ -38,31 +30,6 @@ _DECLARATION: Final = lazily(
 _ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
 #: What tables of layout have in them: other tables, and what a reader fills in.
 IS_NO_DATA: Final = among_tags("table form input select textarea button")
-
-
-def torn_bylines(
-    nodes: NodeTable, headline: Headline | None, thread: Thread, names: Iterable[str], keep: Bools
-) -> Bools:
-    """(m,) leaves that belong to a name or a date that is content: the other one of the two, and the label before them.
-
-    Names and dates are those of the posts of a thread, or else those beside the page's own heading. ``headline``: the
-    own heading. ``names``: of the authors of the page. ``keep``: (m,) what is content so far.
-    """
-    found = np.zeros(len(keep), np.bool_)
-    known = (*({name.casefold() for name in names} - {""}),)
-    lines = {leaf for post in thread.posts for leaf in post.line}
-    beside = [] if thread.is_thread else [_near(nodes, headline)]
-    for near in (*beside, *_posts(thread.posts, keep)):
-        own = np.array([*near, *(leaf - 1 for leaf in near)], np.int64)
-        if keep[own].all() or not keep[near].any():  # there is nothing to add, or nothing to add to
-            continue
-        told = {place for place, leaf in enumerate(near) if leaf in lines or _tells(nodes, leaf, known)}
-        if not told:
-            continue
-        for place in sorted(told):
-            if keep[near[place]]:
-                found[_line(nodes, near, place, told)] = True
-    return found & ~keep
 
 
 def companions(nodes: NodeTable, keep: Bools) -> Bools:
@@ -149,82 +116,26 @@ def _is_amid(nodes: NodeTable, row: int, keep: Bools) -> bool:
 
 def _value_of(nodes: NodeTable, leaf: int) -> int:
     """The end of the leaves of which a leaf is the label; the leaf itself if it is none."""
+    row, above = part_of(nodes, leaf)
+    end, is_term = nodes.last_leaf.item(above), nodes.tag[row] == _TERM
+    if nodes.signs[nodes.look[row]] & HEADING or leaf + 1 >= end or not (is_term or nodes.first_leaf[above] == leaf):
+        return leaf
+    value = nodes.leaves.item(leaf + 1)
+    while nodes.parent.item(value) != above:
+        value = nodes.parent.item(value)
+    if is_term:
+        return nodes.last_leaf.item(value) if nodes.tag[value] == _DEFINITION else leaf
+    is_pair = nodes.last_leaf[value] == end and nodes.words[leaf + 1 : end].sum() <= _VALUE
+    return end if is_pair or nodes.tag[above] == _ROW else leaf
+
+
+def part_of(nodes: NodeTable, leaf: int) -> tuple[int, int]:
+    """The row of the outermost element that holds a leaf alone, and that of the one around it."""
     row = nodes.leaves.item(leaf)
     above = nodes.parent.item(row)
     while above > 0 and nodes.leaves_of(above) == slice(leaf, leaf + 1):
         row, above = above, nodes.parent.item(above)
-        if nodes.signs[nodes.look[row]] & HEADING:
-            return leaf
-    end = nodes.last_leaf.item(above)
-    if nodes.first_leaf[above] != leaf and nodes.tag[row] != _TERM:
-        return leaf
-    others = [*islice(_with_text(nodes, nodes.end.item(row), nodes.end.item(above)), 2)]
-    if nodes.tag[row] == _TERM:
-        return nodes.last_leaf.item(others[0]) if others and nodes.tag[others[0]] == _DEFINITION else leaf
-    is_pair = len(others) == 1 and nodes.words[leaf + 1 : end].sum() <= _VALUE
-    return end if is_pair or nodes.tag[above] == _ROW else leaf
-
-
-def _with_text(nodes: NodeTable, row: int, end: int) -> Iterator[int]:
-    """The rows with text from one up to the end of the element that they are right below."""
-    while row < end:
-        if nodes.first_leaf[row] < nodes.last_leaf[row]:
-            yield row
-        row = nodes.end.item(row)
-
-
-def _near(nodes: NodeTable, headline: Headline | None) -> list[int]:
-    """The leaves around the own heading, up to the headings before and after it."""
-    if headline is None:
-        return []
-    own, headings = nodes.leaves_of(headline.row), nodes.leaves_below(rows_with(nodes, HEADING))
-    before = takewhile(lambda leaf: not headings[leaf], range(own.start - 1, max(-1, own.start - 1 - _BEFORE), -1))
-    after = takewhile(lambda leaf: not headings[leaf], range(own.stop, min(len(headings), own.stop + _AFTER)))
-    return [*sorted(before), *after]
-
-
-def _posts(posts: Iterable[Post], keep: Bools) -> Iterator[list[int]]:
-    """The leaves of each post around its author and date, if these are content; without its profile."""
-    for post in posts:
-        if post.line and keep[list(post.line)].any():
-            first, last = min(post.line) - _REACH, max(post.line) + _REACH
-            profile = set(post.profile)
-            yield [leaf for leaf in post.leaves if first <= leaf <= last and leaf not in profile]
-
-
-def _tells(nodes: NodeTable, leaf: int, names: tuple[str, ...]) -> bool:
-    """Whether a leaf ends in one of some names, or has a date, and few words besides."""
-    if nodes.words.item(leaf) > _LONG:
-        return False
-    text = nodes.strings[leaf]
-    if names and text.rstrip().casefold().endswith(names):
-        return True
-    return dates.has_year(text) and dates.find(text, day_first=True) is not None
-
-
-def _line(nodes: NodeTable, near: Sequence[int], place: int, told: set[int]) -> list[int]:
-    """The leaves from the label before what is told to the last date or name beside it."""
-    first = last = place
-    for step in (-1, 1):
-        edge = place
-        for other in range(place + step, place + step * (_REACH + 1), step):
-            if not 0 <= other < len(near) or near[other] != near[edge] + step:
-                break
-            if other in told:
-                first, last = min(first, other), max(last, other)
-            elif not is_between(nodes.strings[near[other]]):
-                break
-            edge = other
-    label = near[first] - 1  # a post may begin behind it
-    return [*([label] * _is_label(nodes, label)), *near[first : last + 1]]
-
-
-def _is_label(nodes: NodeTable, leaf: int) -> bool:
-    """Whether a leaf announces the next one: a few words in its line, or "by" in a line of its own; no link."""
-    text = nodes.strings[leaf] if leaf >= 0 else ""
-    if not any(map(str.isalpha, text)) or nodes.anchor[nodes.leaves[leaf]]:
-        return False
-    return is_between(text) or bool(nodes.gap[leaf + 1] < LINE and nodes.words[leaf] <= _LABEL)
+    return row, above
 
 
 give("small_corrections", LINE=LINE)

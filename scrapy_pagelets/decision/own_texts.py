@@ -1,33 +1,38 @@
 """What a page alone says amid its content, whatever the model thinks of it.
 
 It is sentences, captions, values of labels, code, links to files and other sites, and tables of data. The model judges
-by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with its label. What
-no other page says at the same place is no template, nor are a few words between content that not all pages have.
+by what is around a text, and some elements seldom have content: an ``aside`` with a tip, a field with its label, the
+card of a link. What no other page says at the same place is no template there, and neither are a few words without
+links between content that not all pages have, such as the labels that a manual repeats. Values go with their labels.
+The model doubts more far down a long page: paragraphs stay where half of those in one element, or of one form, do.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.caches import once
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.own_texts import data_tables as data_tables
 from scrapy_pagelets.core.own_texts import own_texts as own_texts
-from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of
+from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of, part_of
 from scrapy_pagelets.metadata.dates import has_year
+from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.gaps import panels_of
 from scrapy_pagelets.page.looks import FORMULA, HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, attributes_at, rows_named, rows_with
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
 _KNOWN: Final = 4  # other pages of a site from which on a text that none of them has is of this page alone
-_SENTENCE: Final = 8  # words without links that are a sentence
+#: Words without links of a sentence, of a note, and of paragraphs of one kind from which on most of them decide.
+_SENTENCE, _NOTE, _PARAGRAPHS = 8, 100, 50
+_IS_PARAGRAPH: Final = among_tags("p li dd blockquote")
 #: Roles of notes and sources, as publishers give them (DPUB-ARIA).
 _NOTES: Final = frozenset("doc-footnote doc-endnote doc-endnotes doc-biblioentry doc-bibliography doc-example".split())
-_NOTE: Final = 100  # words of a note
 _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 #: Leaves from a text back to content and on to content; the same if it is right behind content. In a stretch of
 #: sentences that only this page has, only other leaves count.
@@ -54,29 +59,105 @@ _IS_CELL: Final = among_tags("td th")
 _IS_INLINE: Final = among_tags("a sup span b strong i em")
 #: Share of the words of a table that are in links, and the most templateness of all of its words.
 _LINKED, _MOST_OF_TABLE = 0.3, 0.8
+#: Words of a label, and of it with its value; leaves of a line; pairs of a list; shares of pairs and of varied values.
+_NAME, _PAIR, _REACH, _FEWEST, _PAIRS, _VARIED, _MOST_LISTS = 5, 30, 12, 3, 0.8, 2 / 3, 200
+_LEADING: Final = frozenset("tag category prev previous next author bookmark".split())  # relations of other pages
+_FACT: Final = lazily(r"\s*[^\W\d_][^:：\d]{1,30}[:：]\s*\S")  # a label with its value
+_TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
 
 def _boxes(nodes: NodeTable) -> list[int]:
-    """The rows of the boxes of facts, of notes, of sentences in panels, and of elements for menus with a text alone."""
+    """The rows of the boxes of facts, of notes, and of sentences in panels."""
     notes = np.array([look[3] in _NOTES for look in nodes.looks], np.bool_)[nodes.look]
-    in_panels = nodes.leaves_below(row for row in panels_of(nodes) if _says(nodes, row))
-    sentences = {*nodes.parent[nodes.leaves[in_panels & (nodes.words >= _SENTENCE)]].tolist()}
-    for row, around in ((row, nodes.parent.item(row)) for row in texts_in_menus(nodes)):  # an answer, with its question
-        sentences.add(around if nodes.words_of(around) - nodes.words_of(row) <= _NEAR else row)
-    return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist(), *sentences))
-
-
-@once
-def texts_in_menus(nodes: NodeTable) -> list[int]:
-    """Rows of the ``nav`` elements that have a text and no link: builders of pages make answers of them."""
-    menus = (row for row in rows_tagged(nodes, TAG["nav"]) if not nodes.anchor[row : nodes.end[row]].any())
-    return [row for row in menus if _says(nodes, row)]
+    panels = [row for row in panels_of(nodes) if _says(nodes, row)]
+    said = nodes.leaves[nodes.leaves_below(panels) & (nodes.words >= _SENTENCE)] if panels else nodes.leaves[:0]
+    return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist(), *nodes.parent[said].tolist()))
 
 
 def _says(nodes: NodeTable, row: int) -> bool:
     """Whether an element has a sentence and hardly a link."""
     leaves, words = nodes.leaves_of(row), nodes.words_of(row)
     return words >= _SENTENCE and bool((nodes.words * nodes.anchor[nodes.leaves])[leaves].sum() <= _LINKED * words)
+
+
+def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: Ints, others: int) -> Bools:
+    """(m,) leaves of labels and of values that belong to what is content, between the own heading and its end.
+
+    In a list of pairs all are content if half of them are, or if the values of most differ from page to page and tag or
+    colon tell the labels. So are a value of which the label is content, a line from a label to a value, and a text that
+    is a label and a value, no sentence and without a year, which few pages have. What leads to other pages is not.
+
+    ``keep``: (m,) the leaves that are content so far. ``alike``, ``others``: as of `own_texts`.
+    """
+    found = np.zeros(len(keep), np.bool_)
+    if headline is None or others < _KNOWN or not keep.any():
+        return found
+    first, last = nodes.last_leaf.item(headline.row), keep.nonzero()[0].item(-1)
+    often, lost = alike >= _OFTEN * others, ~keep & (nodes.words > 0)
+    plain = (nodes.words > 0) & ~nodes.anchor[nodes.leaves]
+    is_label, own = often & plain & (nodes.words <= _NAME), lost & ~often & plain & (nodes.words <= _VALUE)
+    torn = is_label[first:last] & (lost[first:last] | lost[first + 1 : last + 1])
+    texts = ((leaf, nodes.strings[leaf].rstrip()) for leaf in (own[first:last].nonzero()[0] + first).tolist())
+    found[[leaf for leaf, text in texts if _FACT.match(text) and not (has_year(text) or text[-1] == ".")]] = True
+    lists: dict[tuple[int, int], None] = {}
+    for leaf in (torn.nonzero()[0] + first).tolist():
+        found[_line(nodes, leaf, last, keep, often)] = True
+        row, around = part_of(nodes, leaf)
+        if nodes.tag.item(row) == _TERMS[0]:
+            lists[around, -1] = None
+        elif nodes.first_leaf.item(around) == leaf:
+            while nodes.leaves_of(nodes.parent.item(around)) == nodes.leaves_of(around):
+                around = nodes.parent.item(around)  # what holds the pair alone
+            lists[nodes.parent.item(around), nodes.look.item(around)] = None
+    for above, look in [*lists][:_MOST_LISTS]:
+        for pair in _facts(nodes, _pairs(nodes, above, look), keep, is_label, often):
+            found[pair] = True
+    return found & ~keep
+
+
+def _line(nodes: NodeTable, leaf: int, stop: int, keep: Bools, often: Bools) -> slice:
+    """The leaves from a label to the last one of its line that is content and differs from page to page, if any is."""
+    last, end, gap = leaf, leaf + 1, nodes.gap.item
+    while end < min(stop, leaf + _REACH) and gap(end) < LINE:
+        end += 1
+        last = end if keep[end - 1] and not often[end - 1] else last
+    is_whole = last > leaf and nodes.words[leaf:last].sum() <= _PAIR
+    return slice(leaf, last if is_whole and not _leads_on(nodes, leaf, np.arange(leaf + 1, last)) else leaf)
+
+
+def _pairs(nodes: NodeTable, above: int, look: int) -> list[slice]:
+    """The leaves of each element of a look in another one, or of each term with its definitions."""
+    rows = nodes.children_of(above)
+    pairs = [nodes.leaves_of(row) for row in rows if nodes.look[row] == look]
+    if look < 0:
+        starts = [nodes.first_leaf.item(row) for row in rows if nodes.tag[row] == _TERMS[0]]
+        pairs = [*map(slice, starts, [*starts[1:], nodes.last_leaf.item(above)])]
+    return [pair for pair in pairs if pair.stop > pair.start + 1]
+
+
+def _facts(nodes: NodeTable, pairs: list[slice], keep: Bools, is_label: Bools, often: Bools) -> Iterator[slice]:
+    """The pairs that are content: the short ones of a list of facts, or one whose label alone is content."""
+    values = [slice(pair.start + 1, pair.stop) for pair in pairs if is_label[pair.start]]
+    labels = [value.start - 1 for value in values]
+    if not labels or _leads_on(nodes, labels[0], np.concatenate([np.r_[value] for value in values])):
+        return
+    is_list = len(values) >= max(_FEWEST, _PAIRS * len(pairs))
+    is_kept = is_list and 2 * sum(bool(keep[value].any()) for value in values) >= len(values)
+    is_varied = is_list and sum(not often[value].all() for value in values) >= _VARIED * len(values)
+    named = all(nodes.strings[i].rstrip()[-1:] in _COLONS or nodes.tag[part_of(nodes, i)[0]] in _TERMS for i in labels)
+    for label, value in zip(labels, values, strict=True):
+        is_control = (nodes.anchor[nodes.leaves[value]] & often[value]).any()
+        is_fact = named and not is_control and (keep[label] or is_varied)
+        if (is_fact or is_kept) and nodes.words[label : value.stop].sum() <= _PAIR:
+            yield slice(label, value.stop)
+
+
+def _leads_on(nodes: NodeTable, label: int, values: Ints) -> bool:
+    """Whether values lead to other pages: all of them behind a colon, or one by its relation."""
+    linked = values[nodes.anchor[nodes.leaves[values]]]
+    links = nodes.links.row[np.searchsorted(nodes.links.row, nodes.leaves[linked]) - 1].tolist()
+    is_menu = len(linked) == len(values) and nodes.strings[label].rstrip()[-1:] in _COLONS
+    return is_menu or not _LEADING.isdisjoint(" ".join(attributes_at(nodes, links, "rel")).lower().split())
 
 
 #: What says something in a few words: captions, and formulas, which no template has.
@@ -88,5 +169,5 @@ give(
     CONTACTS=_CONTACTS, CODE=TAG["pre"], DEFINITION=TAG["dd"], IS_VALUE=_IS_VALUE.tolist(), IS_LIST=_IS_LIST.tolist(),
     IS_INLINE=_IS_INLINE.tolist(), IS_NO_DATA=IS_NO_DATA.tolist(), boxes_of=_boxes, has_year=has_year,
     host_of=host_of, is_page=is_page, TABLE=TAG["table"], IS_CELL=_IS_CELL.tolist(), LINKED=_LINKED,
-    MOST_OF_TABLE=_MOST_OF_TABLE,
+    MOST_OF_TABLE=_MOST_OF_TABLE, PARAGRAPHS=_PARAGRAPHS, IS_PARAGRAPH=_IS_PARAGRAPH.tolist(),
 )  # fmt: skip

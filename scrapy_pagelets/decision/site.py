@@ -125,8 +125,9 @@ class Site(Unsaved[Observation]):
     def learn_set(self, key_page: Page, pages: Sequence[Page]) -> PageClass:
         """Count the pages of a complete subdigraph; what they share is the template of the key page's class.
 
-        A page of the set with another outline is counted with its own class. ``pages``: its pages other than the key
-        page, at least one; if all are copies of it, they define no template.
+        A page of the set with another outline is counted with its own class.
+
+        ``pages``: its pages other than the key page, at least one; if all are copies of it, they define no template.
         """
         distinct = {body_of(page): page for page in (*pages, key_page)}  # copies have their content in common, too
         others = [page for page in distinct.values() if page is not key_page]
@@ -212,8 +213,9 @@ class Site(Unsaved[Observation]):
     def evidence(self, page: Page, odds: Floats) -> tuple[int, NDArray[np.float32]]:
         """The number of other pages of the family of a page, and (m, features) their evidence about each leaf.
 
-        Not thread-safe. Without such pages, the evidence means nothing, see `Counts.family`. ``odds``: (n, CLASSIFIERS)
-        log odds of the page-level classifiers.
+        Not thread-safe. Without such pages, the evidence means nothing, see `Counts.family`.
+
+        ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers.
         """
         page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class

@@ -249,7 +249,9 @@ class NamedPlaces:
 
     A name belongs to the block that its element begins with; to a heading, if the element is anywhere in it. If two
     elements have one name, a browser goes to the first. What is around all content is no place in it, and of empty
-    elements only anchors are: others are fields of forms, or what scripts fill. ``document``: of `document_of`.
+    elements only anchors are: others are fields of forms, or what scripts fill.
+
+    ``document``: the content of the page, as `document_of` returns it.
     """
 
     def __init__(self, page: Page, document: Block) -> None:

@@ -236,8 +236,9 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
 
     Permalinks of headings and hints for screen readers, such as "Next slide", do not count: they are template in the
     midst of the content. A picture whose caption is template is judged by the text around its figure. A picture that
-    leads to the same page as a heading of content right behind it belongs to that, whatever stands between. ``keep``:
-    (m,) a mask of the leaves that are content.
+    leads to the same page as a heading of content right behind it belongs to that, whatever stands between.
+
+    ``keep``: (m,) a mask of the leaves that are content.
     """
     found = np.zeros(len(nodes), np.bool_)
     rows = picture_rows(nodes)
@@ -341,6 +342,7 @@ def declared_by(page: Page, shown: Bools) -> int | None:
     """The row of the picture that a page declares as its own (Open Graph); None if it is shown, or not to be found.
 
     Such a picture is content wherever it stands, but for headers, menus and footers; its caption may be template.
+
     ``shown``: (n,) the pictures that stand in the content.
     """
     nodes = page.nodes
@@ -357,8 +359,9 @@ def declared_by(page: Page, shown: Bools) -> int | None:
 def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
     """The first picture, and the first player, whose alternative text or title has the words of the own heading.
 
-    They are content as those of `declared_by`, unless one is shown, and unless they lead to another page. ``shown``:
-    (n,) the pictures that stand in the content.
+    They are content as those of `declared_by`, unless one is shown, and unless they lead to another page.
+
+    ``shown``: (n,) the pictures that stand in the content.
     """
     nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
     rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
@@ -385,6 +388,7 @@ def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
     """The pictures right above the own heading, but for controls, that are not shown and have most of its words.
 
     These are the gallery of a shop, the cover of a book, the object of a museum; not those in heads, menus and links.
+
     ``shown``: (n,) the pictures that stand in the content.
     """
     nodes, place = page.nodes, page.nodes.first_leaf.item(headline.row)

@@ -188,8 +188,9 @@ class Unit:
 def units_of(document: Block, limit: Limit, pagelet: Mapping[int, int]) -> list[Unit]:
     """List the units of a document; a paragraph that is too long is divided into its sentences.
 
-    Headings belong to the block that follows, unless they are longer than half of a chunk. ``limit``: on a chunk.
-    ``pagelet``: number of the pagelet of each leaf.
+    Headings belong to the block that follows, unless they are longer than half of a chunk.
+
+    ``limit``: on a chunk. ``pagelet``: number of the pagelet of each leaf.
     """
     found: list[Unit] = []
     lead: list[Unit] = []

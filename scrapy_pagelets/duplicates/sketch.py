@@ -173,8 +173,7 @@ def _likeliest(number: int, others: list[int], texts: Sequence[Sketched]) -> lis
 
 
 def _share(inner: Sketched, outer: Sketched) -> float:
-    common = np.intersect1d(inner.shingles, outer.shingles, assume_unique=True)
-    return len(common) / len(inner.shingles)
+    return len(np.intersect1d(inner.shingles, outer.shingles, assume_unique=True)) / len(inner.shingles)
 
 
 def most_similar(minhashes: Sequence[LeanMinHash], number: int, top: int) -> list[tuple[int, float]]:

@@ -33,10 +33,11 @@ class Subdigraph:
     both requires such links and ignores them, so it would find no set at all.
 
     Pages of another class than the key page share less with it than its own class does. They are only taken if no two
-    pages of its class link to each other. ``candidates``: keys of the pages that the key page links to
-    (``reachableLinks``), best first. ``size``: n, the number of pages that must link to each other. ``key_page``: key
-    of the key page, if it may be one of them; Algorithm 1 searches only among those that it links to. ``last``: keys of
-    candidates to load only if no other is left.
+    pages of its class link to each other.
+
+    ``candidates``: keys of the pages that the key page links to (``reachableLinks``), best first. ``size``: n, the
+    number of pages that must link to each other. ``key_page``: key of the key page, if it may be one of them; Algorithm
+    1 searches only among those that it links to. ``last``: keys of candidates to load only if no other is left.
     """
 
     def __init__(

@@ -147,7 +147,9 @@ def etdm(one: NodeTable, other: NodeTable, label_of: Label = same_signature, amo
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
     Of mappings of one size, those with more equal texts are preferred, then those that map the k-th of several siblings
-    to the k-th. ``among``: (n,) rows of the first page that may be mapped, the template so far; None for all.
+    to the k-th.
+
+    ``among``: (n,) rows of the first page that may be mapped, the template so far; None for all.
     """
     among = np.ones(len(one), np.bool_) if among is None else among
     if not among[0] or label_of(one)[0] != label_of(other)[0]:

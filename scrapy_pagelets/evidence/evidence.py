@@ -231,8 +231,9 @@ class Counts:
 
         One host may have many sites, below paths or in the course of time, whose pages say nothing about each other.
         Definition 3 of Bar-Yossef & Rajagopalan 2002: the pages of a template share the same look and feel. A page
-        without such others is judged by itself: `known`, 0 or 1, is returned. ``of_class``, ``known``, ``mixed``: see
-        `evidence`.
+        without such others is judged by itself: `known`, 0 or 1, is returned.
+
+        ``of_class``, ``known``, ``mixed``: see `evidence`.
         """
         if of_class >= self.pages or not nodes.words.any():
             return self.pages

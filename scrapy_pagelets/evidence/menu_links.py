@@ -72,8 +72,10 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     First come links whose target is known to be a page: listed in a sitemap, or of the shape of a static file, of a
     folder or of a page seen before. Then those in a link-dense region, then by hyperlink distance, by DOM distance from
     the first such link, and in document order. Section 4.1 of the paper specifies no order; Section 6 names link
-    density as future work. ``shapes``: shapes of the pages of the site that were seen, see `shape`. ``listed``: keys of
-    the pages that the site's sitemaps list.
+    density as future work.
+
+    ``shapes``: shapes of the pages of the site that were seen, see `shape`. ``listed``: keys of the pages that the
+    site's sitemaps list.
     """
     links = page.nodes.links
     own = [i for i in page.links if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
@@ -166,8 +168,7 @@ def _in_dense_region(nodes: NodeTable) -> Bools:
     linked = nodes.sum_below(nodes.words * nodes.anchor[nodes.leaves])
     count = np.zeros(len(nodes), np.int64)
     count[nodes.links.row] = 1
-    dense = (nodes.total(count) >= 3) & (linked > _DENSE * words)
-    return nodes.inherit(dense, np.bitwise_or)
+    return nodes.inherit((nodes.total(count) >= 3) & (linked > _DENSE * words), np.bitwise_or)
 
 
 def _folded(text: str) -> str:

@@ -47,7 +47,9 @@ def template_html(template: ClassTemplate, name: str) -> str:
     maximal group of siblings that are not template, is one ``<slot></slot>``. Scripts, inline style sheets, comments,
     event handlers and links that are scripts or data are left out. Links are absolute, except those within the page.
     Heads are not compared: that of the key page keeps its links to style sheets, so that the template looks as on the
-    site. ``name``: of the class, for the comment at the top.
+    site.
+
+    ``name``: of the class, for the comment at the top.
     """
     page = template.source.page()
     rows = template.rows_of(page)

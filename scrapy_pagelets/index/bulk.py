@@ -86,7 +86,7 @@ class BulkFile(interface.Index):
         try:
             yield
         except OSError as error:
-            raise interface.IndexAway(f"{self._path} cannot be written: {error.strerror or error}") from error
+            raise interface.of_files(self._path, error) from error
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:

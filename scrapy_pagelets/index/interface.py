@@ -5,6 +5,7 @@ underscore, as in the tokenizers of search engines. In scripts without spaces ea
 a word is a query for consecutive characters.
 """
 
+import errno
 import json
 import re
 import unicodedata
@@ -40,8 +41,7 @@ def terms(text: str) -> list[str]:
 
 def phrases(query: str) -> list[list[str]]:
     """Return the distinct phrases of a query: single terms, or consecutive characters of a script without spaces."""
-    text = folded(query)
-    matches = list(_expression().finditer(text))
+    matches = list(_expression().finditer(folded(query)))
     groups = [[match] for match in matches[:1]]
     for before, match in pairwise(matches):
         adjacent = before.end() == match.start() and _is_alone(before[0]) and _is_alone(match[0])
@@ -58,8 +58,7 @@ def folded(text: str) -> str:
     """Return a text in compatibility form (NFKC), without case and accents."""
     if text.isascii():
         return text.lower()
-    bare = _ACCENTS.sub("", normalised("NFKD", text))
-    return caseless(bare)
+    return caseless(_ACCENTS.sub("", normalised("NFKD", text)))
 
 
 def _is_alone(term: str) -> bool:
@@ -82,6 +81,8 @@ QUERY_TERMS: Final = 1024  # maximal number of terms in a query; further ones ar
 TITLE: Final = "title"  # role of the pagelet that holds the title of a page
 TITLE_NUMBER: Final = -1  # its number
 UNSEARCHED: Final = ROLES[1:]  # roles of pagelets that are stored but not searched
+#: Errors of a path that can hold no index, because of what stands there, or of who may write there.
+_FOR_GOOD: Final = {errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS}
 _UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")  # NUL and lone surrogates, which databases do not accept
 
 
@@ -91,6 +92,13 @@ class IndexUnusable(PageletsError, ValueError):
 
 class IndexAway(PageletsError, ConnectionError):
     """Raised when an index is unavailable or locked: the same call may succeed later."""
+
+
+def of_files(path: Path, error: OSError) -> IndexAway | IndexUnusable:
+    """The error of an index in files: for good if none can be at their path, else for now, as on a full disk."""
+    if error.errno in _FOR_GOOD:
+        return IndexUnusable(f"{path} cannot be used ({error.strerror}): name another file or folder.")
+    return IndexAway(f"{path} cannot be used now: {error.strerror or error}")
 
 
 class PageRefused(PageletsError, ValueError):

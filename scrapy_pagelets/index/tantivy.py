@@ -55,7 +55,7 @@ class TantivyIndex(interface.Index):
         try:
             yield
         except OSError as error:
-            raise interface.IndexAway(f"{self._folder} cannot be used now: {error.strerror or error}") from error
+            raise interface.of_files(self._folder, error) from error
         except interface.IndexUnusable:
             raise
         except ValueError as error:

@@ -22,7 +22,7 @@ def kind_of(target: object) -> str:
     if not isinstance(target, str):
         raise IndexUnusable(f"{target!r} is not the name of an index: give a string")
     for kind, (begins, ends, library, _) in _KINDS.items():
-        if target.startswith(begins) or target.endswith(ends):
+        if (target.startswith(begins) and target not in begins) or target.endswith(ends):
             if library and find_spec(library) is None:
                 raise IndexUnusable(f"{shown(target)} needs a library: pip install 'scrapy-pagelets[search]'")
             return kind

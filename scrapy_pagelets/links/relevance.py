@@ -211,8 +211,7 @@ class Distiller:
             relevances, lists = dict(self._relevance), list(self._lists)
         if not lists:
             return {}
-        keys = np.fromiter((key for links in lists for key in links), np.int64)
-        pages, target = np.unique(keys, return_inverse=True)
+        pages, target = np.unique(np.fromiter((key for links in lists for key in links), np.int64), return_inverse=True)
         ends = np.cumsum([0, *map(len, lists)])
         shape = len(lists), len(pages)
         visited = np.array([page in relevances for page in pages.tolist()])

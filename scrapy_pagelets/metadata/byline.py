@@ -404,9 +404,10 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     """
     nodes, text = page.nodes, _SHORT_YEAR.sub(_WITH_CENTURY, page.nodes.strings[leaf])
     row = nodes.parent.item(nodes.leaves.item(leaf))
-    if (classes := nodes.looks[nodes.look.item(row)][2]) and _OF_EVENT.search(classes):
+    classes, told = nodes.looks[nodes.look.item(row)][2], machine_date(page, row)
+    if _OF_EVENT.search(classes) or (told and _OF_EVENT.search(attributes_at(nodes, [row], "itemprop")[0])):
         return []
-    if told := machine_date(page, row):
+    if told:
         return [(told[0], _BY_WORDS if _CHANGED.search(text) else told[1])]
     found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
     if not found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -19,7 +18,7 @@ from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
 from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.page.looks import HEADING, HEADLINE, HEARD
-from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, among_tags, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
@@ -27,7 +26,7 @@ _LONGEST: Final = 60  # words of the longest heading
 _MOST: Final = 200  # candidates that are compared
 _TITLE: Final = 1000  # characters of a title that are compared
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
-_FIRST_LEVEL, _IS_HEADING = TAG["h1"], among_tags("h1 h2 h3 h4 h5 h6")
+_FIRST_LEVEL: Final = TAG["h1"]
 _SHORT: Final = 3  # words of a title from which on a heading that is longer than the title may say it
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
 #: be another one there: how many have the same one is an estimate, and none at all with fewer pages than these.
@@ -278,19 +277,9 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
 
 @once
 def _pressed(nodes: NodeTable) -> list[int]:
-    """Rows of buttons, of links that lead nowhere or, from several headings, to one place, and of what is not shown."""
-    row_of, above, same = (
-        nodes.links.row.item,
-        nodes.tag[nodes.parent[nodes.links.row]],
-        defaultdict[str, list[int]](list),
-    )
-    small = np.flatnonzero(nodes.hidden & _IS_HEADING[nodes.tag[nodes.parent]]).tolist()
-    small += [row_of(i) for i in np.flatnonzero(above == TAG["small"]).tolist() if nodes.links.href[i] == "#"]
-    for link in np.flatnonzero(_IS_HEADING[above]).tolist():
-        same[nodes.links.href[link]].append(row_of(link))
-    for rows in (rows for href, rows in same.items() if len(rows) > 1 and href[:1] == "#" != href):
-        texts = {" ".join(nodes.strings[nodes.leaves_of(row)]) for row in rows}
-        small += rows if len(texts) == 1 and any(map(str.isalpha, min(texts))) else []
+    """Rows of the buttons, of the small links that lead nowhere, as those that fold a section, and of icons' names."""
+    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if "#" in nodes.links.href else ()
+    small = [row for row, href in links if href == "#" and nodes.tag[nodes.parent[row]] == TAG["small"]]
     icons = ((row, nodes.parent.item(row)) for row in rows_with(nodes, HEARD))
     heard = [row for row, link in icons if nodes.tag.item(nodes.parent.item(link)) in _HEADINGS]
     return sorted(rows_tagged(nodes, TAG["button"]) + small + heard)

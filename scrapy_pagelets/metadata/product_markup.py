@@ -61,7 +61,7 @@ def product_of(
 
 def _is_believed(page: Page, metas: Mapping[str, str], shown: ShownProduct) -> bool:
     """Whether a page shows one product, and does not call itself a list or an article."""
-    if not shown.names_a_price or not (shown.is_alone or shown.is_sold_out):
+    if not shown.names_a_price or not (shown.is_alone or shown.is_labelled):
         return False
     return not any(map(_OTHER.search, (type_of(metas), *(kind for each in page.objects for kind in types_of(each)))))
 

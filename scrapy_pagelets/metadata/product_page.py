@@ -80,10 +80,10 @@ class ShownProduct:
         return self._is_sold or self._price is not None
 
     @property
-    def is_sold_out(self) -> bool:
-        """Whether it says that it has none in stock, and labels its number and its brand."""
+    def is_labelled(self) -> bool:
+        """Whether it labels its number and its brand, and shows a price or says that it has none in stock."""
         is_labelled = all(any(self._labelled(each)) for each in (values.NUMBER_LABELS, values.BRAND_LABELS))
-        return is_labelled and self._availability() == "OutOfStock"
+        return is_labelled and (self._price is not None or self._availability() == "OutOfStock")
 
     @property
     def is_alone(self) -> bool:

@@ -212,7 +212,7 @@ NUMBER_LABELS: Final = _labels(
     r"id (?:do )?produto|id (?:del )?producto|anzeige(?:n(?:nummer|-?nr|-?id))?\.?|šifra(?: \w+)?|상품번호|"
     r"bestell(?:nummer|-?nr\.?)|produkt(?:nummer|kod|id)|artikkelnummer|varenummer|tuotenumero|r[eé]f[eé]rence|r[eé]f\.?|"
     r"referencia|referência|código|codice(?: articolo| prodotto)?|c[oó]d\.|артикул|код товара|品番|商品番号|"
-    r"k[oó]d(?: produktu| zboží| výrobku)?|cikkszám|ürün kodu|stok kodu|商品コード|商品[编編][号號]|[货貨][号號]"
+    r"k[oó]d(?: produktu| zboží| výrobku)?|cikkszám|ürün kodu|stok kodu|商品コード|(?:商品)?[编編货貨][号號]"
 )
 MAKERS_NUMBER_LABELS: Final = _labels(
     r"mpn|(?:manufacturer(?:'s)?\s)?(?:part|model|style)\.?\s?(?:number|code|num|no|nr|id|#|№)\b\.?|herstellernummer|model"
@@ -221,7 +221,7 @@ _GTIN: Final = r"(?:ean|gtin|upc|isbn)(?:[- ]?(?:13|12|14|8|code|nummer))?"
 GTIN_LABELS: Final = _labels(rf"{_GTIN}(?:\s?/\s?{_GTIN})?|barcode|штрих-?код|strichcode|jan")
 BRAND_LABELS: Final = _labels(
     r"brand|marke|hersteller|(?:manufactured|made) by|marque|fabricant|marca|merk|manufacturer|vendor|producent|značka|"
-    r"výrobce|proizvajalec|proizvođač|бренд|производитель|(?:varu)?märke|mærke|merke|márka|gyártó|marka|品牌|ブランド|"
+    r"výrobce|proizvajalec|proizvođač|бренд|производитель|(?:varu)?märke|mærke|merke|márka|gyártó|marka|(?:商品)?品牌|ブランド|"
     r"メーカー|브랜드"
 )
 _IN_STOCK: Final = (

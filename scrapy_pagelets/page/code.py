@@ -289,8 +289,8 @@ def ends_line(node: etree._Element) -> bool:
 _MONOSPACED: Final = lazily(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
 #: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
 _FRAGMENT: Final = lazily(r"(?:^|\s)fragment(?:$|\s)")
-#: Classes of elements that are code if it reads like it: others are of discounts.
-_CALLED: Final = lazily(r"(?:^|\s)(?:[a-z]\w{0,11}-)?code(?:$|\s)")
+#: Classes of elements that are code, by tag; of div, if it reads like it: others are of discounts.
+_CALLED: Final = {"td": lazily(r"^code$"), "div": lazily(r"(?:^|\s)(?:[a-z]\w{0,11}-)?code(?:$|\s)")}
 _SIGNS: Final = frozenset("{}();=<>")
 _IN_LINES: Final = lazily(r"(?:^|\s)lang(?:uage)?-\w")
 _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
@@ -306,8 +306,9 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
-        called = {look for look in nodes.looks if "code" in look[2] and look[0] == "div" and _CALLED.search(look[2])}
-        self.listed = [look in called or (look[0], look[2]) == ("td", "code") for look in nodes.looks]
+        named = [look for look in nodes.looks if "code" in look[2] and look[0] in _CALLED]
+        called = {look for look in named if _CALLED[look[0]].search(look[2])}
+        self.listed = [look in called for look in nodes.looks] if called else [False] * len(nodes.looks)
         self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
         self.in_lines = [look[0] == "code" and _IN_LINES.search(look[2]) is not None for look in nodes.looks]
 

@@ -103,8 +103,9 @@ def has_heading(nodes: NodeTable, cell: int) -> bool:
 def grid(nodes: NodeTable, cells: Ints, columns: int = 0) -> list[list[int]]:
     """The cells of a table: for each line the row of the cell that begins in each column, -1 where none does.
 
-    The first line is the head; it is empty if the table has none. A cell that spans others is written once. ``cells``:
-    rows of the cells, ascending. ``columns``: number of cells in each line of a flat grid.
+    The first line is the head; it is empty if the table has none. A cell that spans others is written once.
+
+    ``cells``: rows of the cells, ascending. ``columns``: number of cells in each line of a flat grid.
     """
     if columns:
         return [cells[i : i + columns].tolist() for i in range(0, len(cells), columns)]
@@ -118,8 +119,7 @@ def grid(nodes: NodeTable, cells: Ints, columns: int = 0) -> list[list[int]]:
 
 def cells_of(nodes: NodeTable, table: int) -> Ints:
     """Rows of the cells of a table, given by its row, and of the tables in it."""
-    within = slice(table + 1, int(nodes.end[table]))
-    tags = nodes.tag[within]
+    tags = nodes.tag[table + 1 : int(nodes.end[table])]
     found = (tags == _CELLS[0]) | (tags == _CELLS[1])
     rows: Ints = found.nonzero()[0] + table + 1
     return rows

@@ -77,13 +77,15 @@ _VOLATILE: Final = lazily(
 #: number, categories, tags and format, whether it is in stock.
 _POST_CLASSES: Final = frozenset(("hentry", "status-publish"))
 _TYPE: Final = lazily(r"hentry$|type-")
-#: Name, tag and role of the elements that tell the function of what is inside of them.
-_FUNCTIONS: Final = (
-    "nav,nav,navigation header,header,banner footer,footer,contentinfo aside,aside,complementary main,main,main "
-    "article,article,article form,form,form table,table,table list,ul,list pre,pre, heading,,heading p,p, dl,dl, "
-    "label,label, button,button,button dialog,dialog,dialog figure,figure, address,address,"
-).split()
-_LANDMARKS: Final = {name: (tag, role) for name, tag, role in (each.split(",") for each in _FUNCTIONS)}
+#: By name, tag and role of the elements that tell the function of what is inside of them.
+_LANDMARKS: Final = {
+    "nav": ("nav", "navigation"), "header": ("header", "banner"), "footer": ("footer", "contentinfo"),
+    "aside": ("aside", "complementary"), "main": ("main", "main"), "article": ("article", "article"),
+    "form": ("form", "form"), "table": ("table", "table"), "list": ("ul", "list"), "pre": ("pre", ""),
+    "heading": ("", "heading"), "p": ("p", ""), "dl": ("dl", ""), "label": ("label", ""),
+    "button": ("button", "button"), "dialog": ("dialog", "dialog"), "figure": ("figure", ""),
+    "address": ("address", ""),
+}  # fmt: skip
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}  # the sign of each landmark
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
 HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))

@@ -199,7 +199,8 @@ class NodeTable:
         """Return the XPath of a row: as lxml's ``getpath`` for an element, ending in ``text()[k]`` for a run of text.
 
         Names that are invalid in an XPath (``o:p``, ``a"b``) become ``*[k]``, and the steps to an element far below the
-        root ``/descendant::*[k]``. The paths of all rows take linear time: ``getpath`` counts the siblings anew.
+        root ``/descendant::*[k]``. The paths of all rows take linear time, while ``getpath`` counts the siblings again
+        for each element.
         """
         return path_of(self, row)
 
@@ -254,8 +255,7 @@ def below(nodes: NodeTable, sums: Ints, rows: int | Sequence[int] | Ints) -> Int
 
 def levels_of(depth: Ints) -> list[Ints]:
     """Rows of each depth, as `NodeTable.levels`."""
-    order = np.argsort(depth, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+    return np.split(np.argsort(depth, kind="stable"), np.cumsum(np.bincount(depth))[:-1])
 
 
 def ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:

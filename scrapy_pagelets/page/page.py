@@ -300,8 +300,9 @@ def decode(body: bytes, content_type: str | None = None) -> str:
 
     A byte order mark decides. Without one, the HTTP header takes precedence over ``<meta>`` and the XML declaration,
     but the bytes must confirm it: valid UTF-8 is read as UTF-8 whatever single-byte charset is declared, and invalid
-    UTF-8 is not. If nothing is declared, UTF-8 is tried first, then charset detection. ``body``: as received, without
-    content encoding. ``content_type``: value of the HTTP header.
+    UTF-8 is not. If nothing is declared, UTF-8 is tried first, then charset detection.
+
+    ``body``: as received, without content encoding. ``content_type``: value of the HTTP header.
     """
     name, mark = encoding.read_bom(body)
     if name and mark:

@@ -63,7 +63,9 @@ class Marks:
         """Let the rules decide the leaves that they name: 0 for those to keep, 1 for those to strip.
 
         The innermost element decides; if it is both to keep and to strip, it is kept. Return (m,) the templateness with
-        rules, and by the name of the stat, what each rule has done to this page. ``templateness``: without rules.
+        rules, and by the name of the stat, what each rule has done to this page.
+
+        ``templateness``: (m,) of each leaf, without rules.
         """
         if not self.rows:
             return templateness, {}

@@ -28,7 +28,9 @@ def objects_of(elements: Iterable[etree._Element]) -> list[Object]:
     """Return the objects that describe the page, in document order: those at the top, in graphs, and main entities.
 
     Objects in other properties (reviews, comments, related products) are not among them. Scripts that cannot be parsed,
-    and those beyond half a million characters, are left out. ``elements``: the ``script`` elements of the page.
+    and those beyond half a million characters, are left out.
+
+    ``elements``: the ``script`` elements of the page.
     """
     queue = deque(value for text in _scripts(elements) for value in values_of(_parsed(text)))
     found: list[Object] = []
@@ -97,7 +99,9 @@ def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Ele
     """Return the elements of each property that belongs to the page's one article, posting or other work.
 
     Properties outside of any item belong to the page. On a page with several works, such as a list of postings, none
-    does; those that another item contains (comments, reviews) are not counted. ``marked``: those with either.
+    does; those that another item contains (comments of a thread, reviews) are not counted.
+
+    ``marked``: the elements with a property or a type.
     """
     found: dict[etree._Element | None, dict[str, list[etree._Element]]] = {}
     for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST_PROPERTIES):

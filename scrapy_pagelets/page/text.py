@@ -49,6 +49,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
 
     Items of lists begin with a hyphen, and marks of footnotes are in brackets. Of a formula that a script has set, one
     form is written. Marks alone on a line and characters that nobody sees are left out; letters are in form NFC.
+
     ``keep``: (m,) a mask of the leaves.
     """
     nodes, leaves = write_leaves(nodes, keep)
@@ -80,7 +81,9 @@ def _lines_of_code(nodes: NodeTable) -> frozenset[int]:
 def cleaned(page: Page, keep: Bools) -> str:
     """HTML of the leaves to keep and of their ancestors, without scripts, styles and presentational attributes.
 
-    Images, rules and line breaks are kept if their parent is. Links are absolute. "" if no leaf is in ``keep``.
+    Images, rules and line breaks are kept if their parent is. Links are absolute. "" if no leaf is kept.
+
+    ``keep``: (m,) a mask of the leaves.
     """
     nodes = page.nodes
     alive = _rows_to_keep(nodes, keep)

@@ -105,8 +105,7 @@ class SiteSummary(Totals):
     @property
     def repeated(self) -> list[tuple[str, int]]:
         """Content that many pages share, perhaps template, and how many (Bar-Yossef & Rajagopalan 2002, Figure 4)."""
-        least = max(_LEAST, _REPEATED * self.pages)
-        return sorted(self.contents.at_least(least), key=lambda found: -found[1])
+        return sorted(self.contents.at_least(max(_LEAST, _REPEATED * self.pages)), key=lambda found: -found[1])
 
 
 @dataclass(order=True)

@@ -104,8 +104,7 @@ def distinct(collection: StoredCollection, ranking: Ranking, top: int) -> Iterat
     seen = set[str]()
     for start in range(0, len(ranking), _BLOCK):
         part = slice(start, start + _BLOCK)
-        candidates = collection.found(ranking.segment[part])
-        for score, pagelet in zip(ranking.score[part].tolist(), candidates, strict=True):
+        for score, pagelet in zip(ranking.score[part].tolist(), collection.found(ranking.segment[part]), strict=True):
             group = pagelet.near_duplicate_of or pagelet.url
             if group not in seen:
                 seen.add(group)

@@ -55,8 +55,7 @@ class Config:
 
     #: PAGELETS_PROBE: number of pages linking each other that a template needs; with 0, no pages are loaded for it.
     probe: int = _setting(
-        4,
-        values.whole("give 0 to load no pages, or how many must link each other, from 2", lambda n: n == 0 or n >= 2),
+        4, values.whole("give 0 to load no pages, or how many must link each other, from 2", lambda n: n == 0 or n >= 2)
     )
     #: PAGELETS_PRIVATE_ADDRESSES: whether links to private addresses other than the start hosts are followed.
     private_addresses: bool = _setting(False, values.flag)

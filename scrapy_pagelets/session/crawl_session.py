@@ -209,8 +209,7 @@ class CrawlSession:
     def _parse(self, response: TextResponse) -> Page:
         text = self.text(response)
         # Do not use the tree of `response.selector`: spiders change its nodes while threads read ours.
-        links = b", ".join(response.headers.getlist("Link")).decode("latin-1")
-        page = Page.from_root(parse(text), response.url, links)
+        page = Page.from_root(parse(text), response.url, b", ".join(response.headers.getlist("Link")).decode("latin-1"))
         self._warn_about(page, response, text)
         if isinstance(response, RenderedResponse):
             page = page_of(response.frames, response.url, page, self.config.limits)

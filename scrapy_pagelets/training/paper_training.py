@@ -84,8 +84,7 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
 
 def thinned(examples: Sequence[Example]) -> list[Example]:
     """Return a sample of the examples of each site, always the same one."""
-    groups = training_tables.by_site(examples).values()
-    return training_tables.thinned(groups, _PAGES_PER_SITE, random.Random(0))
+    return training_tables.thinned(training_tables.by_site(examples).values(), _PAGES_PER_SITE, random.Random(0))
 
 
 def _columns(page: Page, words: Lexicon) -> list[Floats]:

@@ -31,11 +31,29 @@ def test_only_template_becomes_content_and_only_where_content_is(html, told, oth
     templateness, alike = np.resize(np.array(told), size), np.resize(np.array(others), size)
     own = own_texts(found, None, templateness, alike, 8)
     assert not own[templateness < 0.5].any()
-    assert not own_texts(found, None, templateness, alike, 3).any()
     if not own_texts(found, None, np.ones(size), alike, 8)[[text == "Eleven" for text in found.nodes.strings]].any():
         assert not own_texts(found, None, np.ones(size), alike, 8).any()  # boxes of facts begin what is content
     for row in range(0, len(found.nodes), 5):
         assert own_texts(found, Headline(row, "Tea"), templateness, alike, 8).shape == (size,)
+
+
+@given(pages, seen, numbers)
+def test_paragraphs_of_a_page_alone_are_those_that_a_plain_count_finds(html, told, others):
+    found = page(html * 8)
+    nodes, size = found.nodes, len(found.nodes.leaves)
+    templateness, alike = np.resize(np.array(told), size), np.resize(np.array(others), size)
+    words, keep, linked = nodes.words, templateness < 0.5, nodes.anchor[nodes.leaves]
+    tags, leaves_of = {TAG[name] for name in "p li dd blockquote".split()}, nodes.leaves_of
+    every = [(row, leaves_of(row)) for row in range(len(nodes)) if nodes.tag[row] in tags]
+    rows = [(row, at) for row, at in every if words[at].sum() >= max(8, 2 * (words * linked)[at].sum())]
+    expected = np.zeros(size, np.bool_)
+    for kind in (nodes.parent, nodes.shape):
+        for row, at in rows:
+            group = [each for other, each in rows if kind[other] == kind[row]]
+            said, kept = (sum(column[each].sum() for each in group) for column in (words, words * keep))
+            if said >= 50 and 2 * kept >= said and (words * templateness)[at].sum() < 0.9 * words[at].sum():
+                expected[at] |= alike[at] == 0
+    assert own_texts(found, None, templateness, alike, 3).tolist() == (expected & ~keep).tolist()
 
 
 @given(pages, seen, numbers)

@@ -22,6 +22,7 @@ from scrapy_pagelets.crawler import console
 from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
 from scrapy_pagelets.crawler.commands.crawling import Region, lines
 from tests import crawling
+from tests.corpora import warc
 from tests.crawling import (
     LIMIT,
     ROOT,
@@ -137,7 +138,7 @@ def test_files_that_are_no_pages_are_counted(tmp_path):
     (tmp_path / "empty.html").touch()
     done = pagelets("clean", ".", cwd=tmp_path)
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
-    assert "\nleft out of the archive: 1 empty, 1 not_html\n" in done.stderr
+    assert "\nleft out of the archive: 1 x empty, 1 x not_html\n" in done.stderr
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -212,6 +213,7 @@ def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, beg
         (["clean", "https://example.com/a"], "is an address: pagelets crawl https://example.com/a --pages 1"),
         (["clean", "page.html", "-o", "no/folder.md"], "no/folder.md cannot be written: No such file or directory"),
         (["clean", "page.html", "-s", "PAGELETS_CHUNKS=9"], "-s is for a folder or an archive"),
+        (["clean", "page.html", "--base", "http://h/"], "--base is for a folder: --url gives the address of one page"),
         (["template", "http://127.0.0.1:9/", "--out", "page.html/x"], "page.html/x cannot be written: "),
         (["crawl", "http://127.0.0.1:9/", "-s", "JOBDIR=page.html"], "page.html cannot be written: "),
         (["clean", "mirror", "--format", "text"], "--format and --url are for one page"),
@@ -286,6 +288,54 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     assert console.main(["crawl", "http://h/", "-o", "closed/pages.jsonl"]) == 1
     assert capsys.readouterr().err.startswith("closed/pages.jsonl cannot be written: there is no folder ")
+
+
+def test_a_job_that_goes_on_keeps_the_lines_of_its_earlier_runs(tmp_path):
+    (tmp_path / "pages.jsonl").write_text('{"url": "http://of.another.crawl/"}\n', encoding="utf-8")
+    with SiteServer(routes=menu_site("home", *"abcdef", more=linking)) as server:
+        command = ["crawl", server.url(""), "-s", "JOBDIR=job", *FAST, "-o"]
+        assert pagelets(*command, "pages.jsonl", "--pages", "3", cwd=tmp_path).returncode == 0
+        begun = urls_of(tmp_path / "pages.jsonl")
+        (tmp_path / "pages.csv").touch()
+        refused = pagelets(*command, "pages.csv", "--pages", "5", cwd=tmp_path)
+        assert pagelets(*command, "pages.jsonl", "--pages", "5", cwd=tmp_path).returncode == 0
+        over = pagelets(*command, "pages.jsonl", "--pages", "5", cwd=tmp_path)
+        urls = urls_of(tmp_path / "pages.jsonl")
+    assert len(begun) == 3  # the line of another crawl was replaced
+    assert (urls[:3], len(set(urls))) == (begun, 5)
+    sentence = "pages.csv would be replaced, but the job in job goes on: give another name with -o\n"
+    assert (refused.returncode, refused.stderr) == (1, sentence)
+    assert (over.returncode, over.stderr) == (1, "the job in job has no page left: crawl again with a new JOBDIR\n")
+
+
+def test_a_job_of_an_archive_goes_on_as_well(site, tmp_path):
+    command = ["clean", str(site[0] / "mirror"), "--base", "http://h/", "-o", "pages.jsonl", "-s", "JOBDIR=job"]
+    assert pagelets(*command, cwd=tmp_path).returncode == 0
+    over = pagelets(*command, cwd=tmp_path)
+    assert (over.returncode, over.stderr) == (1, "the job in job has no page left: crawl again with a new JOBDIR\n")
+    assert urls_of(tmp_path / "pages.jsonl") == [f"http://h/{name}.html" for name in "abcd"]
+
+
+def urls_of(path):
+    return [json.loads(line)["url"] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_crawl_ends_with_the_pages_that_it_did_not_get(tmp_path):
+    routes = menu_site("home", *"abc", more=lambda name: '<p>Some <a href="/gone">link</a>, <a href="/torn">link</a>')
+    routes["/torn"] = lambda path: Reply(500)
+    with SiteServer(routes=routes) as server:
+        done = pagelets("crawl", server.url(""), "-o", "pages.jsonl", "--log", "all.log", *FAST, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "\nnot loaded: 1 x 404, 1 x 500\n" in done.stdout
+    assert "INFO: not loaded: 1 x 404, 1 x 500\n" in (tmp_path / "all.log").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["crawl", "crawl.gz"])
+def test_an_archive_is_known_by_what_is_in_it(tmp_path, name):
+    warc(tmp_path / name, [(f"http://h/{letter}", page(letter, ["/"]).encode()) for letter in "ab"])
+    done = pagelets("clean", name, "-o", "pages.jsonl", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(urls_of(tmp_path / "pages.jsonl")) == 2
 
 
 def test_a_site_that_does_not_answer_is_one_line(tmp_path):

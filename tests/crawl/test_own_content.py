@@ -277,6 +277,17 @@ def test_what_a_page_alone_says_amid_its_content_is_content_however_long_it_is(h
     assert own.tolist() == [False, False, *[shared == 0] * (size - 3), False]
 
 
+@pytest.mark.parametrize(("others", "doubt", "stays"), [(0, 0.7, True), (0, 0.95, False), (3, 0.7, True)])
+def test_a_long_page_alone_is_kept_to_its_last_paragraph(others, doubt, stays):
+    """Half of the paragraphs of one element are content; those of the footer, and links, are not like them."""
+    paragraph = "<p>All about the leaves of the green tea that grow here."
+    html = f"<main>{paragraph * 12}<ul><li><a href=/b>{paragraph}</a></ul></main><footer>{paragraph * 6}</footer>"
+    found = page(html)
+    seen = np.array([0.1] * 7 + [doubt] * 5 + [0.7] * 7)
+    alike = np.zeros(len(seen), np.int64)
+    assert own_texts(found, None, seen, alike, others).tolist() == [False] * 7 + [stays] * 5 + [False] * 7
+
+
 def test_a_heading_may_be_the_last_text_of_a_page():
     found = page("<p>All about tea.</p><h1>Tea</h1><img src=tea.png>")
     assert not own_texts(found, headline_of(found), np.array([0.8, 0]), np.zeros(2, np.int64), 9)[1]

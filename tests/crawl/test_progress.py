@@ -41,9 +41,10 @@ def test_a_crawl_says_what_it_holds_back_and_what_came_out(tmp_path):
     assert max(held) <= len(done.lines)
     feed = tmp_path / "feed.jsonl"
     words, template = done.stat("words"), done.stat("words/template")
-    assert lines[-4:] == [
+    assert lines[-5:] == [
         f"{len(done.lines)} pages cleaned: {words - template:,} words kept, {template:,} ({template / words:.0%}) "
         "stripped as template",
+        "not loaded: 2 x 404",
         f"written: {feed} ({len(done.lines)} items)",
         f"to see what was stripped: pagelets report {feed}",
         f"to see it on a page, and why: pagelets view {feed} --page URL",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -577,6 +578,23 @@ def test_a_bulk_file_has_a_document_for_each_page(tmp_path):
     mapping = json.loads((tmp_path / "pages.mapping.json").read_text())["mappings"]
     assert set(pairs[0][1]) == set(mapping["properties"])
     assert set(pairs[0][1]["pagelets"][0]) == set(mapping["properties"]["pagelets"]["properties"])
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("tantivy:file", "file cannot be used (File exists): name another file or folder."),
+        ("tantivy:file/below", "file/below cannot be used (Not a directory): name another file or folder."),
+        ("file/pages.ndjson", "file/pages.ndjson cannot be used (Not a directory): name another file or folder."),
+        ("none/pages.ndjson", "none/pages.ndjson cannot be used (No such file or directory): name another file"),
+        ("tantivy:", "'tantivy:' is not the name of an index: give a path that ends in .sqlite"),
+    ],
+)  # fmt: skip
+def test_a_path_where_no_index_can_be_is_refused_for_good(tmp_path, monkeypatch, target, sentence):
+    (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(IndexUnusable, match=re.escape(sentence)):
+        open_index(target)
 
 
 def test_a_bulk_file_asks_for_pages_to_be_deleted(tmp_path):

@@ -93,7 +93,6 @@ def found(html):
         ("<div class='copy-popup-x'>Link copied</div><p class=copyright>Copy of 1950", ["Link copied"]),
         ("<table><tr><td><i class=sr-only>yes</i><td><b><i class=sr-only>no</i></b></table>", []),
         ("<table><tr><td><a href=/e><i class=sr-only>Edit</i></a><td>2<i class=sr-only>kg</i></table>", ["Edit", "kg"]),
-        (f"<nav><div><p>{PROSE}</div></nav><nav>Uji</nav>", ["Uji"]),
         ("<div class=cross-selling><b>Cups</b></div><p class=upsold>Mild", ["Cups"]),
         ("<p>The class related-articles-of-law is another word", []),
     ],
@@ -178,3 +177,27 @@ def test_links_of_captions_that_run_scripts_and_tabs_of_one_panel_are_controls()
 def test_numbers_that_a_program_prints_are_content():
     page = Page.parse(b"<p>All about green tea.<pre>for i in range(3): print(i)</pre><pre>0\n1\n2</pre>", "http://a/")
     assert not asides_of(page.nodes, np.ones(3, np.bool_)).any()
+
+
+@pytest.mark.parametrize(("words", "expected"), [(12, True), (11, False)])
+def test_comments_may_be_longer_than_the_article(words, expected):
+    comment = "<div class=comment><p>Ana on 2 May 2024</p><p>" + PROSE * 3 + "</p></div>"
+    one = page(f"<p>{'tea ' * words}</p><div id=comments class=comment-wrapper>{comment * 3}</div>")
+    found = comments_of(one, np.ones(len(one.nodes.leaves), np.bool_))
+    assert found.tolist() == [False] + [expected] * 6
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("itemprop=review itemscope itemtype=http://schema.org/Review", True),
+        ("itemscope itemtype=http://schema.org/Review", False),  # the page itself may be one
+        ("itemprop=review", False),
+    ],
+)
+def test_reviews_of_a_business_are_a_property_of_it(names, expected):
+    business = "<div itemscope itemtype=http://schema.org/LocalBusiness>"
+    one = page(f"{business}<p>{PROSE}</p><div {names}><p>Ana</p><p>Good tea</p></div></div>")
+    found = comments_of(one, np.ones(3, np.bool_))
+    assert found.tolist() == [False, expected, expected]
+    assert not comments_of(one, np.array([False, True, True])).any()  # nothing else

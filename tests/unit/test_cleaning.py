@@ -98,6 +98,7 @@ def test_a_site_says_what_it_learns_from(given, sentence):
 
 def test_public_names_are_there_and_typed():
     assert all(getattr(scrapy_pagelets, name) for name in scrapy_pagelets.__all__)
+    assert set(scrapy_pagelets.__all__) <= set(dir(scrapy_pagelets))  # which notebooks complete names by
     assert isinstance(clean("<p>a"), CleanPage)
 
 

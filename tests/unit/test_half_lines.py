@@ -1,62 +1,87 @@
 """Lines with author and date: kept whole or not at all."""
 
+import re
+
 import numpy as np
 import pytest
 
 from scrapy_pagelets.decision.content import facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.half_lines import companions, signs_with_words, torn_bylines
+from scrapy_pagelets.decision.half_lines import companions, signs_with_words
+from scrapy_pagelets.decision.own_texts import labelled
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
-from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import headline_of
-from scrapy_pagelets.metadata.posts import NO_THREAD, thread_of
 from scrapy_pagelets.page.page import Page
 
 BODY = "Here somebody says what he thinks of green tea, and he goes on and on. "
 
 
-def saved(byline: str, kept: str, author: str = "Ana Bo") -> list[str]:
-    """The texts that are saved because some text of the byline is content."""
-    page = Page.parse(f"<title>Tea</title><h1>Tea</h1>{byline}<p>{BODY * 3}".encode(), "http://a.example/tea")
-    keep = np.array([text in ("Tea", kept) or BODY.strip() in text for text in page.nodes.strings])
-    found = torn_bylines(page.nodes, headline_of(page), NO_THREAD, [author], keep)
-    return [text for text, is_saved in zip(page.nodes.strings, found, strict=True) if is_saved]
+#: What a page says: the model takes for template what has "!", and all pages have what is in brackets.
+LISTS = [
+    # a value and a label that other pages have, too, amid facts
+    (
+        "<dl><dt>(Year)<dd>1952<dt>(Grape)<dd>Kerner<dt>(Allergens!)<dd>(Sulphites!)</dl>",
+        "Year 1952 Grape Kerner Allergens Sulphites",
+    ),
+    ("<ul><li><b>(Hat)</b> red<li><b>(Coat)</b> blue<li><b>(Shoe!)</b> (none!)</ul>", "Hat red Coat blue Shoe none"),
+    ("<ul><li><b>(Hat)</b> red<li><b>(Coat!)</b> blue!<li><b>(Shoe!)</b> (none!)</ul>", "Hat red"),
+    # facts between the fields of a form: what differs from page to page, behind colons
+    (
+        "<ul><li><p><b>(!No)：</b>A12!<li><p><b>(!Maker)：</b><a href=/m>Ana!</a><li><p><b>(!Stock)：</b>14!</ul>",
+        "No： A12 Maker： Ana Stock： 14",
+    ),
+    ("<ul><li><b>(!No)</b> A12!<li><b>(!Maker)</b> Ana!<li><b>(!Stock)</b> 14!</ul>", ""),  # no colons
+    ("<ul><li><b>(!No):</b> (A12!)<li><b>(!Maker):</b> (Ana!)<li><b>(!Stock):</b> (14!)</ul>", ""),  # on all pages
+    ("<ul><li><b>(!No):</b> A12!<li><b>(!Maker):</b> Ana!</ul>", ""),  # too few
+    # a label without its value
+    ("<dl><dt>(Type)<dd>(Private company!)</dl>", "Type Private company"),
+    ("<dl><dt>(Type)<dd><a href=/edit>(Edit it!)</a></dl>", "Type"),
+    # lines of several labels
+    ("<p><b>(Published by!)</b> <a href=/w>(Wharf!)</a>, Porto, 1952</p>", "Published by Wharf , Porto, 1952"),
+    ("<p>(No!) <a href=/1>A12</a> (or!) <a href=/2>B15</a></p>", "No A12 or B15"),
+    ("<p><b>(No!)</b> A12 <i>(Call us!)</i></p>", "No A12"),
+    ("<p><b>(No!)</b> A12! <i>(Call us!)</i></p>", ""),
+    # a label and a value in one text: few pages have it, and it has no year, as dates have
+    (
+        "<p>Ident: 30014!</p><p>状态：好!</p><p>Height in words: 3 cm!</p>",
+        "Ident: 30014 状态：好 Height in words: 3 cm",
+    ),
+    (
+        "<p>(Id: 30014!)</p><p>Made: 3 May 2012!</p><p>Uji: a !hill.</p><p><a href=/a>Id: 3!</a></p>",
+        "",
+    ),
+    # what leads to other pages: by its relation, and all of it behind colons
+    ("<p>(Filed under!) <a href=/c rel=tag>Cups</a></p>", "Cups"),
+    ("<ul><li>(!Next): <a href=/1>Cups!</a><li>(!Last): <a href=/2>Pots!</a><li>(!Up): <a href=/3>Lids!</a></ul>", ""),
+    ("<p>(!Next): <a href=/1>Cups</a></p>", "Cups"),
+]
 
 
-@pytest.mark.parametrize(
-    ("byline", "kept", "expected"),
-    [
-        ("<p>Submitted by <a href=/u/1>Ana Bo</a> on 2 May 2024", "Ana Bo", ["Submitted by", "on 2 May 2024"]),
-        # label, name and date in elements of their own
-        (
-            "<div>By</div><div><a href=/u/1>Ana Bo</a></div><div>-</div><time>May 2, 2024</time><div>Share</div>",
-            "Ana Bo",
-            ["By", "-", "May 2, 2024"],
-        ),
-        ("<p>Vložil/a <a href=/u/1>Ana</a>, 2 May 2024 - 09:18", ", 2 May 2024 - 09:18", ["Vložil/a"]),
-        ("<p>Vložil/a <a href=/u/1>Ana Bo</a>, 2 May 2024 - 09:18", "Ana Bo", ["Vložil/a", ", 2 May 2024 - 09:18"]),
-        # a menu, a share line and a longer text are none of it
-        ("<p><a href=/m>More</a> <a href=/u/1>Ana Bo</a> <a href=/s>Share</a>", "Ana Bo", []),
-        ("<p>Four words before it <a href=/u/1>Ana Bo</a>", "Ana Bo", []),
-        ("<p>Submitted by <a href=/u/1>Ana Bo</a> on 2 May 2024", "on", []),
-    ],
-)
-def test_a_byline_is_kept_whole(byline, kept, expected):
-    before = "Ana" if kept.startswith(",") else "Ana Bo"
-    found = saved(byline, kept, before)
-    assert [text for text in found if text != before] == expected
+@pytest.mark.parametrize(("facts", "expected"), LISTS)
+@pytest.mark.parametrize("others", [8, 3])
+def test_labels_go_with_their_values(facts, expected, others):
+    html = f"<title>Tea</title><h1>Tea</h1>{facts}<p>{BODY * 2}</p><p>(All rights!)</p>"
+    page = Page.parse(html.encode(), "http://a.example/tea")
+    nodes = page.nodes
+    keep = np.array(["!" not in text for text in nodes.strings])
+    alike = np.array([8 * ("(" in text) for text in nodes.strings])
+    texts = [re.sub(r"[!()]", "", text).strip() for text in nodes.strings]
+    found = labelled(nodes, headline_of(page), keep, alike, others)
+    assert not (found & keep).any()
+    assert others == 8 or not found.any()
+    kept = [text for text, one in zip(texts, keep | found, strict=True) if one]
+    assert others == 3 or " ".join(kept[1:-1]) == expected
 
 
-def test_the_line_of_each_post_is_kept_whole():
-    post = "<div class=post id=p{0}><p>Sent by <a class=username href=/u/{0}>Ana{0}</a> on 1{0} May 2024<p>{1}</div>"
-    html = "<h1>Tea</h1>" + "".join(post.format(number, BODY) for number in (1, 2))
-    page = Page.parse(html.encode(), "http://a.example/forum/tea")
-    thread = thread_of(page, Habits())
-    keep = np.array([not text.startswith(("Sent", "on")) for text in page.nodes.strings])
-    found = torn_bylines(page.nodes, headline_of(page), thread, [], keep)
-    assert len(thread.posts) == 2
-    assert (found | keep).all()
+def test_labels_are_those_between_the_heading_and_content():
+    page = Page.parse(b"<p><b>(No)</b> A12<h1>Tea</h1><p>Green<p><b>(No)</b> A12", "http://a.example/tea")
+    keep, alike = np.array([False, True, True, True, False, True]), np.array([8, 0, 0, 0, 8, 0])
+    nodes, headline = page.nodes, headline_of(page)
+    assert headline is not None
+    assert not labelled(nodes, headline, keep, alike, 8).any()
+    assert not labelled(nodes, None, keep, alike, 8).any()
+    assert not labelled(nodes, headline, np.zeros(6, np.bool_), alike, 8).any()
 
 
 def test_names_of_those_who_comment_leave_with_their_comments():

@@ -243,6 +243,16 @@ def test_what_is_sold_out_is_a_product_if_it_labels_number_and_brand():
     assert told(shop(sold_out.replace("unavailable", "on loan"))) is None
 
 
+def test_a_price_far_from_the_heading_is_a_product_if_the_page_labels_number_and_brand():
+    facts = "<ul><li><b>商品货号：</b>T-17<li><b>商品品牌：</b><a href=/b>Ana</a>" + "<li><b>Kind:</b> red" * 4
+    price = "<li><b>本店售价：</b><font id=ECS_SHOPPRICE>12.50元</font></ul>"
+    found = told(shop(facts + price))
+    assert found == {"name": "Green tea", "price": 12.5, "sku": "T-17", "brand": "Ana"}
+    assert told(shop(facts + price, "<meta property=og:type content=article>")) is None
+    assert told(shop(facts.replace("品牌", "重量") + price)) is None
+    assert told(shop(facts + "</ul>")) is None
+
+
 def test_a_number_alone_beside_the_heading_counts_if_the_address_has_its_digits():
     price = f"<p class=price>12,50 €</p>{CART}"
     for number, expected in (("1044/320", "1044/320"), ("1044/321", "T-17"), ("10.44", "T-17")):

@@ -15,20 +15,11 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
 _CLASSES: Final = {
-    "div": "div center",
-    "p": "p blockquote pre",
-    "heading": "h1 h2 h3 h4 h5 h6 hgroup",
-    "list": "ul ol menu dl",
-    "item": "li dt dd",
-    "table": "table tbody thead",
-    "row": "tr",
-    "cell": "td th",
-    "section": "section article main aside",
-    "landmark": "nav header footer",
-    "form": "form fieldset select",
-    "link": "a",
-    "inline": "span b i em strong u font small big label",
-}
+    "div": "div center", "p": "p blockquote pre", "heading": "h1 h2 h3 h4 h5 h6 hgroup", "list": "ul ol menu dl",
+    "item": "li dt dd", "table": "table tbody thead", "row": "tr", "cell": "td th",
+    "section": "section article main aside", "landmark": "nav header footer", "form": "form fieldset select",
+    "link": "a", "inline": "span b i em strong u font small big label",
+}  # fmt: skip
 #: Column of ``_CLASSES`` for each tag number; one more column for tags of no class.
 _CLASS: Final = np.full(len(TAG), len(_CLASSES))
 for _number, _names in enumerate(_CLASSES.values()):

@@ -111,8 +111,7 @@ class Blocks:
     @cached_property
     def _children(self) -> Ints:
         """(n,) Number of visible children in the row's layer."""
-        seen = np.flatnonzero(self.flowing[1:]) + 1
-        return np.bincount(self.nodes.parent[seen], minlength=len(self.nodes))
+        return np.bincount(self.nodes.parent[np.flatnonzero(self.flowing[1:]) + 1], minlength=len(self.nodes))
 
     @cached_property
     def branching(self) -> Ints:
@@ -136,8 +135,7 @@ class Blocks:
     def landmark(self) -> Bools:
         """(n,) Whether a row, or the only one in it, is a landmark of HTML or ARIA."""
         roles = np.array([look[3].lower() in _LANDMARK_ROLES for look in self.nodes.looks])[self.nodes.look]
-        named = np.isin(self.nodes.tag, _LANDMARKS) | (roles & (self.nodes.tag != TEXT))
-        return self.along_chains(named)
+        return self.along_chains(np.isin(self.nodes.tag, _LANDMARKS) | (roles & (self.nodes.tag != TEXT)))
 
     def pool(self, spans: list[Span]) -> Pool:
         """Make a pool of the blocks of given spans, without those that are not visible."""

@@ -160,8 +160,7 @@ class Strict:
         return np.asarray(background[self._children[row]] != background[row], np.bool_)
 
     def _is_divided_by_tags(self, row: int, children: Ints, tag: int) -> bool:
-        tags = self.nodes.tag[children]
-        if (tags == TAG["hr"]).any():
+        if (self.nodes.tag[children] == TAG["hr"]).any():
             return True
         return bool((self.inline[row] or tag == TAG["p"]) and not self.inline[children].all())
 
@@ -196,8 +195,7 @@ class Strict:
         for group in np.split(order, np.flatnonzero(np.diff(cell[order])) + 1):
             rows = pool[group]
             own = int(doc[group[0]]) if len(group) == 1 else LEAST
-            spans = [(int(row), int(self.nodes.end[row])) for row in rows]
-            new.append(self._tree.add(block, spans))
+            new.append(self._tree.add(block, [(int(row), int(self.nodes.end[row])) for row in rows]))
             self._blocks.append(rows)
             self._doc.append(max(own, self._doc[block]))
         return new
