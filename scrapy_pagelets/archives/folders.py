@@ -14,7 +14,6 @@ from scrapy_pagelets.archives.unpacking import SNIFFED, WARC, holds_warc, looks_
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
-_IN_QUERY: Final = "%!$&'()*+,/:;=?@~"  # characters that stand in a query as in the name that wget makes of it
 ROOT: Final = "/./"  # separates the folder from the path that becomes part of the URL, as in ``rsync --relative``
 
 
@@ -125,6 +124,4 @@ def _url(path: str, base: str) -> str:
     if not base:
         return Path(path).absolute().as_uri()
     relative = (path.partition(ROOT)[2] or os.path.basename(path)).replace(os.sep, "/")
-    place, mark, query = relative.partition("?")
-    start = base + ("" if base.endswith("/") else "/")
-    return f"{start}{quote(os.fsencode(place), safe='/~')}{mark}{quote(os.fsencode(query), safe=_IN_QUERY)}"
+    return base + ("" if base.endswith("/") else "/") + quote(os.fsencode(relative), safe="/~")

@@ -427,7 +427,7 @@ def test_a_folder_gives_its_html_files_by_path_under_the_base(tmp_path):
         **{
             "b__html": b"<p>b",
             "a_index__htm": b"<p>a",
-            "a_one two__php?id=3&next=%2Fü 1": b"<p>query",  # as wget names it
+            "a_one two__php?id=3": b"<p>query",
             "c_page": b"<!doctype html><p>no suffix",
             "c_data": b"no suffix, no page",
             "style__css": b"p {}",
@@ -438,7 +438,7 @@ def test_a_folder_gives_its_html_files_by_path_under_the_base(tmp_path):
     pages, skipped = read_all(tmp_path, "https://example.com")
     assert [(found.url, found.body) for found in pages] == [
         ("https://example.com/a/index.htm", b"<p>a"),
-        ("https://example.com/a/one%20two.php?id=3&next=%2F%C3%BC%201", b"<p>query"),
+        ("https://example.com/a/one%20two.php%3Fid%3D3", b"<p>query"),
         ("https://example.com/b.html", b"<p>b"),
         ("https://example.com/c/page", b"<!doctype html><p>no suffix"),
         ("https://example.com/%C3%A4.XHTML", b"<p>umlaut"),
