@@ -32,7 +32,7 @@ _ENGINES: Final = {"duckdb": (("duckdb", "pyarrow"), "corpus"), "spark": (("pysp
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "input", metavar="IN",
-        help="WARC, WACZ or Parquet: paths or URLs of files, a folder, a glob, a list (.paths) or an index (.cdxj)",
+        help="WARC, WACZ or Parquet: files or their URLs, a folder, a quoted glob, a list (.paths), an index (.cdxj)",
     )  # fmt: skip
     parser.add_argument("output", metavar="OUT", help="folder for the tables: empty, or that of a job that was stopped")
     parser.add_argument("--base", default="", help="prefix of relative names in a list or an index")

@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--contained", type=float, metavar="SHARE",
-        help="show the pages of whose content at least this share stands on a larger page; the feed needs sketches",
+        help="show the pages of whose content at least this share stands on a larger page, as of excerpts, digests and "
+        "print versions; the feed needs the field sketch",
     )  # fmt: skip
     within, across = _DEFAULT.duplicates_threshold, _DEFAULT.duplicates_threshold_across
     about = "similarity of near-duplicates within a site (default: %(default)s)"

@@ -46,7 +46,7 @@ class _Class:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="STORE-or-URL", help="a PAGELETS_STORE, folder or file; or address of a page")
+    parser.add_argument("source", metavar="STORE-or-URL", help="a PAGELETS_STORE, folder or file, or URL of a page")
     parser.add_argument("--site", metavar="NAME", help="only classes of this site")
     parser.add_argument("--class", dest="number", type=int, metavar="N", help="class of this number (default: largest)")
     parser.add_argument("--out", metavar="FOLDER", help="write the templates of all classes, a file for each of them")
