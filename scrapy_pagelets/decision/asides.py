@@ -21,6 +21,7 @@ from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
 from scrapy_pagelets.page.gaps import panels_of
 from scrapy_pagelets.page.nodes import (
     LINE,
+    OF_TAG,
     TAG,
     NodeTable,
     attributes_at,
@@ -29,6 +30,7 @@ from scrapy_pagelets.page.nodes import (
     having,
     leaves_beginning,
     rows_named,
+    rows_related,
     rows_tagged,
     rows_with,
     tags_of,
@@ -140,7 +142,7 @@ def hints_of(nodes: NodeTable) -> Bools:
 
 def _links_alone(nodes: NodeTable) -> Bools:
     """(m,) leaves of links to pages of a series, to share the page, and to log in and come back, with their labels."""
-    series = [row for row, names in nodes.relations.items() if not _SERIES.isdisjoint(names.lower().split())]
+    series = rows_related(nodes, _SERIES)
     rows, hrefs, targets = nodes.links.row.item, nodes.links.href, nodes.links.target
     log_in = [rows(link) for link in having(targets, "?") if _leads_back(targets[link])]
     leading = ((link, hrefs[link]) for link in having(hrefs, ":"))
@@ -149,6 +151,23 @@ def _links_alone(nodes: NodeTable) -> Bools:
     ]
     found = _with_labels(nodes, series, _LABELS)
     return found | _with_labels(nodes, log_in, _HINT) if log_in else found
+
+
+def own_tags(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of the links of which the page says that they are its tags, with their labels.
+
+    Those in a line with more words of the content stay, as in a post whose words are tags, and all of a page that says
+    next to nothing else.
+
+    ``keep``: (m,) the leaves that are content so far.
+    """
+    rows = rows_related(nodes, OF_TAG)
+    found = _with_labels(nodes, rows, _LABELS)
+    if rows:
+        line = np.cumsum(nodes.gap >= LINE)
+        found &= (np.bincount(line, nodes.words * (keep & ~found)) == 0)[line]
+        found &= nodes.words[keep & ~found].sum() >= _LEAST
+    return found
 
 
 def _leads_back(target: str) -> bool:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.asides import asides_of, comments_of, controls_of_posts, signatures_of, signed_posts
+from scrapy_pagelets.decision.asides import (
+    asides_of,
+    comments_of,
+    controls_of_posts,
+    own_tags,
+    signatures_of,
+    signed_posts,
+)
 from scrapy_pagelets.decision.content import corrected, facts_of, marks_in_cells, permalinks, said_of_itself
 from scrapy_pagelets.decision.corrections import (
     decided_together,
@@ -47,8 +54,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
     What the page says of itself is content, author and date of each post of a thread among it, in whole lines;
-    breadcrumbs that the page calls so, the comments of readers below an article, the reviews of a product, signatures
-    and profiles of authors on forums, what the page says twice, and what `asides_of`, `link_sections_of` and
+    breadcrumbs and tags that the page calls so, the comments of readers below an article, the reviews of a product,
+    signatures and profiles of authors on forums, what the page says twice, and what `asides_of`, `link_sections_of` and
     `lone_headings_of` find are template. ``benchmarks corrections`` tells what each is worth. Rules decide last.
 
     ``site``: has learnt the page. ``by_method``: (m,) what another method than the default one says: only rules
@@ -78,13 +85,14 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
         comments = comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
         sections = link_sections_of(page, alike, others, cards=sells)
+        tags = own_tags(page.nodes, kept)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = signed_posts(page, told.thread, kept & ~comments)
-        for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, told.trail | profiles)):
+        for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, told.trail | tags | profiles)):
             named[leaves] = ROLES.index(role)
         for post in told.thread.posts if not told.thread.is_thread else ():
             named[[*post.leaves]] = ROLES.index(COMMENTS)
-        stripped = comments | sections | signatures | marks_in_cells(page.nodes)
+        stripped = comments | sections | tags | signatures | marks_in_cells(page.nodes)
         stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept, is_thread=told.thread.is_thread)
         stripped[controls_of_posts(page.nodes, told.thread)] = True
         found[stripped] = 1

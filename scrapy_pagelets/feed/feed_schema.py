@@ -150,6 +150,7 @@ _OF_PAGE: Final = (
     _nullable("canonical", "absolute URL of its canonical link"),
     _nullable("description", "what it is about, from its metadata"),
     _nullable("image", "absolute URL of the picture that its metadata names"),
+    _list("tags", "names of its tags and categories, as it declares or links them; `[]` if there is none"),
     _list("breadcrumbs", "names of the trail that leads to it; `[]` if there is none"),
     _nullable(
         "product",

@@ -1,4 +1,4 @@
-"""What a page tells of itself: author, dates, canonical address, description, picture and breadcrumbs."""
+"""What a page tells of itself: author, dates, canonical address, description, picture, tags and breadcrumbs."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from scrapy_pagelets.metadata.product_markup import is_here, product_of
 from scrapy_pagelets.page import structured_data as data
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.looks import COMMENT, COMMENTS, ENTRY, RELATED
-from scrapy_pagelets.page.nodes import rows_named, rows_with
+from scrapy_pagelets.page.nodes import OF_TAG, rows_named, rows_related, rows_with
 from scrapy_pagelets.page.page import Meta, Page
 
 
@@ -69,12 +69,23 @@ class Entry:
             spans = [(row, end) for row, end in spans if row < self._headline.row < end]
         return spans[0] if len(spans) == 1 else None
 
+    @property
+    def tags(self) -> Iterator[str]:
+        """The texts of its links to what it calls its tags, those of its categories among them."""
+        nodes = self._page.nodes
+        for row in self._own(rows_related(nodes, OF_TAG)):
+            yield " ".join(nodes.strings[nodes.leaves_of(row)])
+
     def _rows(self, names: re.Pattern[str]) -> list[int]:
-        """The rows of its marks of some names, without those of comments and of related posts."""
+        """The rows of its marks of some names."""
+        return self._own(rows_named(self._page.nodes, names)) if self._span else []
+
+    def _own(self, rows: Sequence[int]) -> list[int]:
+        """Those of some rows that are in the entry, without those of comments and of related posts."""
         if self._span is None:
             return []
         nodes, (first, end) = self._page.nodes, self._span
-        found = [row for row in rows_named(nodes, names) if first < row < end]
+        found = [row for row in rows if first < row < end]
         others = [(row, nodes.end.item(row)) for row in rows_with(nodes, COMMENTS | COMMENT | RELATED) if row > first]
         return [row for row in found if not any(start <= row < stop for start, stop in others[:_MARKS])][:_MARKS]
 
@@ -96,7 +107,7 @@ class Entry:
 
 
 #: The names of the fields.
-TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "product")
+TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "tags", "breadcrumbs", "product")
 #: Names of ``<meta>`` elements in the order of precedence, in lower case.
 _AUTHOR: Final = (
     "author article:author parsely-author sailthru.author dc.creator dcterms.creator citation_author byl"
@@ -113,12 +124,14 @@ _MODIFIED: Final = (
     "dc.date.modified last-modified lastmod revised"
 ).split()
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
+_TAG: Final = "article:tag"
 _PRICE: Final = "product:price:amount og:price:amount".split()
 _MOST_OFFERS: Final = 20  # offers and media that are looked at
 _MOST: Final = 1000  # ``<meta>`` elements that are looked at
 _LONGEST: Final = 5000  # characters of a value; longer ones are cut off
 _MOST_AUTHORS: Final = 10  # names of authors
-_LONGEST_NAME: Final = 200  # characters of each
+_MOST_TAGS: Final = 50
+_LONGEST_NAME: Final = 200  # characters of the name of an author or of a tag
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +139,8 @@ class Metadata:
     """What a page tells of itself."""
 
     #: ``author`` (names, separated by commas), ``published`` and ``modified`` (ISO 8601, as exact as the page tells
-    #: them), ``canonical``, ``description``, ``image``, ``breadcrumbs`` and ``product``, by their names in the feed;
-    #: None, or no breadcrumbs, if the page does not tell
+    #: them), ``canonical``, ``description``, ``image``, ``tags``, ``breadcrumbs`` and ``product``, by their names in
+    #: the feed; None, or no tags or breadcrumbs, if the page does not tell
     fields: dict[str, Any]
     trail: Bools  # (m,) the leaves that surely show the breadcrumbs
     #: of the article or product: its own name and those of its authors, and what it costs
@@ -170,6 +183,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
         "canonical": _web_address(page, page.declared_canonical_url or ""),
         "description": told.text("description", _DESCRIPTION),
         "image": told.image(),
+        "tags": _distinct((*told.tags(), *entry.tags)),
         "breadcrumbs": names,
         "product": product,
     }
@@ -215,6 +229,14 @@ class _Told:
         yield from (self.author or "").split(", ")
         names = data.values_of((self._work or {}).get("name"))
         yield from (_cleaned(value) for value in names if isinstance(value, str))
+
+    def tags(self) -> Iterator[str]:
+        """The keywords of the work, else what metas call its tags; one text names several, separated by commas."""
+        values = data.values_of(self._work.get("keywords")) if self._work else []
+        values = values or (self._metas_named(_TAG) if _TAG in self.metas else [])
+        names = [self._part(value, "name") if isinstance(value, dict) else value for value in values[:_MOST_TAGS]]
+        texts = [name[:_LONGEST] for name in names if isinstance(name, str)]
+        yield from texts[0].split(",") if len(texts) == 1 else texts
 
     def prices(self) -> Iterator[str]:
         """What the work costs, by each of its offers."""
@@ -333,6 +355,15 @@ def _metas(metas: Iterable[Meta]) -> dict[str, str]:
         if name and name not in found and content.strip():
             found[name] = content
     return found
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """The first of some names, cleaned, of those that differ in case only the first one."""
+    found: dict[str, str] = {}
+    for name in map(_cleaned, islice(names, _MOST_TAGS)):
+        if name and len(name) <= _LONGEST_NAME:
+            found.setdefault(name.casefold(), name)
+    return [*found.values()]
 
 
 def _cleaned(text: str) -> str:

@@ -39,6 +39,9 @@ TAGS: Final = (
 TAG: Final[dict[str, int]] = {name: number for number, name in enumerate(TAGS)}
 TEXT: Final = TAG["#text"]
 
+#: The relation of a link to what is a tag of the page. Source: HTML, Section 4.6.7.26.
+OF_TAG: Final = frozenset(("tag",))
+
 
 def tags_of(names: str) -> Ints:
     """(k,) the numbers of some tags, whose names are separated by spaces."""
@@ -251,6 +254,11 @@ def below(nodes: NodeTable, sums: Ints, rows: int | Sequence[int] | Ints) -> Int
     """(k,) sum of a column of the leaves below each of some rows, from the sums of the column (`arrays.up_to`)."""
     found: Ints = sums[nodes.last_leaf[rows]] - sums[nodes.first_leaf[rows]]
     return found
+
+
+def rows_related(nodes: NodeTable, relations: frozenset[str]) -> list[int]:
+    """Rows of the elements whose ``rel`` attribute has one of some relations."""
+    return [row for row, told in nodes.relations.items() if not relations.isdisjoint(told.lower().split())]
 
 
 def levels_of(depth: Ints) -> list[Ints]:
