@@ -169,6 +169,22 @@ class SiteCounts:
             if observation.key not in self.seen:
                 self.count(observation)
 
+    def merge(self, other: SiteCounts) -> None:
+        """Add the counts of other pages of the site; classes of both are one if their outlines fit, as for pages.
+
+        Exact but for copies in both, which count twice, and "new" texts of the first of the other pages, which these
+        may have.
+        """
+        classes = [self.fitting(known.outline) or self._new(known.outline) for known in other.classes]
+        for own, known in zip(classes, other.classes, strict=True):
+            own.pages += known.pages
+        self.counts.merge(other.counts, [own.number for own in classes])
+        for key, number in zip(*(column.tolist() for column in other.seen.items()), strict=True):
+            if key not in self.seen:
+                self.seen.add(key, classes[number].number)
+        for body in other.bodies.items()[0].tolist():
+            self.bodies.add(body)
+
     def adopt_templates(self, other: SiteCounts) -> None:
         """Take over the templates of the same classes if they are settled, or if more pages have voted for them."""
         for known in other.classes:
