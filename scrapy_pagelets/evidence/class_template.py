@@ -83,8 +83,8 @@ class ClassTemplate:
     """The key page of a class, with the number of pages that have each of its rows."""
 
     tree: TemplateTree  # rows of the key page
-    having: Ints  # (n,) number of pages, with the key page, that have a row in the place of this one
-    saying: Ints  # (n,) number of those on which a run of text says the same; as ``having`` for elements
+    #: (n,) number of pages, with the key page, that have the element in its place, or say the same in that of a text
+    votes: Ints
     voters: int  # number of pages that were compared, with the key page
     settled: bool  # whether the pages are a complete subdigraph, which no further page changes
     source: KeptPage  # the key page
@@ -93,8 +93,8 @@ class ClassTemplate:
     @classmethod
     def of_page(cls, page: Page) -> Self:
         """Begin with the key page alone."""
-        ones = np.ones(len(page.nodes), np.int64)
-        return cls(TemplateTree.of(page.nodes), ones, ones.copy(), 1, False, KeptPage.of(page))
+        votes = np.ones(len(page.nodes), np.int64)
+        return cls(TemplateTree.of(page.nodes), votes, 1, False, KeptPage.of(page))
 
     @classmethod
     def of_set(cls, key_page: Page, pages: Sequence[Page]) -> Self:
@@ -105,10 +105,9 @@ class ClassTemplate:
         found = extract(key_page.nodes, [page.nodes for page in pages], same_signature)
         tree = TemplateTree.of(key_page.nodes, found.rows)
         voters = 1 + len(pages)
-        everywhere = np.full(len(tree), voters)
-        saying = np.where(found.same[found.rows], voters, 0)
+        votes = np.where(found.same[found.rows], voters, 0)
         members = [page.url for page in pages]
-        return cls(tree, everywhere, saying, voters, True, KeptPage.of(key_page), members)
+        return cls(tree, votes, voters, True, KeptPage.of(key_page), members)
 
     @property
     def weight(self) -> tuple[bool, int]:
@@ -125,19 +124,12 @@ class ClassTemplate:
         if not self.complete:
             rows, same = self._compared(page)
             self.voters += 1
-            self.having[rows[rows >= 0]] += 1
-            self.saying[rows[same]] += 1
+            self.votes[rows[same]] += 1
 
-    def rows_of(self, page: Page, *, include_slots: bool = False) -> Bools:
-        """(n,) whether each row of a page is template: it has the place of a row that enough pages have.
-
-        ``include_slots``: include runs of text whose place the pages share while their words vary.
-        """
-        needed = max(2.0, VOTE * self.voters)
+    def rows_of(self, page: Page) -> Bools:
+        """(n,) whether each row of a page is template: it has the place of a row that enough pages have."""
         rows, same = self._compared(page)
-        votes = self.having if include_slots else self.saying
-        placed = rows >= 0 if include_slots else same
-        found: Bools = placed & (votes[rows] >= needed)
+        found: Bools = same & (self.votes[rows] >= max(2.0, VOTE * self.voters))
         return found
 
     def _compared(self, page: Page) -> tuple[Ints, Bools]:
@@ -154,8 +146,7 @@ def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
         "class_size": _ints(len(one.tree) for one in known),
         "class_voters": _ints(one.voters for one in known),
         "class_settled": np.array([one.settled for one in known], np.bool_),
-        "class_having": _joined([one.having for one in known]),
-        "class_saying": _joined([one.saying for one in known]),
+        "class_votes": _joined([one.votes for one in known]),
     }
     for column in fields(TemplateTree):
         columns[f"class_{column.name}"] = _joined([getattr(one.tree, column.name) for one in known])
@@ -171,13 +162,13 @@ def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
         return []
     ends = np.cumsum(arrays["class_size"])[:-1]
     trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
-    votes = (np.split(arrays[f"class_{name}"], ends) for name in ("having", "saying"))
+    votes = np.split(arrays["class_votes"], ends)
     numbers = (arrays[f"class_{name}"].tolist() for name in ("voters", "settled"))
     sources = map(KeptPage, texts(arrays, "class_url"), split_bytes(arrays, "class_source"))
     members = [text.split("\n") if text else [] for text in texts(arrays, "class_members")]
     return [
-        ClassTemplate(TemplateTree(*tree), having.copy(), saying.copy(), *rest) if rest[0] else None
-        for tree, having, saying, *rest in zip(trees, *votes, *numbers, sources, members, strict=True)
+        ClassTemplate(TemplateTree(*tree), own.copy(), *rest) if rest[0] else None
+        for tree, own, *rest in zip(trees, votes, *numbers, sources, members, strict=True)
     ]
 
 
@@ -205,4 +196,4 @@ def texts(arrays: Mapping[str, Columns], name: str) -> list[str]:
     return [content.decode() for content in split_bytes(arrays, name)]
 
 
-_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, KeptPage("", b""))
+_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, 0, False, KeptPage("", b""))

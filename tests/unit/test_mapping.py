@@ -495,6 +495,5 @@ def test_the_template_of_a_class_is_that_of_its_pages():
     one = page("<header class=top>Menu</header><main class=text><p>Of f only</p></main>", f"{URL}f")
     assert len(site.classes) == 2
     assert texts(one.nodes, template_nodes(site, one)) == ["Menu"]
-    assert texts(one.nodes, template_nodes(site, one, include_slots=True)) == ["Menu", "Of f only"]
     stranger = page("<article><h2>Menu</h2></article>", f"{URL}s")
-    assert texts(stranger.nodes, template_nodes(site, stranger, include_slots=True)) == []
+    assert texts(stranger.nodes, template_nodes(site, stranger)) == []
