@@ -38,7 +38,6 @@ class Record:
 
     url: str  # URL from which the page was fetched
     headers: Headers  # by name in title case (``Content-Type``), without those that describe the encoding of the body
-    status: int  # always 200; other responses are skipped
     body: bytes  # the page, neither chunked nor compressed
     fetched_at: str | None  # ISO 8601 in UTC, to the second; None if the archive does not record it
     #: source, offset: opaque; `Reader.read` needs them to find the page again

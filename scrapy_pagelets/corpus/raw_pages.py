@@ -169,4 +169,4 @@ def _record(row: dict[str, Any], path: str) -> Record:
         body, content_type = body.encode("utf-8", "replace"), "text/html; charset=utf-8"
     date = row["fetched_at"]
     fetched_at = timestamp(date) if isinstance(date, (str, datetime)) else None
-    return Record(url, {"Content-Type": [content_type]}, 200, checked_page(body or b""), fetched_at, path, 0)
+    return Record(url, {"Content-Type": [content_type]}, checked_page(body or b""), fetched_at, path, 0)
