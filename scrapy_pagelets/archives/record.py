@@ -12,6 +12,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from scrapy_pagelets.archives.unpacking import looks_like_html, other_type
@@ -110,6 +111,14 @@ def timestamp(moment: str | datetime) -> str | None:
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def date_of(header: str) -> str | None:
+    """Return the moment of a header ``Date``, likewise; None if it has none."""
+    try:
+        return timestamp(parsedate_to_datetime(header))
+    except (ValueError, OverflowError):
+        return None
 
 
 def media_type(declared: str) -> str:
