@@ -10,7 +10,6 @@ Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/me
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import accumulate, pairwise
 from typing import Any, Final, Self
 
 import numpy as np
@@ -143,57 +142,60 @@ def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
     """Pack the templates of the classes of a site as columns, for `from_arrays`."""
     known = [one or _NOTHING for one in templates]
     columns = {
-        "class_size": _ints(len(one.tree) for one in known),
-        "class_voters": _ints(one.voters for one in known),
+        "class_voters": np.array([one.voters for one in known], np.int64),
         "class_settled": np.array([one.settled for one in known], np.bool_),
-        "class_votes": _joined([one.votes for one in known]),
+        **packed("class_votes", [one.votes for one in known]),
+        **packed_pages("class_source", [one.source for one in known]),
+        **_packed_bytes("class_members", ["\n".join(one.members).encode() for one in known]),
     }
     for column in fields(TemplateTree):
-        columns[f"class_{column.name}"] = _joined([getattr(one.tree, column.name) for one in known])
-    columns |= packed_texts("class_source", [one.source.markup for one in known])
-    columns |= packed_texts("class_url", [one.source.url.encode() for one in known])
-    columns |= packed_texts("class_members", ["\n".join(one.members).encode() for one in known])
+        columns |= packed(f"class_{column.name}", [getattr(one.tree, column.name) for one in known])
     return columns
 
 
 def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
     """Restore the templates from the result of `to_arrays`."""
-    if not len(arrays["class_size"]):
-        return []
-    ends = np.cumsum(arrays["class_size"])[:-1]
-    trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
-    votes = np.split(arrays["class_votes"], ends)
+    trees = zip(*(unpacked(f"class_{column.name}", arrays) for column in fields(TemplateTree)), strict=True)
+    votes = unpacked("class_votes", arrays)
     numbers = (arrays[f"class_{name}"].tolist() for name in ("voters", "settled"))
-    sources = map(KeptPage, texts(arrays, "class_url"), split_bytes(arrays, "class_source"))
-    members = [text.split("\n") if text else [] for text in texts(arrays, "class_members")]
+    sources = unpacked_pages("class_source", arrays)
+    members = [urls.decode().split("\n") if urls else [] for urls in _unpacked_bytes("class_members", arrays)]
     return [
         ClassTemplate(TemplateTree(*tree), own.copy(), *rest) if rest[0] else None
         for tree, own, *rest in zip(trees, votes, *numbers, sources, members, strict=True)
     ]
 
 
-def _ints(numbers: Iterable[int]) -> Ints:
-    return np.array(list(numbers), np.int64)
+def packed(name: str, rows: Sequence[Columns], dtype: type[np.integer[Any]] = np.int64) -> dict[str, Columns]:
+    """Pack arrays of different lengths as two columns, for `unpacked`."""
+    sizes = np.array([len(row) for row in rows], np.int64)
+    return {name: np.concatenate([np.zeros(0, dtype), *rows]), f"{name}_size": sizes}
 
 
-def _joined(columns: Sequence[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, np.int64), *columns])
+def unpacked(name: str, arrays: Mapping[str, Columns]) -> list[Columns]:
+    """Restore arrays from the result of `packed`."""
+    return np.split(arrays[name], np.cumsum(arrays[f"{name}_size"]))[:-1]
 
 
-def packed_texts(name: str, texts: Sequence[bytes]) -> dict[str, Columns]:
-    """Pack byte strings as two columns, for `split_bytes`."""
-    return {name: np.frombuffer(b"".join(texts), np.uint8), f"{name}_size": _ints(map(len, texts))}
+def packed_pages(name: str, pages: Iterable[KeptPage]) -> dict[str, Columns]:
+    """Pack pages as columns, for `unpacked_pages`."""
+    pages = list(pages)
+    urls = _packed_bytes(f"{name}_url", [page.url.encode() for page in pages])
+    return urls | _packed_bytes(f"{name}_markup", [page.markup for page in pages])
 
 
-def split_bytes(arrays: Mapping[str, Columns], name: str) -> list[bytes]:
-    """Restore byte strings from the result of `packed_texts`."""
-    content, cuts = arrays[name].tobytes(), accumulate(arrays[f"{name}_size"].tolist(), initial=0)
-    return [content[start:end] for start, end in pairwise(cuts)]
+def unpacked_pages(name: str, arrays: Mapping[str, Columns]) -> list[KeptPage]:
+    """Restore pages from the result of `packed_pages`."""
+    urls = [url.decode() for url in _unpacked_bytes(f"{name}_url", arrays)]
+    return list(map(KeptPage, urls, _unpacked_bytes(f"{name}_markup", arrays)))
 
 
-def texts(arrays: Mapping[str, Columns], name: str) -> list[str]:
-    """Restore text from the result of `packed_texts`."""
-    return [content.decode() for content in split_bytes(arrays, name)]
+def _packed_bytes(name: str, strings: Iterable[bytes]) -> dict[str, Columns]:
+    return packed(name, [np.frombuffer(string, np.uint8) for string in strings], np.uint8)
+
+
+def _unpacked_bytes(name: str, arrays: Mapping[str, Columns]) -> list[bytes]:
+    return [row.tobytes() for row in unpacked(name, arrays)]
 
 
 _NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, 0, False, KeptPage("", b""))
