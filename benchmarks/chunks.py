@@ -34,6 +34,7 @@ from benchmarks.quality import check_models
 from benchmarks.role_labels import the_referee
 from benchmarks.tools import names, option_parser, sites_below, table
 from scrapy_pagelets import Page, Site
+from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.characters import WORD, words
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.document.blocks import Block
@@ -42,7 +43,6 @@ from scrapy_pagelets.document.chunking import chunks_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.document.units import tokens_of
 from scrapy_pagelets.feed.pagelet import segment
-from scrapy_pagelets.retrieval.ranking import Floats
 from scrapy_pagelets.retrieval.search import query_of
 from tests.oracles.memory_collection import MemoryCollection
 

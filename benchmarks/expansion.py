@@ -30,8 +30,8 @@ from benchmarks.retrieval import change, gain
 from benchmarks.searched_sites import Searched, add_data, load
 from benchmarks.tools import option_parser, table
 from benchmarks.topics import Found, Topic, Topics, answered, average_precision, precisions
+from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.retrieval.collection import Cut, cut_whole
-from scrapy_pagelets.retrieval.ranking import Floats
 from scrapy_pagelets.retrieval.search import FEEDBACK, printed
 
 

@@ -96,7 +96,7 @@ def content(shape: str, nodes: int, first: int = 0) -> str:
 def record(url: str, main: str) -> Record:
     """A page as an archive has it."""
     body = f"<!doctype html><title>Page</title>{MENU}</ul></nav><main><h1>Page {url}</h1>{main}</main>{FOOTER}"
-    return Record(url, {}, 200, body.encode(), None, "", 0)
+    return Record(url, {}, body.encode(), None, "", 0)
 
 
 def of_nodes(shape: str, sizes: Sequence[int], repetitions: int) -> dict[str, tuple[float, float]]:

@@ -33,9 +33,10 @@ from scipy.stats import permutation_test
 
 from benchmarks.searched_sites import Link, Searched, Site, add_data, digest, load, tuned
 from benchmarks.tools import option_parser, table
+from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.index.interface import terms
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
-from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, rank
+from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, printed, query_of
 from tests.oracles.memory_collection import MemoryCollection
 

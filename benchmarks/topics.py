@@ -21,8 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from benchmarks.searched_sites import Key, Searched, Site, Words, digest, tuned
-from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.retrieval.ranking import Floats
+from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.retrieval.search import printed, search
 
 #: Answers that a topic needs, and topics of category pages and of tags that a site may have.

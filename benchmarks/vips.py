@@ -250,7 +250,7 @@ def worst(score: ModuleType, gold: Lines, root: Path, out: Path, count: int) -> 
     ranked = []
     for line in gold:
         page = pages(line, root, out)
-        tree = vips(page, TOP_PDOC)
+        tree = vips(page)
         result = score.score_segments([line_of(tree, page, TOP_PDOC)], [line], root)
         ranked.append((result["top_b_cubed_chars"], line, page, tree.labels(TOP_PDOC)))
     for value, line, page, labels in sorted(ranked, key=lambda entry: entry[0])[:count]:

@@ -34,6 +34,9 @@ _SURROGATES: Final = lazily("[\ud800-\udfff]")
 Row = dict[str, Any]
 #: Scrapy's encoder has forms of its own for these.
 _OPTIONS: Final = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+#: Scrapy's method for the fields of an item; in Scrapy 2.14 its name begins with an underscore.
+_NAME: Final = "get_serialized_fields"
+_fields_of: Final[Any] = getattr(BaseItemExporter, _NAME, None) or getattr(BaseItemExporter, f"_{_NAME}")
 
 
 class JsonLinesExporter(JsonLinesItemExporter):
@@ -46,7 +49,7 @@ class JsonLinesExporter(JsonLinesItemExporter):
         """Write one line."""
         with suppress(TypeError):
             if (self.encoding or "").lower() in ("utf-8", "utf8") and not self.indent:
-                self.file.write(orjson.dumps(dict(self.get_serialized_fields(item)), option=_OPTIONS))
+                self.file.write(orjson.dumps(dict(_fields_of(self, item)), option=_OPTIONS))
                 return
         super().export_item(item)
 
@@ -235,8 +238,6 @@ class ParquetItemExporter(BaseItemExporter):
         self._size = 0
         self._writer: Any = None
         self._thread = ThreadPoolExecutor(1, "parquet")
-        # The method is private in Scrapy 2.14.
-        self._serialized = getattr(self, "get_serialized_fields", None) or getattr(self, "_get_serialized_fields")  # noqa: B009
         self._writing: Future[Any] | None = None  # the last write: if it has failed, each later call raises its error
 
     @classmethod
@@ -253,7 +254,7 @@ class ParquetItemExporter(BaseItemExporter):
         """Add a snapshot of the item to the current row group; OSError if the file could not be written, ever since."""
         if self._writing is not None and self._writing.done():
             self._writing.result()
-        row = {name: plain(value) for name, value in self._serialized(item)}
+        row = {name: plain(value) for name, value in _fields_of(self, item)}
         self._rows.append(row)
         self._size += len(repr(row))
         if len(self._rows) >= self._batch_items or self._size >= BATCH_BYTES:

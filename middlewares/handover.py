@@ -93,5 +93,5 @@ class HandoverMiddleware(Component):
             self.session.count("probe/unclaimed", len(self.session.menu_loads))
         if reason == "finished":  # a later crawl with this job directory must not get what is old by then
             for key in self.session.responses.keys(""):
-                self.session.responses.take(key)
+                self.session.responses.remove(key)
         self.session.cancel_menu_loads()

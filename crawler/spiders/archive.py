@@ -280,7 +280,7 @@ class ArchiveSpider(Spider):
                 linked.pages.clear()  # the set stays incomplete
                 continue
             linked.add(page)
-            if linked.is_complete:
+            if not linked.missing:
                 key_page = linked.pages.pop(linked.key_page)
                 others = list(linked.pages.values())
                 self.session.sites.learn_set(key_page, others)

@@ -373,7 +373,4 @@ class SiteSpider(Spider):
 
 
 def _host(url: str) -> str:
-    try:
-        return urlsplit(url).netloc.lower().removeprefix("www.")
-    except ValueError:  # "http://[broken"
-        return ""
+    return host_of(url).removeprefix("www.")

@@ -44,7 +44,7 @@ def page(path: str, base: str) -> Record:
         raise SkipRecord("not_html")
     with opened(path) as file:
         body = checked_page(file.read(MAX_BODY + 1))
-    return Record(_url(path, base), {"Content-Type": ["text/html"]}, 200, body, None, path, 0)
+    return Record(_url(path, base), {"Content-Type": ["text/html"]}, body, None, path, 0)
 
 
 def is_warc(path: str) -> bool:

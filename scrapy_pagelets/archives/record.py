@@ -12,6 +12,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from scrapy_pagelets.archives.unpacking import looks_like_html, other_type
@@ -38,7 +39,6 @@ class Record:
 
     url: str  # URL from which the page was fetched
     headers: Headers  # by name in title case (``Content-Type``), without those that describe the encoding of the body
-    status: int  # always 200; other responses are skipped
     body: bytes  # the page, neither chunked nor compressed
     fetched_at: str | None  # ISO 8601 in UTC, to the second; None if the archive does not record it
     #: source, offset: opaque; `Reader.read` needs them to find the page again
@@ -111,6 +111,14 @@ def timestamp(moment: str | datetime) -> str | None:
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def date_of(header: str) -> str | None:
+    """Return the moment of a header ``Date``, likewise; None if it has none."""
+    try:
+        return timestamp(parsedate_to_datetime(header))
+    except (ValueError, OverflowError):
+        return None
 
 
 def media_type(declared: str) -> str:

@@ -139,7 +139,7 @@ def page(record: WarcRecord, source: str, offset: int, originals: Originals | No
         raise SkipRecord("no_url")
     kept = {name: values for name, values in headers.items() if name not in PACKING}
     moment, cut = record.headers.get("WARC-Date") or "", cut or "WARC-Truncated" in record.headers
-    return Record(url, kept, status, body, http.timestamp(moment), source, offset, cut)
+    return Record(url, kept, body, http.timestamp(moment), source, offset, cut)
 
 
 def _revisited(record: WarcRecord, source: str, offset: int, originals: Originals) -> Record:

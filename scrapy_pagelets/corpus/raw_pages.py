@@ -7,8 +7,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.archives import reader
-from scrapy_pagelets.archives.record import Record, SkipRecord, checked_page, timestamp
+from scrapy_pagelets.archives.record import Record, SkipRecord, checked_page, date_of, timestamp
 from scrapy_pagelets.corpus.engines import RAW
 from scrapy_pagelets.corpus.inputs import BUCKETS, Source, file_system, is_remote, reading
 from scrapy_pagelets.page import urls
@@ -70,7 +69,7 @@ def _row(page: int, record: Record, started: str) -> dict[str, Any]:
         "bucket": xxh3_64_intdigest(site.encode("utf-8", "replace")) % BUCKETS,
         "key": urls.key(record.url),
         "url": record.url,
-        "fetched_at": record.fetched_at or _date(record) or started,
+        "fetched_at": record.fetched_at or date_of(record.headers.get("Date", [""])[0]) or started,
         "content_type": record.headers.get("Content-Type", [""])[0],
         "link": ", ".join(record.headers.get("Link", [])),
         "robots": ", ".join(record.headers.get("X-Robots-Tag", ())),
@@ -81,13 +80,6 @@ def _row(page: int, record: Record, started: str) -> dict[str, Any]:
 
 def _sorted(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(sorted(rows, key=lambda row: (row["bucket"], row["page"])), schema=RAW)
-
-
-def _date(record: Record) -> str | None:
-    try:
-        return timestamp(parsedate_to_datetime(record.headers.get("Date", [""])[0]).astimezone(UTC))
-    except (ValueError, OverflowError):
-        return None
 
 
 def _records(source: Source, skipped: Counter[str], log: Callable[..., None]) -> Iterator[Record]:
@@ -169,4 +161,4 @@ def _record(row: dict[str, Any], path: str) -> Record:
         body, content_type = body.encode("utf-8", "replace"), "text/html; charset=utf-8"
     date = row["fetched_at"]
     fetched_at = timestamp(date) if isinstance(date, (str, datetime)) else None
-    return Record(url, {"Content-Type": [content_type]}, 200, checked_page(body or b""), fetched_at, path, 0)
+    return Record(url, {"Content-Type": [content_type]}, checked_page(body or b""), fetched_at, path, 0)

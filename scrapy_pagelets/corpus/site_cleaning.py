@@ -1,7 +1,7 @@
 """Learn sites, or parts of large sites, from tables of raw pages, and make the rows of all tables of their pages."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,7 +18,6 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import PageText, prepare
 from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import banding, encode
-from scrapy_pagelets.evidence.evidence import CLASSES, Column
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
@@ -42,9 +41,6 @@ _BLOCK: Final = 50  # pages whose rows are in memory at the same time
 _SHOWN: Final = 200  # characters of the text of a pagelet that TEMPLATES shows
 _NOT_TO_BE_INDEXED: Final = "it asks not to be indexed, and PAGELETS_ROBOTS is obey"
 Rows = dict[str, list[dict[str, Any]]]
-#: Tables of a site, and those whose last columns count the pages of each class.
-_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape", "told")
-_BY_CLASS: Final = ("text", "path")
 
 
 def clean_sites(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
@@ -232,80 +228,12 @@ def merge_parts(table: pa.Table) -> Iterator[pa.Table]:
     """Add up the counts of each site, from rows by site and part; yield a table of ``COUNTS`` for each site."""
     for parts in groups(table, ("site",)):
         name = parts["site"][0].as_py()
-        counts = merge_counts(name, [counts_of(name, content.as_py()) for content in parts["counts"]])
-        yield pa.Table.from_pylist([{"site": name, "part": 0, "counts": pack(counts.arrays())}], COUNTS)
+        whole, *others = (counts_of(name, content.as_py()) for content in parts["counts"])
+        for part in others:
+            whole.merge(part)
+        yield pa.Table.from_pylist([{"site": name, "part": 0, "counts": pack(whole.arrays())}], COUNTS)
 
 
 def counts_of(name: str, content: bytes) -> SiteCounts:
     """Restore the counts of a site."""
     return SiteCounts.from_arrays(name, unpack(content))
-
-
-def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
-    """The counts of a site from those of its parts, one at least, in order: the sums of all counts, by class.
-
-    Exact but for copies in two parts, which count twice, and "new" texts of the first pages of a part that another part
-    may have. Classes of two parts are one if their outlines fit, as for pages.
-    """
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = _add_counts(name, whole, part)
-    return whole
-
-
-def _add_counts(name: str, one: SiteCounts, other: SiteCounts) -> SiteCounts:
-    one, numbers = _add_classes(name, one, other)
-    columns, more = one.arrays(), other.arrays()
-    columns["pages"] = columns["pages"] + more["pages"]
-    for table in _TABLES:
-        sums = more[f"{table}_sums"]
-        if table in _BY_CLASS:
-            sums = _renumber_classes(sums, numbers)
-        columns |= _add_tables(table, columns, more[f"{table}_keys"], sums)
-    pages = columns["template_pages"].copy()
-    np.add.at(pages, numbers, more["template_pages"])
-    columns["template_pages"] = pages
-    columns["seen"], columns["seen_template"] = _join_pages(columns, more, numbers)
-    columns["bodies"] = np.array(list(dict.fromkeys([*columns["bodies"].tolist(), *more["bodies"].tolist()])), np.int64)
-    return SiteCounts.from_arrays(name, columns)
-
-
-def _add_classes(name: str, one: SiteCounts, other: SiteCounts) -> tuple[SiteCounts, list[int]]:
-    """Add the classes of the other counts; return the counts, and the new number of each class of the others."""
-    numbers = []
-    for known in other.classes:
-        found = one.fitting(known.outline)
-        if found is None:
-            columns = one.arrays()
-            outline = np.fromiter(known.outline, np.int64, len(known.outline))
-            columns["outline"] = np.concatenate([columns["outline"], outline])
-            columns["outline_sizes"] = np.append(columns["outline_sizes"], len(outline))
-            columns["template_pages"] = np.append(columns["template_pages"], 0)
-            one = SiteCounts.from_arrays(name, columns)
-            found = one.classes[-1]
-        numbers.append(found.number)
-    return one, numbers
-
-
-def _renumber_classes(sums: Column, numbers: Sequence[int]) -> Column:
-    """Move the columns of the classes, which are the last ones, to the new numbers of the classes."""
-    renumbered = sums.copy()
-    renumbered[:, -CLASSES:] = 0
-    for old, new in enumerate(numbers):
-        renumbered[:, new - CLASSES] += sums[:, old - CLASSES]
-    return renumbered
-
-
-def _add_tables(table: str, columns: dict[str, Column], keys: Column, sums: Column) -> dict[str, Column]:
-    every = np.concatenate([columns[f"{table}_keys"], keys])
-    distinct, place = np.unique(every, return_inverse=True)
-    total = np.zeros((len(distinct), sums.shape[1]), np.float32)
-    np.add.at(total, place, np.vstack([columns[f"{table}_sums"], sums]))
-    return {f"{table}_keys": distinct, f"{table}_sums": total}
-
-
-def _join_pages(columns: dict[str, Column], more: dict[str, Column], numbers: Sequence[int]) -> tuple[Column, Column]:
-    classes = dict(zip(columns["seen"].tolist(), columns["seen_template"].tolist(), strict=True))
-    for key, number in zip(more["seen"].tolist(), more["seen_template"].tolist(), strict=True):
-        classes.setdefault(key, numbers[number])
-    return np.fromiter(classes, np.int64, len(classes)), np.array(list(classes.values()), np.int8)

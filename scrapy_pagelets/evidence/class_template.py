@@ -10,7 +10,6 @@ Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/me
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import accumulate, pairwise
 from typing import Any, Final, Self
 
 import numpy as np
@@ -83,8 +82,8 @@ class ClassTemplate:
     """The key page of a class, with the number of pages that have each of its rows."""
 
     tree: TemplateTree  # rows of the key page
-    having: Ints  # (n,) number of pages, with the key page, that have a row in the place of this one
-    saying: Ints  # (n,) number of those on which a run of text says the same; as ``having`` for elements
+    #: (n,) number of pages, with the key page, that have the element in its place, or say the same in that of a text
+    votes: Ints
     voters: int  # number of pages that were compared, with the key page
     settled: bool  # whether the pages are a complete subdigraph, which no further page changes
     source: KeptPage  # the key page
@@ -93,8 +92,8 @@ class ClassTemplate:
     @classmethod
     def of_page(cls, page: Page) -> Self:
         """Begin with the key page alone."""
-        ones = np.ones(len(page.nodes), np.int64)
-        return cls(TemplateTree.of(page.nodes), ones, ones.copy(), 1, False, KeptPage.of(page))
+        votes = np.ones(len(page.nodes), np.int64)
+        return cls(TemplateTree.of(page.nodes), votes, 1, False, KeptPage.of(page))
 
     @classmethod
     def of_set(cls, key_page: Page, pages: Sequence[Page]) -> Self:
@@ -105,10 +104,9 @@ class ClassTemplate:
         found = extract(key_page.nodes, [page.nodes for page in pages], same_signature)
         tree = TemplateTree.of(key_page.nodes, found.rows)
         voters = 1 + len(pages)
-        everywhere = np.full(len(tree), voters)
-        saying = np.where(found.same[found.rows], voters, 0)
+        votes = np.where(found.same[found.rows], voters, 0)
         members = [page.url for page in pages]
-        return cls(tree, everywhere, saying, voters, True, KeptPage.of(key_page), members)
+        return cls(tree, votes, voters, True, KeptPage.of(key_page), members)
 
     @property
     def weight(self) -> tuple[bool, int]:
@@ -125,19 +123,12 @@ class ClassTemplate:
         if not self.complete:
             rows, same = self._compared(page)
             self.voters += 1
-            self.having[rows[rows >= 0]] += 1
-            self.saying[rows[same]] += 1
+            self.votes[rows[same]] += 1
 
-    def rows_of(self, page: Page, *, include_slots: bool = False) -> Bools:
-        """(n,) whether each row of a page is template: it has the place of a row that enough pages have.
-
-        ``include_slots``: include runs of text whose place the pages share while their words vary.
-        """
-        needed = max(2.0, VOTE * self.voters)
+    def rows_of(self, page: Page) -> Bools:
+        """(n,) whether each row of a page is template: it has the place of a row that enough pages have."""
         rows, same = self._compared(page)
-        votes = self.having if include_slots else self.saying
-        placed = rows >= 0 if include_slots else same
-        found: Bools = placed & (votes[rows] >= needed)
+        found: Bools = same & (self.votes[rows] >= max(2.0, VOTE * self.voters))
         return found
 
     def _compared(self, page: Page) -> tuple[Ints, Bools]:
@@ -151,58 +142,60 @@ def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
     """Pack the templates of the classes of a site as columns, for `from_arrays`."""
     known = [one or _NOTHING for one in templates]
     columns = {
-        "class_size": _ints(len(one.tree) for one in known),
-        "class_voters": _ints(one.voters for one in known),
+        "class_voters": np.array([one.voters for one in known], np.int64),
         "class_settled": np.array([one.settled for one in known], np.bool_),
-        "class_having": _joined([one.having for one in known]),
-        "class_saying": _joined([one.saying for one in known]),
+        **packed("class_votes", [one.votes for one in known]),
+        **packed_pages("class_source", [one.source for one in known]),
+        **_packed_bytes("class_members", ["\n".join(one.members).encode() for one in known]),
     }
     for column in fields(TemplateTree):
-        columns[f"class_{column.name}"] = _joined([getattr(one.tree, column.name) for one in known])
-    columns |= packed_texts("class_source", [one.source.markup for one in known])
-    columns |= packed_texts("class_url", [one.source.url.encode() for one in known])
-    columns |= packed_texts("class_members", ["\n".join(one.members).encode() for one in known])
+        columns |= packed(f"class_{column.name}", [getattr(one.tree, column.name) for one in known])
     return columns
 
 
 def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
     """Restore the templates from the result of `to_arrays`."""
-    if not len(arrays["class_size"]):
-        return []
-    ends = np.cumsum(arrays["class_size"])[:-1]
-    trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
-    votes = (np.split(arrays[f"class_{name}"], ends) for name in ("having", "saying"))
+    trees = zip(*(unpacked(f"class_{column.name}", arrays) for column in fields(TemplateTree)), strict=True)
+    votes = unpacked("class_votes", arrays)
     numbers = (arrays[f"class_{name}"].tolist() for name in ("voters", "settled"))
-    sources = map(KeptPage, texts(arrays, "class_url"), split_bytes(arrays, "class_source"))
-    members = [text.split("\n") if text else [] for text in texts(arrays, "class_members")]
+    sources = unpacked_pages("class_source", arrays)
+    members = [urls.decode().split("\n") if urls else [] for urls in _unpacked_bytes("class_members", arrays)]
     return [
-        ClassTemplate(TemplateTree(*tree), having.copy(), saying.copy(), *rest) if rest[0] else None
-        for tree, having, saying, *rest in zip(trees, *votes, *numbers, sources, members, strict=True)
+        ClassTemplate(TemplateTree(*tree), own.copy(), *rest) if rest[0] else None
+        for tree, own, *rest in zip(trees, votes, *numbers, sources, members, strict=True)
     ]
 
 
-def _ints(numbers: Iterable[int]) -> Ints:
-    return np.array(list(numbers), np.int64)
+def packed(name: str, rows: Sequence[Columns], dtype: type[np.integer[Any]] = np.int64) -> dict[str, Columns]:
+    """Pack arrays of different lengths as two columns, for `unpacked`."""
+    sizes = np.array([len(row) for row in rows], np.int64)
+    return {name: np.concatenate([np.zeros(0, dtype), *rows]), f"{name}_size": sizes}
 
 
-def _joined(columns: Sequence[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, np.int64), *columns])
+def unpacked(name: str, arrays: Mapping[str, Columns]) -> list[Columns]:
+    """Restore arrays from the result of `packed`."""
+    return np.split(arrays[name], np.cumsum(arrays[f"{name}_size"]))[:-1]
 
 
-def packed_texts(name: str, texts: Sequence[bytes]) -> dict[str, Columns]:
-    """Pack byte strings as two columns, for `split_bytes`."""
-    return {name: np.frombuffer(b"".join(texts), np.uint8), f"{name}_size": _ints(map(len, texts))}
+def packed_pages(name: str, pages: Iterable[KeptPage]) -> dict[str, Columns]:
+    """Pack pages as columns, for `unpacked_pages`."""
+    pages = list(pages)
+    urls = _packed_bytes(f"{name}_url", [page.url.encode() for page in pages])
+    return urls | _packed_bytes(f"{name}_markup", [page.markup for page in pages])
 
 
-def split_bytes(arrays: Mapping[str, Columns], name: str) -> list[bytes]:
-    """Restore byte strings from the result of `packed_texts`."""
-    content, cuts = arrays[name].tobytes(), accumulate(arrays[f"{name}_size"].tolist(), initial=0)
-    return [content[start:end] for start, end in pairwise(cuts)]
+def unpacked_pages(name: str, arrays: Mapping[str, Columns]) -> list[KeptPage]:
+    """Restore pages from the result of `packed_pages`."""
+    urls = [url.decode() for url in _unpacked_bytes(f"{name}_url", arrays)]
+    return list(map(KeptPage, urls, _unpacked_bytes(f"{name}_markup", arrays)))
 
 
-def texts(arrays: Mapping[str, Columns], name: str) -> list[str]:
-    """Restore text from the result of `packed_texts`."""
-    return [content.decode() for content in split_bytes(arrays, name)]
+def _packed_bytes(name: str, strings: Iterable[bytes]) -> dict[str, Columns]:
+    return packed(name, [np.frombuffer(string, np.uint8) for string in strings], np.uint8)
 
 
-_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, KeptPage("", b""))
+def _unpacked_bytes(name: str, arrays: Mapping[str, Columns]) -> list[bytes]:
+    return [row.tobytes() for row in unpacked(name, arrays)]
+
+
+_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, 0, False, KeptPage("", b""))

@@ -6,7 +6,6 @@ Algorithm 1. ``menu_links`` has the links to choose from.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -162,7 +161,7 @@ class _Site:
     bodies: set[int] = field(default_factory=set)
     links: dict[int, Ints] = field(default_factory=dict)
     classes: dict[int, str] = field(default_factory=dict)
-    candidates: OrderedDict[str, tuple[int, list[int]]] = field(default_factory=OrderedDict)
+    candidates: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -172,11 +171,6 @@ class LinkedPages:
     key_page: int  # key of the key page
     missing: set[int]  # keys of the pages that have not been added yet, the key page among them
     pages: dict[int, Page] = field(default_factory=dict)  # the pages that have been added, by key
-
-    @property
-    def is_complete(self) -> bool:
-        """True if all pages have been added."""
-        return not self.missing
 
     def add(self, page: Page) -> None:
         """Add a page that is missing."""

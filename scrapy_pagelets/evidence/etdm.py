@@ -140,7 +140,6 @@ class Extract:
 
     rows: Bools  # (n,) which of its rows are template
     same: Bools  # (n,) which of them are elements, or runs of text that say the same on all pages
-    exact: bool  # whether all mappings were the largest
 
 
 def etdm(one: NodeTable, other: NodeTable, label_of: Label = same_signature, among: Bools | None = None) -> Mapping:
@@ -168,18 +167,16 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = s
     Pages whose root differs are skipped, as in the paper.
     """
     rows = same = np.ones(len(key_page), np.bool_)
-    exact = True
     texts = key_page.spread(key_page.text)
     for page in pages:
-        mapping = etdm(key_page, page, label_of, rows)
-        if len(mapping.pairs):
-            own, other = mapping.pairs.T
+        pairs = etdm(key_page, page, label_of, rows).pairs
+        if len(pairs):
+            own, other = pairs.T
             rows, equal = np.zeros(len(key_page), np.bool_), np.zeros(len(key_page), np.bool_)
             rows[own] = True
             equal[own] = (key_page.tag[own] != TEXT) | (texts[own] == page.spread(page.text)[other])
             same = same & equal
-            exact &= mapping.exact
-    return Extract(rows, same & rows, exact)
+    return Extract(rows, same & rows)
 
 
 def _search(left: Side, right: Side) -> Mapping:

@@ -5,7 +5,7 @@ Definition 3.3 (nodes shared by the pages of a template); Chakrabarti, Kumar, Pu
 distinct page).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -66,6 +66,7 @@ _ODDS: Final = 7  # first column of the table of paths with log odds, see `_of_r
 CLASSIFIERS: Final = 2  # number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`
 _NONE: Final = np.zeros(0, np.int64)
 CLASSES: Final = 8  # maximum number of page classes of a site
+_BY_CLASS: Final = ("text", "path")  # tables whose last columns count the pages of each class
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -186,6 +187,18 @@ class Counts:
         count_page(self.tables, fragments, number)
         if len(fragments.pictures):
             self.tables["target"].add(fragments.pictures, np.ones(1))
+
+    def merge(self, other: Self, numbers: Sequence[int]) -> None:
+        """Add the counts of other pages; ``numbers``: for each of their classes, its number here."""
+        self.pages += other.pages
+        for name, table in self.tables.items():
+            keys, sums = other.tables[name].items()
+            if name in _BY_CLASS:
+                by_class = sums[:, -CLASSES:].copy()
+                sums[:, -CLASSES:] = 0
+                for old, new in enumerate(numbers):
+                    sums[:, new - CLASSES] += by_class[:, old]
+            table.add(keys, sums)
 
     def arrays(self) -> dict[str, Column]:
         """All tables as columns, for `from_arrays`."""

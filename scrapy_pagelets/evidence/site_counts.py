@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
 from typing import Final, Generic, Self, TypeVar
 
 import numpy as np
@@ -169,6 +168,22 @@ class SiteCounts:
             if observation.key not in self.seen:
                 self.count(observation)
 
+    def merge(self, other: SiteCounts) -> None:
+        """Add the counts of other pages of the site; classes of both are one if their outlines fit, as for pages.
+
+        Exact but for copies in both, which count twice, and "new" texts of the first of the other pages, which these
+        may have.
+        """
+        classes = [self.fitting(known.outline) or self._new(known.outline) for known in other.classes]
+        for own, known in zip(classes, other.classes, strict=True):
+            own.pages += known.pages
+        self.counts.merge(other.counts, [own.number for own in classes])
+        for key, number in zip(*(column.tolist() for column in other.seen.items()), strict=True):
+            if key not in self.seen:
+                self.seen.add(key, classes[number].number)
+        for body in other.bodies.items()[0].tolist():
+            self.bodies.add(body)
+
     def adopt_templates(self, other: SiteCounts) -> None:
         """Take over the templates of the same classes if they are settled, or if more pages have voted for them."""
         for known in other.classes:
@@ -202,17 +217,16 @@ class SiteCounts:
         seen, numbers = self.seen.items()
         return {
             **self.counts.arrays(),
-            **_packed("outline", [one.outline for one in self.classes]),
+            **_packed_sets("outline", [one.outline for one in self.classes]),
             "template_pages": np.array([one.pages for one in self.classes], np.int64),
             "seen": seen,
             "seen_template": numbers,
             "bodies": self.bodies.items()[0],
             "links": np.fromiter(self.links, np.int64, len(self.links)),
-            **_packed("targets", self.links.values()),
+            **_packed_sets("targets", self.links.values()),
             **templates.to_arrays(one.template for one in self.classes),
             "kept": np.fromiter(self.kept, np.int64, len(self.kept)),
-            **templates.packed_texts("kept_url", [source.url.encode() for source in self.kept.values()]),
-            **templates.packed_texts("kept_markup", [source.markup for source in self.kept.values()]),
+            **templates.packed_pages("kept_page", self.kept.values()),
         }
 
     @classmethod
@@ -220,27 +234,24 @@ class SiteCounts:
         """Restore a site from the result of ``arrays``."""
         learnt = cls(name)
         learnt.counts = Counts.from_arrays(arrays)
-        for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
+        outlines = _unpacked_sets("outline", arrays)
+        for page_outline, pages in zip(outlines, arrays["template_pages"].tolist(), strict=True):
             learnt._new(page_outline).pages = pages
         for page_class, template in zip(learnt.classes, templates.from_arrays(arrays), strict=True):
             page_class.template = template
         learnt.seen.extend(arrays["seen"], arrays["seen_template"])
         learnt.bodies.extend(arrays["bodies"], np.zeros(len(arrays["bodies"]), np.int8))
-        learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
-        kept = map(KeptPage, templates.texts(arrays, "kept_url"), templates.split_bytes(arrays, "kept_markup"))
-        learnt.kept.update(zip(arrays["kept"].tolist(), kept, strict=True))
+        learnt.links.update(zip(arrays["links"].tolist(), _unpacked_sets("targets", arrays), strict=True))
+        learnt.kept.update(zip(arrays["kept"].tolist(), templates.unpacked_pages("kept_page", arrays), strict=True))
         return learnt
 
 
-def _packed(name: str, sets: Iterable[frozenset[int]]) -> dict[str, Column]:
-    sets = list(sets)
-    sizes = np.array([len(one) for one in sets], np.int64)
-    return {name: np.fromiter(chain.from_iterable(sets), np.int64, int(sizes.sum())), f"{name}_sizes": sizes}
+def _packed_sets(name: str, sets: Iterable[frozenset[int]]) -> dict[str, Column]:
+    return templates.packed(name, [np.fromiter(one, np.int64, len(one)) for one in sets])
 
 
-def _unpacked(name: str, arrays: Mapping[str, Column]) -> list[frozenset[int]]:
-    keys, cuts = arrays[name].tolist(), accumulate(arrays[f"{name}_sizes"].tolist(), initial=0)
-    return [frozenset(keys[start:end]) for start, end in pairwise(cuts)]
+def _unpacked_sets(name: str, arrays: Mapping[str, Column]) -> list[frozenset[int]]:
+    return [frozenset(row.tolist()) for row in templates.unpacked(name, arrays)]
 
 
 @once

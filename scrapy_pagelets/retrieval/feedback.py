@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.retrieval.collection import Cut, Segments, StoredCollection, cut_pagelets
-from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded, relevance_weight
+from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, expanded, relevance_weight
 
 Query = Mapping[str, float]
 _DIGITS: Final = 12  # values that agree to so many decimals are equal: more depend on the order of a sum

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.retrieval.collection import Postings, StoredCollection
 
-Floats = NDArray[np.float64]
 _TINY: Final = 1e-300
 
 

@@ -7,7 +7,6 @@ from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from threading import RLock
 from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakSet, ref
@@ -19,6 +18,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.asyncio import is_asyncio_available
 
+from scrapy_pagelets.archives.record import date_of
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
@@ -124,10 +124,7 @@ def fetched_at(response: Response) -> str:
     """Return when a page was fetched: request meta ``pagelets_fetched_at``, the ``Date`` header, or now."""
     if response.request is not None and (known := response.request.meta.get("pagelets_fetched_at")):
         return str(known)
-    moment = datetime.now(UTC)
-    with suppress(ValueError, OverflowError):
-        moment = parsedate_to_datetime((response.headers.get("Date") or b"").decode("latin-1")).astimezone(UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return date_of(_header(response, "Date") or "") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _header(response: Response, name: str) -> str | None:

@@ -39,12 +39,13 @@ class ResponseStore:
         self._folder = lasting  # None until a temporary one is needed
         self._failed = failed
         self._in_memory: dict[str, bytes] = {}
+        #: The responses on disk: each request asks for one, and a look into the folder takes longer than the answer.
+        self._on_disk: set[str] = set()
         if lasting is not None:
-            with suppress(OSError):  # a folder that cannot be changed is reported when a response is stored
+            with suppress(OSError):  # there is no folder yet, or it cannot be used, which `put` reports
+                self._on_disk.update(path.name for path in lasting.iterdir() if path.suffix != _UNFINISHED)
                 for new in lasting.glob(f"*{_UNFINISHED}"):  # a killed process was writing it
                     new.unlink()
-        #: The responses on disk: each request asks for one, and a look into the folder takes longer than the answer.
-        self._on_disk = set(self.keys(""))
 
     @cached_property
     def _has_folder(self) -> bool:
@@ -82,12 +83,8 @@ class ResponseStore:
         return key in self._on_disk
 
     def keys(self, prefix: str) -> list[str]:
-        """Return the keys with a prefix in a lasting folder, those of earlier runs included."""
-        if self._lasting is not None:
-            with suppress(OSError):  # there is no folder yet, or it cannot be used, which `put` reports
-                names = (path.name for path in self._lasting.iterdir() if path.suffix != _UNFINISHED)
-                return sorted(name for name in names if name.startswith(prefix))
-        return []
+        """Return the keys with a prefix of the responses on disk, those of earlier runs included."""
+        return [key for key in sorted(self._on_disk) if key.startswith(prefix)]
 
     def take(self, key: str) -> Response | None:
         """Remove and return a response, None if there is none; its request has the stored meta."""

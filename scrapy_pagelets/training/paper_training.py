@@ -20,7 +20,7 @@ from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import nearest
 from scrapy_pagelets.papers.graph_cuts.gcuts import Costed, Described
-from scrapy_pagelets.papers.graph_cuts.segment_features import consecutive
+from scrapy_pagelets.papers.graph_cuts.segment_features import consecutive, evenly
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn_metric
 from scrapy_pagelets.papers.methods import LEARNT
 from scrapy_pagelets.papers.page_level import PageLevel, visual_features
@@ -203,7 +203,8 @@ def fit(examples: Sequence[SegmentedPage]) -> Weights:
     center, scale = columns.mean(axis=0), columns.std(axis=0)
     scale[scale == 0] = 1
     groups = [group for e in examples if len((group := _group(e, center, scale)).target)]
-    followed, every = ([_pairs_of(e, choose) for e in examples] for choose in (consecutive, _any))
+    followed = [_pairs_of(e, *consecutive(len(e.blocks))) for e in examples]
+    every = [_pairs_of(e, *evenly(len(e.blocks), _LEAVES)) for e in examples]
     return Weights(
         center=center,
         scale=scale,
@@ -240,20 +241,12 @@ def _wholes(example: SegmentedPage) -> tuple[Floats, Bools]:
     return example.described.situation[nodes], block[nodes] >= 0
 
 
-def _pairs_of(example: SegmentedPage, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
+def _pairs_of(example: SegmentedPage, one: Ints, other: Ints) -> tuple[Floats, Bools]:
     """Features of pairs of labelled leaves, and whether both are in one block."""
     tree, blocks = example.described.tree, example.blocks
-    one, other = choose(len(blocks))
     labelled = (blocks[one] >= 0) & (blocks[other] >= 0)
     one, other = one[labelled], other[labelled]
     return example.described.pairs(tree.leaves[one], tree.leaves[other]), blocks[one] == blocks[other]
-
-
-def _any(count: int) -> tuple[Ints, Ints]:
-    """All pairs of up to ``_LEAVES`` leaves, evenly spaced."""
-    leaves = np.unique(np.linspace(0, count - 1, min(count, _LEAVES)).astype(np.int64))
-    one, other = np.triu_indices(len(leaves), 1)
-    return leaves[one], leaves[other]
 
 
 def _stacked(parts: Sequence[tuple[Floats, Bools]]) -> tuple[Floats, Bools]:

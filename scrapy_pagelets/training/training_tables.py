@@ -23,6 +23,7 @@ from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
 T = TypeVar("T")
+P = TypeVar("P", "Page", "Example")
 TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
 #: Number of folds of the cross-validation; all pages of a family of sites are in one fold.
 FOLDS: Final = 6
@@ -101,10 +102,7 @@ def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
     Text on the share ``_FREQUENT`` of the pages, and on at least three, is template; text on a single page, and not
     inside template, is content.
     """
-    groups: dict[str, list[Page]] = defaultdict(list)
-    for page in pages:
-        groups[page.site].append(page)
-    for group in groups.values():
+    for group in by_site(pages).values():
         counts = Counter(key for page in group for key in set(page.nodes.text.tolist()))
         for page in group:
             count = np.array([counts[key] for key in page.nodes.text.tolist()], np.int64)
@@ -326,9 +324,9 @@ def thinned(groups: Iterable[list[T]], most: int, rng: random.Random) -> list[T]
     return [one for group in groups for one in (group if len(group) <= most else rng.sample(group, most))]
 
 
-def by_site(examples: Iterable[Example]) -> dict[str, list[Example]]:
-    """Group the examples by site."""
-    groups: dict[str, list[Example]] = defaultdict(list)
-    for example in examples:
-        groups[example.site].append(example)
+def by_site(some: Iterable[P]) -> dict[str, list[P]]:
+    """Group pages, or examples, by site."""
+    groups: dict[str, list[P]] = defaultdict(list)
+    for one in some:
+        groups[one.site].append(one)
     return groups

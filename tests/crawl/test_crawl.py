@@ -10,6 +10,7 @@ from threading import Event
 import pyarrow.parquet as pq
 import pytest
 from lxml import etree
+from w3lib.url import safe_url_string
 
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.page import Page
@@ -18,11 +19,13 @@ from tests.crawling import (
     SITE,
     answer,
     crawl,
+    finished,
     menu_site,
     not_found,
     options,
     page,
     pages_asked_for,
+    scrapy,
     start,
     words,
 )
@@ -301,6 +304,20 @@ def test_external_and_invalid_links_are_not_followed(tmp_path):
     assert paths(found.lines, server) == ["/", "/%C3%A4%20%C3%B6"]
     assert sorted(pages_asked_for(server.hits)) == ["/", "/%C3%A4%20%C3%B6"]
     assert found.errors == []
+
+
+@pytest.mark.parametrize("start_page", ["http://shop.test/", "http://shop.test:80/", "http://www.shop.test./"])
+def test_a_host_is_the_same_however_links_write_it(tmp_path, start_page):
+    """A proxy gets the addresses of the pages as they are requested."""
+    own = ["http://shop.test/a", "http://SHOP.test:80/b", "http://www.shop.test/c", "http://shop.test./d"]
+    menu = [*own, "http://shop.test:8080/e", "http://other.test/f"]
+    with SiteServer() as proxy:
+        proxy.routes["*"] = lambda url: not_found(url) if url.endswith(".txt") else html(page(url[-4:], menu))
+        feed = tmp_path / "feed.jsonl"
+        command = ["crawl", "site", "-o", str(feed), *options({"PAGELETS_PROBE": 0}, {"url": start_page})]
+        found = finished(scrapy(*command, http_proxy=proxy.url("")), feed)
+    assert sorted(line["url"] for line in found.lines) == sorted([start_page, *map(safe_url_string, own)])
+    assert not [url for url in proxy.hits if "8080" in url or "other" in url]
 
 
 def test_a_dead_link_with_a_trailing_slash_is_tried_without_it(tmp_path):

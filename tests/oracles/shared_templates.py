@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import groupby
+from typing import NamedTuple
 
 import networkx
 
-from scrapy_pagelets.papers.shared_pagelets.incremental import Key, RepeatedPagelet
+from scrapy_pagelets.papers.shared_pagelets.incremental import Key
 
 #: PAGELETS: rows of page, pagelet, shingle (0 for none). LINKS: rows of source and target.
 Pagelets = Iterable[tuple[Key, int, int]]
 Links = Iterable[tuple[Key, Key]]
+
+
+class RepeatedPagelet(NamedTuple):
+    """A template: pagelets with the same shingle on two pages or more."""
+
+    shingle: int  # shingle of all pagelets
+    pagelets: tuple[tuple[Key, int], ...]  # (page, pagelet) of each, in order
+
+    @property
+    def pages(self) -> list[Key]:
+        """The distinct owners of the pagelets, in order."""
+        return list(dict.fromkeys(page for page, _ in self.pagelets))
 
 
 def local_templates(

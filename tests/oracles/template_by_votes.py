@@ -36,7 +36,7 @@ def mapped(
     return nodes.inherit(rows, np.bitwise_and)
 
 
-def template_nodes(site: Site, page: Page, *, include_slots: bool = False) -> Bools:
+def template_nodes(site: Site, page: Page) -> Bools:
     """(n,) whether enough pages of its class have each row of a page: at its path, or in its place.
 
     The place is that relative to the key page of the class, see `ClassTemplate`, which an inserted sibling does not
@@ -45,8 +45,7 @@ def template_nodes(site: Site, page: Page, *, include_slots: bool = False) -> Bo
     page_class = site.page_class(page)
     if page_class is None:
         return np.zeros(len(page.nodes), np.bool_)
-    number, pages = page_class.number, page_class.pages
-    rows = mapped(site.counts, page.nodes, keys_of(page), number, pages, include_slots=include_slots)
+    rows = mapped(site.counts, page.nodes, keys_of(page), page_class.number, page_class.pages)
     if page_class.template is not None:
-        rows |= page_class.template.rows_of(page, include_slots=include_slots)
+        rows |= page_class.template.rows_of(page)
     return rows

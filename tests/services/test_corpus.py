@@ -27,7 +27,7 @@ from scrapy_pagelets.corpus import statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 from scrapy_pagelets.corpus.engines import Work, groups, store, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
-from scrapy_pagelets.corpus.site_cleaning import learn, merge_counts, record_of
+from scrapy_pagelets.corpus.site_cleaning import learn, record_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, PageText
 from scrapy_pagelets.duplicates.shingles import word_weights
@@ -322,13 +322,20 @@ def learnt(pages):
     return result
 
 
+def merged(*parts):
+    """The counts of a site that was learnt in parts."""
+    whole, *others = (learnt(pages).learnt for pages in parts)
+    for part in others:
+        whole.merge(part)
+    return whole
+
+
 def test_counts_of_parts_add_up():
     pages = [Page.parse(body, url) for url, body in site("h.example", (f"name{letter}" for letter in "abcdefghijkl"))]
     other = [Page.parse(near(f"n{n}", 0), f"http://h.example/n{n}") for n in range(6)]
     whole = learnt([*pages, *other])
-    parts = [learnt(some).learnt for some in ([*pages[:6], *other[:3]], [*other[3:], *pages[6:]])]
     found = Site("h.example")
-    found.learnt = merge_counts("h.example", parts)
+    found.learnt = merged([*pages[:6], *other[:3]], [*other[3:], *pages[6:]])
     assert found.pages == whole.pages == 18
     assert [one.pages for one in found.classes] == [one.pages for one in whole.classes]
     assert sorted(found.learnt.seen.items()[0]) == sorted(whole.learnt.seen.items()[0])
@@ -344,9 +351,7 @@ def test_counts_of_parts_add_up():
 def test_merged_counts_are_sums():
     pages = [Page.parse(body, url) for url, body in site("h.example", (f"name{letter}" for letter in "abcdefgh"))]
     whole = learnt(pages).learnt.arrays()
-    parts = merge_counts(
-        "h.example", [learnt(pages[:3]).learnt, learnt(pages[3:5]).learnt, learnt(pages[5:]).learnt]
-    ).arrays()
+    parts = merged(pages[:3], pages[3:5], pages[5:]).arrays()
     new_texts = {"path": [1, 3]}  # "new" for each part
     for name in ("text", "path", "placed", "exact", "links", "target", "shape"):
         sums = []

@@ -52,7 +52,7 @@ def laid(html, boxes, **columns):
 
 def segments_of(parsed, pdoc=10, **options):
     """The texts of the segments."""
-    labels = vips(parsed, pdoc, **options).labels(pdoc).tolist()
+    labels = vips(parsed, **options).labels(pdoc).tolist()
     groups: dict[int, list[str]] = {}
     for label, string in zip(labels, parsed.nodes.strings, strict=True):
         groups.setdefault(label, []).append(string)
@@ -203,7 +203,7 @@ def test_invisible_nodes_belong_to_the_segment_around_them():
 @BOTH
 def test_boxes_without_size_are_not_blocks(strict):
     parsed = laid(THREE, {"a": (0, 0, 500, 50), "b": (0, 60, 0, 0), "c": (0, 160, 500, 50)})
-    labels = vips(parsed, INNER_PDOC, strict=strict).labels(INNER_PDOC)
+    labels = vips(parsed, strict=strict).labels(INNER_PDOC)
     assert len(labels) == 3
     assert vips(parsed, strict=strict).labels(1).tolist() == [0, 0, 0]
 
@@ -350,7 +350,6 @@ def test_structures_are_coherent_downwards_and_partition_the_leaves(html, strict
         assert labels.shape == parsed.nodes.leaves.shape
         if finer is not None:
             assert len(set(zip(finer.tolist(), labels.tolist(), strict=True))) == len(set(finer.tolist()))
-        assert len(set(vips(parsed, pdoc, strict=strict).labels(pdoc).tolist())) == len(set(labels.tolist()))
         finer = labels
     assert set(tree.labels(1).tolist()) <= {0}
 
@@ -388,7 +387,7 @@ def test_pages_with_nothing_visible_are_one_segment(html, strict):
 @BOTH
 def test_nesting_needs_no_recursion(strict):
     parsed = page("<div><p>a</p>" * 1500 + "x" + "</div>" * 1500)
-    assert len(set(vips(parsed, 10, strict=strict).labels(10).tolist())) == 1501 or strict
+    assert len(set(vips(parsed, strict=strict).labels(10).tolist())) == 1501 or strict
 
 
 @pytest.mark.parametrize(
@@ -413,7 +412,7 @@ def test_a_hundred_thousand_nodes_are_weighed_few_times_each(html):
 @pytest.mark.parametrize("pdoc", [0, 11, -1])
 def test_a_bad_pdoc_is_refused(pdoc):
     with pytest.raises(ValueError, match="from 1"):
-        vips(page("<p>a"), pdoc)
+        vips(page("<p>a")).labels(pdoc)
 
 
 # ---- without and with a browser

@@ -85,7 +85,6 @@ def test_the_set_decides_and_no_later_page_votes():
     one = page("z")
     assert np.flatnonzero(site.in_subdigraph_template(one)).size == len(TEMPLATE)
     assert texts(one, template_of(site).rows_of(one)) == TEMPLATE
-    assert texts(one, template_of(site).rows_of(one, include_slots=True)) == one.nodes.strings
 
 
 def test_without_a_set_the_subdigraph_has_no_template():
@@ -111,7 +110,7 @@ def test_only_the_first_pages_vote():
     for number in range(40):
         template.count(page(f"p{number}"))
     assert template.complete
-    assert template.voters == template.having.max() == 16
+    assert template.voters == template.votes.max() == 16
     assert texts(page("x"), template.rows_of(page("x"))) == TEMPLATE
 
 

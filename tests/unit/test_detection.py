@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scrapy_pagelets.evidence.partition import partition
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets import relational
-from scrapy_pagelets.papers.shared_pagelets.incremental import GlobalTemplates, RepeatedPagelet
+from scrapy_pagelets.papers.shared_pagelets.incremental import GlobalTemplates
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
-from tests.oracles.shared_templates import global_templates, local_templates
+from tests.oracles.shared_templates import RepeatedPagelet, global_templates, local_templates
 
 SITE = Path(__file__).parents[1] / "site"
 #: One row for each pagelet of a template.
@@ -74,10 +74,15 @@ def in_sql(table, links=None, *, sites=None, sketches=None, least=2):
 def page_by_page(table, links, *, sketches=None, order=None):
     crawl = GlobalTemplates()
     for page in order or sorted({row[0] for row in table}):
-        pagelets = [row[1:] for row in table if row[0] == page]
+        shingles = [row[2] for row in table if row[0] == page]
         targets = [target for source, target in links if source == page]
-        crawl.add(page, pagelets, targets, sketch=(sketches or {}).get(page))
+        crawl.add(page, shingles, targets, sketch=(sketches or {}).get(page))
     return crawl.templates()
+
+
+def with_pages(found):
+    """What `page_by_page` returns, of the templates of the definitions."""
+    return [(template.shingle, template.pages) for template in found]
 
 
 def rows(pages):
@@ -113,7 +118,8 @@ def test_the_statements_give_what_the_definitions_say(crawl, of_sites, least):
 @given(crawls())
 def test_page_by_page_is_figure_5(crawl):
     table, links, _, sketches = crawl
-    assert page_by_page(table, links, sketches=sketches) == global_templates(table, links, sketches=sketches)
+    expected = global_templates(table, links, sketches=sketches)
+    assert page_by_page(table, links, sketches=sketches) == with_pages(expected)
 
 
 @settings(deadline=None)
@@ -133,7 +139,8 @@ def test_a_larger_crawl(seed):
     table, links = rows(pages), rng.integers(0, 330, (400, 2)).tolist()
     expected = global_templates(table, links)
     assert len(expected) > 20
-    assert in_sql(table, links, sketches={}) == page_by_page(table, links) == expected
+    assert in_sql(table, links, sketches={}) == expected
+    assert page_by_page(table, links) == with_pages(expected)
 
 
 def test_a_long_chain_of_links():
@@ -141,7 +148,7 @@ def test_a_long_chain_of_links():
     n = 3000
     table = rows({page: [7, 10 + page] for page in range(n) if page != 1000} | {1000: [8, 9]})
     found = in_sql(table, list(pairwise(range(n))), sketches={})
-    assert [template.pages for template in found] == [tuple(range(1000)), tuple(range(1001, n))]
+    assert [template.pages for template in found] == [list(range(1000)), list(range(1001, n))]
 
 
 def test_a_site_where_all_pages_are_equal():
@@ -154,36 +161,34 @@ def test_a_site_where_all_pages_are_equal():
 def test_a_page_with_a_pagelet_twice_counts_once():
     chain = [("a", "b")]
     assert page_by_page(rows({"a": [7, 7, 7, 1], "b": [2]}), chain) == []
-    found = page_by_page(rows({"a": [7, 7, 1], "b": [7, 2]}), chain)
-    assert found == [RepeatedPagelet(7, (("a", 0), ("a", 1), ("b", 0)))]
-    assert found[0].pages == ("a", "b")
+    assert page_by_page(rows({"a": [7, 7, 1], "b": [7, 2]}), chain) == [(7, ["a", "b"])]
 
 
 def test_links_need_the_pagelet_on_both_sides():
     table = rows({"a": [7, 1], "hub": [2, 3], "b": [7, 4], "c": [7, 5]})
     assert page_by_page(table, [("hub", "a"), ("hub", "b"), ("b", "unknown"), ("unknown", "c"), ("a", "a")]) == []
-    assert page_by_page(table, [("c", "a")]) == [RepeatedPagelet(7, (("a", 0), ("c", 0)))]
+    assert page_by_page(table, [("c", "a")]) == [(7, ["a", "c"])]
     assert page_by_page(table, []) == []
 
 
 def test_links_of_duplicates_are_links_of_their_original():
     table = rows({"a": [7, 1], "a again": [7, 1], "b": [7, 2]})
     copies = {"a": 1, "a again": 1}
-    assert page_by_page(table, [("a again", "b")], sketches=copies) == [RepeatedPagelet(7, (("a", 0), ("b", 0)))]
+    assert page_by_page(table, [("a again", "b")], sketches=copies) == [(7, ["a", "b"])]
     assert page_by_page(table, [("a again", "a")], sketches=copies) == []
 
 
 def test_templates_grow_during_a_crawl():
     crawl = GlobalTemplates()
-    crawl.add("b", [(0, 7), (1, 2)], ["a", "c"])
+    crawl.add("b", [7, 2], ["a", "c"])
     assert crawl.templates() == []
-    crawl.add("a", [(0, 7), (1, 1)], sketch=1)
-    assert [t.pages for t in crawl.templates()] == [("a", "b")]
-    crawl.add("d", [(0, 7), (1, 4)])
-    crawl.add("d", [(0, 9)], ["b"])
-    crawl.add("copy of a", [(0, 7), (1, 1)], ["c"], sketch=1)
-    crawl.add("c", [(0, 7), (1, 3), (2, 7)])
-    assert crawl.templates() == [RepeatedPagelet(7, (("a", 0), ("b", 0), ("c", 0), ("c", 2), ("d", 0)))]
+    crawl.add("a", [7, 1], sketch=1)
+    assert crawl.templates() == [(7, ["a", "b"])]
+    crawl.add("d", [7, 4])
+    crawl.add("d", [9], ["b"])
+    crawl.add("copy of a", [7, 1], ["c"], sketch=1)
+    crawl.add("c", [7, 3, 7])
+    assert crawl.templates() == [(7, ["a", "b", "c", "d"])]
 
 
 def test_the_bundled_site():
@@ -195,8 +200,8 @@ def test_the_bundled_site():
         exact = np.where(found.candidates, found.exact, 0).tolist()
         table += [(page.key, number, shingle) for number, shingle in enumerate(exact)]
         links += [(page.key, target) for target in page.nodes.links.key.tolist()]
-    local, connected = in_sql(table, sketches={}), page_by_page(table, links)
-    assert connected == in_sql(table, links, sketches={})
+    local, connected = in_sql(table, sketches={}), in_sql(table, links, sketches={})
+    assert page_by_page(table, links) == with_pages(connected)
     assert sum(set(template.pages) == {row[0] for row in table} for template in connected) >= 5
     assert {t.shingle for t in connected} <= {t.shingle for t in local}
     assert len(connected) >= 0.8 * len(local)

@@ -99,9 +99,8 @@ def cut_into_blocks(described: Described, weights: Weights) -> Cut:
     They are the learnt cost of nodes, the mean probability of the pairs of leaves that meet at the node, and the share
     of these that VIPS has in one block, averaged over degrees of coherence.
     """
-    tree, count = described.tree, len(described.tree.leaves)
-    some = np.unique(np.linspace(0, count - 1, min(count, _LEAVES)).astype(np.int64))
-    one, other = (some[ends] for ends in np.triu_indices(len(some), 1))
+    tree = described.tree
+    one, other = segment_features.evenly(len(tree.leaves), _LEAVES)
     structure = vips(described.page)
     rows = (structure.of_rows(pdoc)[tree.seen] for pdoc in _COHERENCES)
     votes = np.mean([block[one] == block[other] for block in rows], axis=0)

@@ -189,6 +189,13 @@ def consecutive(count: int) -> tuple[Ints, Ints]:
     return np.arange(count - 1), np.arange(1, count)
 
 
+def evenly(count: int, most: int) -> tuple[Ints, Ints]:
+    """All pairs of up to ``most`` leaves, evenly spaced, of so many."""
+    leaves = np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
+    one, other = np.triu_indices(len(leaves), 1)
+    return leaves[one], leaves[other]
+
+
 def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
     """Pairs of consecutive leaves, and of a visible leaf and the nearest one beside or below that overlaps it."""
     pairs = [consecutive(len(tree.leaves))]

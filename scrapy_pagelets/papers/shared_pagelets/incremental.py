@@ -33,18 +33,6 @@ _MAX_LEADERS: Final = 16
 Key = int | str  # name of a page
 
 
-class RepeatedPagelet(NamedTuple):
-    """A template by Definition 4: pagelets with the same shingle on two pages or more."""
-
-    shingle: int  # shingle of all pagelets
-    pagelets: tuple[tuple[Key, int], ...]  # (page, pagelet) of each, in order
-
-    @property
-    def pages(self) -> tuple[Key, ...]:
-        """The distinct owners of the pagelets, in order."""
-        return tuple(dict.fromkeys(page for page, _ in self.pagelets))
-
-
 class GlobalTemplates:
     """The templates of the pages added so far: links among pages with the same pagelet suggest one author.
 
@@ -54,22 +42,22 @@ class GlobalTemplates:
     def __init__(self) -> None:
         from scipy.cluster.hierarchy import DisjointSet
 
-        self._pagelets: dict[Key, dict[int, list[int]]] = {}
+        self._shingles: dict[Key, set[int]] = {}
         self._original: dict[Key, Key] = {}
         self._by_sketch: dict[int, Key] = {}
         self._waiting: dict[Key, set[Key]] = {}
         self._components: Any = DisjointSet()  # of pairs of a shingle and a page
 
-    def add(
-        self, page: Key, pagelets: Iterable[tuple[int, int]], links: Iterable[Key] = (), *, sketch: int | None = None
-    ) -> None:
+    def add(self, page: Key, shingles: Iterable[int], links: Iterable[Key] = (), *, sketch: int | None = None) -> None:
         """Add a page. If it was added before, only its links are added.
 
-        ``pagelets``: (pagelet, shingle) of each pagelet, the shingle 0 for none. ``links``: the pages that it links to,
-        or that link to it. ``sketch``: of the whole page; of several pages with the same one, only the first counts.
+        ``shingles``: of its pagelets, 0 for none. ``links``: the pages that it links to, or that link to it.
+        ``sketch``: of the whole page; of several pages with the same one, only the first counts.
         """
         if page not in self._original:
-            self._add_pagelets(page, sorted(set(pagelets)), sketch)
+            self._original[page] = page if sketch is None else self._by_sketch.setdefault(sketch, page)
+            if self._original[page] == page:
+                self._shingles[page] = set(shingles) - {0}
         original = self._original[page]
         for source in self._waiting.pop(page, ()):
             self._join(source, original)
@@ -79,13 +67,13 @@ class GlobalTemplates:
             else:
                 self._waiting.setdefault(target, set()).add(original)
 
-    def templates(self) -> list[RepeatedPagelet]:
-        """Return the templates of the pages added so far, sorted by shingle, then by first page."""
-        result = []
-        for group in self._components.subsets():
-            rows = sorted((page, pagelet) for shingle, page in group for pagelet in self._pagelets[page][shingle])
-            result.append(RepeatedPagelet(next(iter(group))[0], tuple(rows)))
-        return sorted(result)
+    def templates(self) -> list[tuple[int, list[Key]]]:
+        """Return the templates of the pages added so far, by Definition 4: the shingle and the pages of each, in order.
+
+        These are two pages or more.
+        """
+        groups = self._components.subsets()
+        return sorted((next(iter(group))[0], sorted(page for _, page in group)) for group in groups)
 
     def is_original(self, page: Key) -> bool:
         """Return True if the page was added, and is not a duplicate of an earlier page."""
@@ -94,22 +82,14 @@ class GlobalTemplates:
     def owners(self, page: Key, shingle: int) -> int:
         """Number of pages connected to this one among those with the shingle, including itself; 0 if it lacks it."""
         original = self._original.get(page, page)
-        if shingle not in self._pagelets.get(original, ()):
+        if shingle not in self._shingles.get(original, ()):
             return 0
         owner = shingle, original
         return int(self._components.subset_size(owner)) if owner in self._components else 1
 
-    def _add_pagelets(self, page: Key, rows: list[tuple[int, int]], sketch: int | None) -> None:
-        self._original[page] = page if sketch is None else self._by_sketch.setdefault(sketch, page)
-        if self._original[page] == page:
-            shingles = self._pagelets[page] = {}
-            for pagelet, shingle in rows:
-                if shingle:
-                    shingles.setdefault(shingle, []).append(pagelet)
-
     def _join(self, one: Key, other: Key) -> None:
         if one != other:
-            for shingle in self._pagelets[one].keys() & self._pagelets[other].keys():
+            for shingle in self._shingles[one] & self._shingles[other]:
                 for page in (one, other):
                     self._components.add((shingle, page))
                 self._components.merge((shingle, one), (shingle, other))
@@ -204,12 +184,12 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
         rows[:, _NEAR] = self._nearest(page.sketches, learn=True)
         self._size += len(rows) + len(page.links)
         self._rows[page.key], self._sites[page.key], self._body[page.key] = rows, page.site, page.body
-        numbered = [(i, s) for i, row in enumerate(rows.tolist()) for s in row if s]
-        self._linked.add(page.key, numbered, page.links.tolist(), sketch=page.body)
+        shingles = set(rows.ravel().tolist()) - {0}
+        self._linked.add(page.key, shingles, page.links.tolist(), sketch=page.body)
         if (page.site, page.body) not in self._bodies:
             self._bodies.add((page.site, page.body))
             self._distinct[page.site] += 1
-            self._pages.update({(page.site, shingle) for _, shingle in numbered})
+            self._pages.update((page.site, shingle) for shingle in shingles)
         return True
 
     def templateness(self, page: Page, form: Form) -> Floats:
@@ -248,7 +228,7 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
     def sisters(self) -> list[Sisters]:
         """Pairs of sites that share templates (Figure 5), pairs with the most templates first."""
         with self.lock:
-            owners = ({self._sites[int(page)] for page in template.pages} for template in self._linked.templates())
+            owners = ({self._sites[int(page)] for page in pages} for _, pages in self._linked.templates())
             pairs = Counter(pair for sites in owners for pair in combinations(sorted(sites), 2))
         return [Sisters(one, other, count) for (one, other), count in pairs.most_common()]
 

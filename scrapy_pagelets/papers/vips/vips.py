@@ -15,7 +15,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
 from scrapy_pagelets.page.nodes import TAG, NodeTable, among_tags
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, BlockTree
+from scrapy_pagelets.papers.vips.vips_blocks import BlockTree
 from scrapy_pagelets.papers.vips.vips_strict import Strict
 from scrapy_pagelets.papers.vips.vips_visual import Visual
 
@@ -35,12 +35,11 @@ _TABLES: Final = {
 }  # fmt: skip
 
 
-def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree:
-    """Return the content structure of a page; ValueError if pdoc is not from 1 to 10.
+def vips(page: Page, *, strict: bool = False) -> BlockTree:
+    """Return the content structure of a page.
 
-    The layout of a page without one (`Page.parse`) is guessed: faster and less exact. ``pdoc``: permitted degree of
-    coherence: blocks of this coherence are not divided further. ``TOP_PDOC`` gives the regions of a page,
-    ``INNER_PDOC`` the blocks within them. ``strict``: follow the rules of 2003; some of the weights are ours.
+    The layout of a page without one (`Page.parse`) is guessed: faster and less exact. ``strict``: follow the rules of
+    2003; some of the weights are ours.
 
     >>> menu, text = b"<table><tr><td><a href=a>A</a><br><a href=b>B</a></td>", b"<td><h1>Title</h1><p>Some words."
     >>> tree = vips(Page.parse(menu + text, "http://example.com/"))
@@ -48,14 +47,13 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
     ([-1, 0, 0], [0, 0, 0, 0])
     """
     layout = guess_layout(page.nodes) if page.layout is None else page.layout
-    tree = (Strict if strict else Visual)(page.nodes, layout).structure()
-    return tree.pruned(pdoc)
+    return (Strict if strict else Visual)(page.nodes, layout).structure()
 
 
 def cut_by_sight(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> Ints:
-    """(n,) Number of the block of each run of text, else -1; see `vips` for the parameters."""
+    """(n,) Number of the block of each run of text, else -1; ``pdoc``: see `BlockTree.labels`, ``strict``: `vips`."""
     labels = np.full(len(page.nodes), -1)
-    labels[page.nodes.leaves] = vips(page, pdoc, strict=strict).labels(pdoc)
+    labels[page.nodes.leaves] = vips(page, strict=strict).labels(pdoc)
     return labels
 
 

@@ -214,7 +214,6 @@ class BlockTree:
     nodes: NodeTable  # of the page
     parent: Ints  # (b,) -1 at the root
     doc: Ints  # (b,) degree of coherence, 1 to 10; never less than that of the parent
-    box: Floats  # (b, 4) left, top, right, bottom in CSS pixels; zeros if nothing is visible
     #: (n,) the innermost block of each row. If that block contains others, the row has been divided or is not visible
     owner: Ints
 
@@ -230,28 +229,15 @@ class BlockTree:
 
     def of_rows(self, pdoc: int) -> Ints:
         """(n,) Number of the segment of each row, like `labels`; that of a divided row has no meaning."""
-        return self._kept(pdoc)[self.owner]
-
-    def pruned(self, pdoc: int) -> Self:
-        """The tree without blocks inside blocks of permitted coherence; ValueError if pdoc is not from 1 to 10."""
-        kept = self._kept(pdoc)
-        own = np.flatnonzero(kept == np.arange(len(self)))
-        number = np.empty(len(self), np.int64)
-        number[own] = np.arange(len(own))
-        parent = np.append(number, -1)[self.parent[own]]
-        return type(self)(self.nodes, parent, self.doc[own], self.box[own], number[kept[self.owner]])
-
-    def _kept(self, pdoc: int) -> Ints:
-        """(b,) The outermost block of permitted coherence around each block, or the block itself."""
         if not LEAST <= pdoc <= GREATEST:
             raise ValueError(f"pdoc is {pdoc}: give a degree of coherence from {LEAST} (one segment) to {GREATEST}")
-        kept = list(range(len(self)))
+        kept = list(range(len(self)))  # the outermost block of permitted coherence around each, or the block itself
         parent, coherent = self.parent.tolist(), (self.doc >= pdoc).tolist()
         for block in range(1, len(self)):
             above = parent[block]
             if coherent[above]:
                 kept[block] = kept[above]
-        return np.array(kept, np.int64)
+        return np.array(kept, np.int64)[self.owner]
 
 
 class Growing:

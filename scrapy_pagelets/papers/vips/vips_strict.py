@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.looks import Layout, around
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
 from scrapy_pagelets.papers.vips.vips_blocks import GREATEST, LEAST, BlockTree, Growing, Strips, crossed, separators
 
@@ -94,8 +94,7 @@ class Strict:
                 pool, doc = self.extracted(rows)
             if len(pool) > 1:
                 todo += self._constructed(block, pool, doc)
-        boxes = np.array([around(self.layout.boxes[rows]) for rows in self._blocks])
-        return BlockTree(self.nodes, np.array(self._tree.parent), np.array(self._doc), boxes, self._tree.owner)
+        return BlockTree(self.nodes, np.array(self._tree.parent), np.array(self._doc), self._tree.owner)
 
     def extracted(self, rows: Ints) -> tuple[Ints, Ints]:
         """(k,) Rows of the visual blocks of a block, and their coherence."""

@@ -46,7 +46,6 @@ class Visual:
         self.blocks = Blocks(nodes, layout)
         self.cues = Cues(self.blocks)
         self._tree = Growing(nodes, self._layers())
-        self._boxes = [np.zeros(4)]
         self._strength = [-np.inf]
 
     def _layers(self) -> Ints | None:
@@ -64,7 +63,6 @@ class Visual:
         ends = self.blocks.nodes.end
         roots = [0, *self.blocks.fixed.tolist()]
         pools = [self.blocks.pool([(row, int(ends[row]))]) for row in roots]
-        self._boxes[0] = around(pools[0].boxes)
         todo = [(0, 0, pools[0])]
         if len(roots) > 1:
             self._strength[0] = np.inf
@@ -77,7 +75,6 @@ class Visual:
         return self._finished()
 
     def _add(self, parent: int, pool: Pool, layer: int) -> int:
-        self._boxes.append(around(pool.boxes))
         self._strength.append(-np.inf)
         return self._tree.add(parent, [(start, end) for start, end in pool.spans.tolist()], layer)
 
@@ -150,8 +147,7 @@ class Visual:
             values -= _RELATIVE * finite.max()
         degrees = np.where(values > -np.inf, 7 - np.floor((values - _SEVEN) / _DEGREE), GREATEST)
         doc = np.where(values > -np.inf, np.clip(degrees, LEAST, GREATEST - 1), GREATEST)
-        boxes = np.array(self._boxes)
-        return BlockTree(self.blocks.nodes, np.array(parent), doc.astype(np.int64), boxes, self._tree.owner)
+        return BlockTree(self.blocks.nodes, np.array(parent), doc.astype(np.int64), self._tree.owner)
 
 
 class Cues:
