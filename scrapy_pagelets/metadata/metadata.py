@@ -19,7 +19,7 @@ from scrapy_pagelets.metadata.product_markup import is_here, product_of
 from scrapy_pagelets.page import structured_data as data
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.looks import COMMENT, COMMENTS, ENTRY, RELATED
-from scrapy_pagelets.page.nodes import OF_TAG, rows_named, rows_related, rows_with
+from scrapy_pagelets.page.nodes import OF_TAG, TAG, rows_named, rows_related, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Meta, Page
 
 
@@ -61,10 +61,11 @@ class Entry:
 
     @cached_property
     def _span(self) -> tuple[int, int] | None:
-        """The first row of the entry, and the one behind it."""
-        nodes = self._page.nodes
-        rows = rows_with(nodes, ENTRY)
-        spans = [(row, nodes.end.item(row)) for row in rows[: 2 * _MARKS]]
+        return self._one_of(rows_with(self._page.nodes, ENTRY))
+
+    def _one_of(self, rows: Sequence[int]) -> tuple[int, int] | None:
+        """The first row of the one of some elements that is the entry, and the row behind it."""
+        spans = [(row, self._page.nodes.end.item(row)) for row in rows[: 2 * _MARKS]]
         if self._headline is not None:  # the one entry of a tag, say, stands below the heading of the page
             spans = [(row, end) for row, end in spans if row < self._headline.row < end]
         return spans[0] if len(spans) == 1 else None
@@ -73,18 +74,20 @@ class Entry:
     def tags(self) -> Iterator[str]:
         """The texts of its links to what it calls its tags, those of its categories among them."""
         nodes = self._page.nodes
-        for row in self._own(rows_related(nodes, OF_TAG)):
+        rows = rows_related(nodes, OF_TAG)
+        span = self._span or self._one_of(rows_tagged(nodes, TAG["article"])) if rows else None
+        for row in self._inside(span, rows):
             yield " ".join(nodes.strings[nodes.leaves_of(row)])
 
     def _rows(self, names: re.Pattern[str]) -> list[int]:
         """The rows of its marks of some names."""
-        return self._own(rows_named(self._page.nodes, names)) if self._span else []
+        return self._inside(self._span, rows_named(self._page.nodes, names)) if self._span else []
 
-    def _own(self, rows: Sequence[int]) -> list[int]:
+    def _inside(self, span: tuple[int, int] | None, rows: Sequence[int]) -> list[int]:
         """Those of some rows that are in the entry, without those of comments and of related posts."""
-        if self._span is None:
+        if span is None:
             return []
-        nodes, (first, end) = self._page.nodes, self._span
+        nodes, (first, end) = self._page.nodes, span
         found = [row for row in rows if first < row < end]
         others = [(row, nodes.end.item(row)) for row in rows_with(nodes, COMMENTS | COMMENT | RELATED) if row > first]
         return [row for row in found if not any(start <= row < stop for start, stop in others[:_MARKS])][:_MARKS]

@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
     *("url", "title", "headline", "language", "fetched_at"),
-    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs", "product", "robots"),
+    *("author", "published", "modified", "canonical", "description", "image", "tags", "breadcrumbs", "product"),
+    "robots",
     *("text", "comments", "posts", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
     *("content_hash", "changed", "changed_share"),
@@ -69,6 +70,7 @@ def line(number: int, **other: Any) -> dict[str, Any]:
         "canonical": f"http://example.com/{number}",
         "description": None,
         "image": None,
+        "tags": ["Tee"] * (number % 3),
         "breadcrumbs": ["Home", "Straßen"] * (number % 2),
         "product": PRODUCT if number % 3 else None,
         "robots": ["noindex"] * (number % 2),
@@ -202,7 +204,7 @@ def test_other_fields_get_the_types_of_the_first_row_group():
     foreign = {
         "price": 9.5,
         "stock": 3,
-        "tags": ["a", "b"],
+        "labels": ["a", "b"],
         "maker": {"name": "Ü", "since": 1998},
         "sold": True,
         "day": day,
@@ -212,18 +214,18 @@ def test_other_fields_get_the_types_of_the_first_row_group():
         "raw": b"\xff\x00",
         "nothing": None,
     }
-    items = [line(1, **foreign), line(2, tags=[], maker={"name": None})]
+    items = [line(1, **foreign), line(2, labels=[], maker={"name": None})]
     table = pq.read_table(export(items))
     assert table.column_names == [*FEED_COLUMNS, *foreign, "extra"]
     rows = table.to_pylist()
     assert {name: rows[0][name] for name in foreign} == foreign
-    assert rows[1]["tags"] == []
+    assert rows[1]["labels"] == []
     assert rows[1]["maker"] == {"name": None, "since": None}
     assert table["extra"].null_count == 2
 
 
 def test_values_that_do_not_fit_are_stored_in_extra():
-    first = line(1, stock=3, tags=["a"], maker={"name": "x"}, day=date(2026, 11, 20), ratio=0.5)
+    first = line(1, stock=3, labels=["a"], maker={"name": "x"}, day=date(2026, 11, 20), ratio=0.5)
     later = {
         "url": "http://example.com/x",
         "title": ["a", "list"],
@@ -231,7 +233,7 @@ def test_values_that_do_not_fit_are_stored_in_extra():
         "pagelets": [{"id": 1.5}],
         "template": {"id": "x", "unknown": 1},
         "stock": 2.5,
-        "tags": "letters",
+        "labels": "letters",
         "maker": {"name": "x", "city": "y"},
         "day": datetime(2026, 11, 20, 10),
         "ratio": True,

@@ -20,7 +20,7 @@ from tests.server import SiteServer
 
 URL = "http://shop.example/a/b.html"
 PARAGRAPH = "<p>" + "Here stands a paragraph with enough words to be no byline, because it goes on and on. " * 2
-NOTHING = dict.fromkeys(TOLD) | {"breadcrumbs": []}
+NOTHING = dict.fromkeys(TOLD) | {"tags": [], "breadcrumbs": []}
 
 
 def page(text, url=URL):
@@ -87,6 +87,37 @@ def test_json_ld_tells_all():
 )
 def test_json_ld_is_read_as_it_is_written(text):
     assert told(script(text))["published"] == "2026-11-20T10:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "tags"),
+    [
+        ("Tea, green\n tea,, TEA", ["Tea", "green tea"]),
+        (["Tea", {"@type": "DefinedTerm", "name": "Cups, small"}, 7, None, {"name": []}], ["Tea", "Cups, small"]),
+        (["x" * 201, "Tea"], ["Tea"]),
+        ([f"t{n}" for n in range(99)], [f"t{n}" for n in range(50)]),
+        ({}, []),
+    ],
+)
+def test_keywords_of_the_article_are_its_tags(keywords, tags):
+    assert told(script(ARTICLE | {"keywords": keywords})).get("tags", []) == tags
+
+
+def test_metas_name_a_tag_each_or_all_of_them():
+    metas = "<meta property=article:tag content='{}'>"
+    assert told(metas.format("Tea, Cups"))["tags"] == ["Tea", "Cups"]
+    assert told(metas.format("Tea, green") + metas.format("Cups"))["tags"] == ["Tea, green", "Cups"]
+    assert "tags" not in told("<meta name=keywords content='cheap tea, best tea'>")  # written for search engines
+
+
+@pytest.mark.parametrize("entry", ["<div class='post hentry'>{}</div>", "<article>{}</article>"])
+def test_links_in_the_entry_that_say_so_are_its_tags(entry):
+    own = "<a rel='category tag' href=/c/tea>Green Tea</a>, <a rel=tag href=/t>Uji</a> <a rel=tag href=/>green tea</a>"
+    others = "<div class=related-posts><a rel=tag href=/t/cups>Cups</a></div>"
+    cloud = "<p><a rel=tag href=/t/pots>Pots</a>"
+    text = f"<title>On tea</title>{entry.format(f'<h1>On tea</h1>{PARAGRAPH}<p>Tags: {own}{others}')}{cloud}"
+    assert told(text)["tags"] == ["Green Tea", "Uji"]
+    assert "tags" not in told(f"<title>On tea</title><h1>On tea</h1>{PARAGRAPH}{cloud}")
 
 
 def test_an_author_may_be_elsewhere_in_the_graph():
@@ -207,11 +238,11 @@ json_values = st.recursive(
 @given(
     json_values,
     st.sampled_from(["Article", "WebPage", "BreadcrumbList", "Product"]),
-    st.sampled_from([*ARTICLE, "@id", "url", "itemListElement", "mainEntity", "breadcrumb", "position"]),
+    st.sampled_from([*ARTICLE, "keywords", "@id", "url", "itemListElement", "mainEntity", "breadcrumb", "position"]),
 )
 def test_any_json_gives_strings_or_nothing(value, kind, name):
     fields = alone(page(script({"@type": kind, name: value}).replace("</", "<\\/"))).fields
-    assert all(isinstance(each, str) for each in fields.pop("breadcrumbs"))
+    assert all(isinstance(each, str) for name in ("tags", "breadcrumbs") for each in fields.pop(name))
     assert all(each is None or (isinstance(each, str) and each.strip()) for each in fields.values())
 
 

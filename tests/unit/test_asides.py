@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from scrapy_pagelets import Site
-from scrapy_pagelets.decision.asides import asides_of, comments_of
+from scrapy_pagelets.decision.asides import asides_of, comments_of, own_tags
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.page.page import Page
 from tests.trees import page, soups
@@ -201,3 +201,26 @@ def test_reviews_of_a_business_are_a_property_of_it(names, expected):
     found = comments_of(one, np.ones(3, np.bool_))
     assert found.tolist() == [False, expected, expected]
     assert not comments_of(one, np.array([False, True, True])).any()  # nothing else
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (
+            "<p>Tags: <a rel=tag href=/t/tea>tea</a>, <a rel='category Tag' href=/c>Green cups</a>",
+            "Tags: tea , Green cups",
+        ),
+        ("<div><a rel=tag href=/t/tea>tea</a></div><div>Brew it for two minutes</div>", "tea"),
+        ("<p>I love my <a rel=tag href=/t/tea>#tea</a> from the hills", ""),  # its words are tags
+        ("<p>See the <a rel=bookmark href=/tea>tea</a>, a <a rel=vintage href=/x>stage</a>", ""),
+    ],
+)
+def test_links_that_the_page_calls_its_tags_are_metadata(html, expected):
+    nodes = page(f"<p>{PROSE}</p>{html}").nodes
+    mask = own_tags(nodes, np.array([text not in ("Tags:", ",") for text in nodes.strings]))
+    assert " ".join(text for text, tag in zip(nodes.strings, mask, strict=True) if tag) == expected
+
+
+def test_a_page_that_lists_nothing_but_tags_keeps_them():
+    nodes = page("<a rel=tag href=/t/tea>tea</a> <a rel=tag href=/t/cups>cups</a>").nodes
+    assert not own_tags(nodes, np.ones(len(nodes.leaves), np.bool_)).any()
