@@ -70,10 +70,10 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     if headline is None or not (told or amounts):
         return mask
     first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
-    for leaf in range(max(0, first - _PRICE_BEFORE), min(len(mask), last + _AFTER)):
-        if nodes.words.item(leaf) > _LONGEST:
+    near = slice(max(0, first - _PRICE_BEFORE), last + _AFTER)
+    for leaf, (words, text) in enumerate(zip(nodes.words[near].tolist(), nodes.strings[near], strict=True), near.start):
+        if words > _LONGEST:
             continue
-        text = nodes.strings[leaf]
         amount = _amount(text) if amounts else ""
         name = text.casefold().strip() if leaf >= first - _BEFORE else ""
         if amount in amounts or name in told:

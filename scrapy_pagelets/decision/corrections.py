@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Set
-from itertools import compress
+from itertools import compress, islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -111,8 +111,9 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
     found = np.zeros(len(nodes.leaves), np.bool_)
     if pages < _FEWEST:
         return found
-    tag, first, last = nodes.tag.item, nodes.first_leaf.item, nodes.last_leaf.item
-    headings = [_Heading(row, tag(row), first(row), last(row)) for row in rows_with(nodes, HEADING)]
+    rows = np.array(rows_with(nodes, HEADING), np.int64)
+    columns = (rows, nodes.tag[rows], nodes.first_leaf[rows], nodes.last_leaf[rows])
+    headings = [*map(_Heading, *(column.tolist() for column in columns))]
     often = up_to(alike >= _OFTEN * pages).tolist()
     repeated = [one for one in headings if often[one.text] - often[one.begin] == one.text - one.begin > 0]
     if not repeated:
@@ -127,8 +128,8 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
         leading[card:end] = [True] * (end - card)
         linked = leading[text:end]
         if linked.count(True) >= _LINKS and sum(compress(words[text:end], linked)) >= _LINKED * sum(words[text:end]):
-            rows = slice(nodes.leaves.item(text) - 1, nodes.leaves.item(end - 1))
-            found[heading.begin : end] |= not (nodes.tag[rows] == _HEAD).any()  # a table with heads has data
+            section = slice(nodes.leaves.item(text) - 1, nodes.leaves.item(end - 1))
+            found[heading.begin : end] |= not (nodes.tag[section] == _HEAD).any()  # a table with heads has data
     return found
 
 
@@ -149,7 +150,7 @@ def _is_in_item(nodes: NodeTable, heading: _Heading) -> bool:
 
 def _end_of(nodes: NodeTable, heading: _Heading, headings: list[_Heading], titles: Set[_Heading]) -> int:
     """The leaf behind the section of a heading, which no title of a card of a lower level ends, nor of a list's."""
-    following = headings[bisect_right(headings, heading) :]
+    following = islice(headings, bisect_right(headings, heading), None)
     ends = (one.begin for one in following if one not in titles or one.level + _is_in_item(nodes, one) <= heading.level)
     end = next(ends, len(nodes.leaves))
     return max(heading.text, min(end, nodes.last_leaf.item(nodes.parent.item(heading.row))))
