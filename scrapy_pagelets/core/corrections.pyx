@@ -80,7 +80,7 @@ def corrected(table, templateness, headline):
         announce(corrections, table.strings, nodes)
         corrections.fill_holes()
         if headline is not None:
-            set_rows(corrections, nodes, (headline.row, *headline.sections), 0)
+            set_rows(corrections, nodes, (headline.row,), 0)
             set_rows(corrections, nodes, headline.banners, 1)
         return finished(corrections, table, nodes)
     finally:

@@ -107,7 +107,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found = np.where(marks | stripped, found, signs_with_words(page.nodes, found))
         kept = ~is_template(found)
         if has_lone_heading(page.nodes, kept):
-            own = page.nodes.leaves_below((headline.row, *headline.sections) if headline else ())
+            own = page.nodes.leaves_below((headline.row,) if headline else ())
             found[lone_headings_of(page.nodes, kept, alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:

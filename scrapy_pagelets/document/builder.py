@@ -51,9 +51,8 @@ def document_of(
 def _without_banner(nodes: NodeTable, keep: Bools, headline: Headline) -> Bools:
     """(m,) the content, without headings that stand apart from all other: their banner may have a logo."""
     body = keep.copy()
-    for row in (headline.row, *headline.sections):
-        first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
-        body[first:last] &= bool(keep[first - 1 : first].any() or keep[last : last + 1].any())
+    own = nodes.leaves_of(headline.row)
+    body[own] &= bool(keep[own.start - 1 : own.start].any() or keep[own.stop : own.stop + 1].any())
     return body
 
 

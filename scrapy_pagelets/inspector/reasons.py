@@ -102,9 +102,8 @@ class Reasons:
 
     def _by_page(self, index: Ints) -> Iterator[str]:
         if self.decision.headline is not None:
-            rows = (self.decision.headline.row, *self.decision.headline.sections)
-            nodes = self.page.nodes
-            if any(((index >= nodes.first_leaf[row]) & (index < nodes.last_leaf[row])).any() for row in rows):
+            leaves = self.page.nodes.leaves_of(self.decision.headline.row)
+            if ((index >= leaves.start) & (index < leaves.stop)).any():
                 yield "It has the page's own heading, which is always content."
         final = self.decision.templateness[index]
         ruled = np.any([mask[index] for mask in self._named.values()], axis=0)

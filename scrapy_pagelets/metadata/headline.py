@@ -66,8 +66,6 @@ class Headline:
 
     row: int  # row of its element
     text: str  # its text, white space folded
-    #: rows of headings above it in the page that name its section: the title has their words, too
-    sections: tuple[int, ...] = ()
     #: rows of headings above it that name the site, as they stand at the same place of many other pages; and of those
     #: of the first level that say the same again
     banners: tuple[int, ...] = ()
@@ -103,9 +101,8 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     if (best := _named(found, names, told)) is not None:
         if len(first_levels) == 1:
             best = _rather(page, next(iter(first_levels.values())), best)
-        sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
-        above, names_above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
-        return Headline(best.row, best.text, above, (*names_above, *_copies(page.nodes, best, found)))
+        names_above = (row for row in banners if row < best.row)
+        return Headline(best.row, best.text, (*names_above, *_copies(page.nodes, best, found)))
     if len(first_levels) == 1:  # the title names the site, and nothing else
         [(_, only)] = first_levels.items()
         return Headline(only.row, only.text, banners=tuple(_copies(page.nodes, only, found)))

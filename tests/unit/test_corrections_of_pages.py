@@ -34,7 +34,7 @@ def checked(root, templateness, chosen):
     nodes = build(root, "http://example.com/")
     templateness = np.resize(np.array(templateness), len(nodes.leaves))
     some = [row % len(nodes) for row in chosen]
-    headline = Headline(some[0], "", tuple(some[1:2]), tuple(some[2:])) if some else None
+    headline = Headline(some[0], "", tuple(some[1:])) if some else None
     found = corrected(nodes, templateness, headline)
     of_line = (found < THRESHOLD) & (templateness >= THRESHOLD)
     assert ((found == templateness) | np.isin(found, (0, 1)) | of_line).all()
@@ -42,7 +42,7 @@ def checked(root, templateness, chosen):
     assert (found[marks] == 1).all()
     if headline is not None:
         banners = nodes.leaves_below(headline.banners)
-        own = nodes.leaves_below((headline.row, *headline.sections)) & ~banners & ~marks
+        own = nodes.leaves_below((headline.row,)) & ~banners & ~marks
         assert (found[own] == 0).all()
     lost = (found > templateness) & ~marks
     assert not lost.any() or (headline is not None and nodes.leaves_below(headline.banners)[lost].all())
