@@ -14,7 +14,7 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.small_corrections import signs_with_words as signs_with_words
 from scrapy_pagelets.page.data_tables import flat_grids
 from scrapy_pagelets.page.gaps import begins_with, panels_of
-from scrapy_pagelets.page.looks import HEADING
+from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
 
 _LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and lists of terms
@@ -27,7 +27,8 @@ _CAPTION: Final = lazily(
 _DECLARATION: Final = lazily(
     r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
-_ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
+_ROW, _TERM, _DEFINITION, _LINK = (TAG[name] for name in ("tr", "dt", "dd", "a"))
+_TABLE, _BODY, _HEAD = (TAG[name] for name in ("table", "tbody", "th"))
 #: What tables of layout have in them: other tables, and what a reader fills in.
 IS_NO_DATA: Final = among_tags("table form input select textarea button")
 
@@ -58,6 +59,11 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         found[own] |= 2 * (keep[own] | found[own]).sum() >= len(own)
     for leaves in _halves(nodes, up_to(keep), rows_with(nodes, HEADING)):
         found[leaves] |= ~nodes.anchor[nodes.leaves[leaves]]
+    for leaves in _cards(nodes, keep):
+        found[leaves] |= keep[leaves.start - 1] or found[leaves.start - 1]
+    for row in rows_with(nodes, LANDMARKS["list"]):
+        leaves = nodes.leaves_of(row)
+        found[leaves.start - 1 : leaves.start] |= _is_announced(nodes, leaves, keep)
     for row in rows_tagged(nodes, TAG["blockquote"]):
         leaves, has_author = nodes.leaves_of(row), TAG["footer"] in nodes.tag[row : nodes.end[row]]
         found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
@@ -75,6 +81,32 @@ def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]
     yield from map(nodes.leaves_of, rows[(own > 0) & (own < nodes.last_leaf[rows] - nodes.first_leaf[rows])].tolist())
 
 
+def _cards(nodes: NodeTable, keep: Bools) -> Iterator[slice]:
+    """The leaves of links with a heading that is content and with a text below it."""
+    for row in rows_with(nodes, HEADING):
+        link, leaves = nodes.parent.item(row), nodes.leaves_of(row)
+        if not nodes.anchor[row] or not keep[leaves].all():
+            continue
+        while nodes.tag[link] != _LINK:
+            link = nodes.parent.item(link)
+        if nodes.leaves_of(link) != leaves and nodes.words_of(link) > 2 * nodes.words_of(row):
+            yield nodes.leaves_of(link)
+
+
+def _is_announced(nodes: NodeTable, leaves: slice, keep: Bools) -> bool:
+    """Whether the line before a list of content has few words, none in a link, and stands behind content, too."""
+    at = leaves.start - 1
+    return bool(
+        at > 0
+        and leaves.stop > leaves.start
+        and 0 < nodes.words[at] <= _VALUE // 2
+        and not nodes.anchor[nodes.leaves[at]]
+        and keep[at - 1]
+        and keep[leaves].all()
+        and (nodes.gap[[at, leaves.start]] >= LINE).all()
+    )
+
+
 def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
     """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads."""
     for head in rows_tagged(nodes, TAG["thead"]):
@@ -83,6 +115,19 @@ def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
             yield row, nodes.last_leaf.item(head)
     for row, columns in flat_grids(nodes).items():
         yield row, nodes.last_leaf.item(nodes.children_of(row)[columns - 1])
+    heads = np.array([*dict.fromkeys(nodes.parent.item(cell) for cell in rows_tagged(nodes, TAG["th"]))], np.int64)
+    for line in heads.tolist():  # a line of heads without an element of its own, the first of its table
+        table = nodes.parent.item(line)
+        table = nodes.parent.item(table) if nodes.tag[table] == _BODY else table
+        cells = nodes.tag[nodes.children_of(line)]
+        is_first = nodes.first_leaf[table] == nodes.first_leaf[line] and nodes.tag[table] == _TABLE
+        if (
+            is_first
+            and len(cells) > 1
+            and (cells == _HEAD).all()
+            and not IS_NO_DATA[nodes.tag[table + 1 : nodes.end[table]]].any()
+        ):
+            yield table, nodes.last_leaf.item(line)
 
 
 @once

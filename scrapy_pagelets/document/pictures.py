@@ -185,6 +185,8 @@ _BUTTON: Final = lazily(
     r"[-_]?\d*\.(?:png|gif|svg|jpe?g|webp)",
     re.IGNORECASE,
 )
+#: Addresses of badges, which services draw: the state of a build, the newest version.
+_BADGE: Final = lazily(r"(?:^|[/.])(?:badges?|shields?)(?:[/.?]|$)|/badge[\w-]*\.svg", re.IGNORECASE)
 #: Classes of pictures that stand for a character, and the most characters of their alternative text.
 _EMOJI: Final = lazily(r"(?:^|[\s_-])(?:emoji|smil(?:ey|ie)s?|emoticon)(?:$|[\s_-])", re.IGNORECASE)
 _LONGEST_EMOJI: Final = 30
@@ -321,10 +323,12 @@ def image_of(element: etree._Element) -> etree._Element:
 
 
 def _is_no_content(element: etree._Element) -> bool:
-    """Whether a picture is one of a button or of a person, or a small copy of the next one."""
+    """Whether a picture is one of a button or of a person, a badge in a link, or a small copy of the next one."""
     image = image_of(element)
     source = source_of(image)
     if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{_classes(image)} {source[:_LONGEST]}"):
+        return True
+    if _BADGE.search(source[:_LONGEST]) and any(above.tag == "a" for above in islice(image.iterancestors(), 2)):
         return True
     return bool(_PREVIEW.search(image.get("class", ""))) and any(
         behind.tag in PICTURES and name_of(source_of(behind)) == name_of(source)

@@ -13,6 +13,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
 from scrapy_pagelets.metadata.headline import Headline, parts_of
+from scrapy_pagelets.metadata.product_values import has_currency
 from scrapy_pagelets.page.looks import AUTHOR, BYLINE, COMMENT, COMMENTS, ENTRY, HEADING, LANDMARKS, RELATED, REVIEWS
 from scrapy_pagelets.page.nodes import (
     LINE,
@@ -45,7 +46,15 @@ _BY: Final = (
     r"enviado por|postado por|di|scritto da|inviato da|pubblicato da|"
     r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者|작성자|글쓴이|بقلم|מאת"
 )
-_BY_NAME: Final = lazily(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
+#: Labels of a name, which are verbs or other words without their colon.
+_LABELS: Final = (
+    rf"{_BY}|muhabir|yazar|yazan|haber|redacteur|tekst|skribent|toimittaja|írta|szerző|συντάκτης|tác giả|기자|記者|记者"
+)
+_BY_NAME: Final = lazily(
+    rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_LABELS})\s*[:：]\s*(?P<other>\S.*)|"
+    r"(?P<first>[^\W\d_]{2,5})\s?(?:기자|記者|记者)",
+    re.IGNORECASE,
+)
 #: What stands between the name of who did something and the day of it: "released this".
 _DID: Final = lazily(
     r"\s*(?:released|opened|asked|wrote|posted|published|created|started|submitted|uploaded|added|commented|answered)"
@@ -54,8 +63,15 @@ _DID: Final = lazily(
 )
 #: Addresses of pages of users.
 OF_USER: Final = lazily(
-    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.\w{2,5})?[/?=]|"
+    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author|aut(?:or|eur)(?:es)?|autore|auteurs)"
+    r"(?:\.\w{2,5})?[/?=]|"
     r"user[-_]?id=|mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d|/~[\w.+-]+/?$",
+    re.IGNORECASE,
+)
+#: Addresses by which a reader shares the page, whose own address is a part of them.
+SHARING: Final = lazily(
+    r"[^?#]*/(?:sharer?(?:\.php)?|share-?article|sharing|dialog/\w+|intent|pin/create|submit|send|save|entry|add|msg)\b|"
+    r"mailto:\?",
     re.IGNORECASE,
 )
 _USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])|(?:^|\s)user(?:$|\s)", re.IGNORECASE)
@@ -85,6 +101,8 @@ _BEGINS_FACT: Final = (
     "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
 )
 _LABEL: Final = 30  # characters of such a label
+_PRICE: Final = lazily(r"\D{0,8}\d[\d.,' ]*\D{0,8}")
+_COLONS: Final = (":", "：")  # behind it, or in a run of text of their own
 #: The head of a letter, as archives of mailing lists write it: "From: Ana Bo <ana@b.test>", and the date below it.
 _LETTER: Final = lazily(
     r"From\s*:\s*\"?(?P<name>[^\n<>(\"@]{2,80}?)\"?\s*"
@@ -95,7 +113,8 @@ _FIRST_PAGES: Final = "1990"
 _INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
 _CHANGED: Final = lazily(
     r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|"
-    r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
+    r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|güncelle|обновлен|изменен|"
+    r"更新|수정",
     re.IGNORECASE,
 )
 #: Words that tell what a date is of.
@@ -119,7 +138,9 @@ _AROUND_DATE: Final = frozenset(
     "atualizado atualização pubblicato modifica aggiornato ultimo aggiornamento op gepubliceerd bijgewerkt gewijzigd "
     "laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano zaktualizowano publikováno "
     "aktualizováno опубликовано обновлено изменено h heures erstveröffentlichung veröffentlichung erschienen datum "
-    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
+    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间 giriş yayın yayınlanma "
+    "tarihi tarih son güncelleme güncellenme saat aktualizacja dodano publikacja data ostatnia godz 입력 승인 등록 "
+    "수정 최종 기사입력 최종수정".split()
 )
 _WORD: Final = lazily(r"[^\W\d_]+")
 #: What stands between the names of two authors.
@@ -134,7 +155,7 @@ _NOBODY: Final = frozenset(
 #: What stands behind a name: marks, what somebody else did, "says", a date, something in brackets.
 _BEHIND_NAME: Final = lazily(
     r"\s+[|·•–—]\s+|,\s+(?:\w+\s+by|[^\W\dA-ZÄÖÜ]\w*\s+(?:von|par|por))\s|"
-    r"\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
+    r"\s+(?:says|said|wrote):?$|\s+<[\w.-]*>$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
 )
 _OF_LIBRARY: Final = lazily(
     r"(?P<last>[^,\d]{1,40}),\s{1,3}(?P<first>[^,\d]{1,40}),?\s{1,3}(?:b\. )?1\d{3}(?:\s?[-–]\s?(?:\d{4})?)?"
@@ -148,7 +169,10 @@ _BY_LAST: Final = lazily(rf"(?<=\W)(?:{_BY})\s*[:：]?\s*$", re.IGNORECASE)
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = lazily(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised|edited))"
-    r"(?: on)?\b",
+    r"(?: on)?\b|(?:letzte (?:aktualisierung|änderung)|zuletzt (?:aktualisiert|geändert|bearbeitet)|aktuali[sz]acja|"
+    r"dernière (?:mise à jour|modification)|última (?:actualización|atualização|modificación)|"
+    r"laatst (?:bijgewerkt|gewijzigd)|ultim[oa] (?:aggiornamento|modifica)|son güncelleme|senast (?:uppdaterad|ändrad)|"
+    r"ostatnia (?:aktualizacja|zmiana)|последнее (?:обновление|изменение)|最終?更新日?|最后更新)\b",
     re.IGNORECASE,
 )
 #: Names of elements that tell of it.
@@ -158,7 +182,7 @@ _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 _ITEMS: Final = frozenset((TAG["li"], TAG["tr"], TAG["dd"]))  # elements of entries of lists
 _WITH_CENTURY: Final = r"\g<1>19"
 #: How such a text begins: its first word has four letters.
-_BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
+_BEGINS_CHANGE: Final = ("tplzadúusoп最TPLZADÚUSOП", "haeukélnsoе終更后HAEUKÉLNSO")
 _BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
 #: Classes of the line with author and date, as Drupal and blog engines name it.
 _LINES: Final = lazily(
@@ -269,7 +293,7 @@ def _near(page: Page, heading: slice) -> list[int]:
     found: list[int] = []
     words = nodes.words[: stop + _AFTER].tolist()
     for leaf in range(stop, len(words)):
-        if leaf in headings and not _is_byline(nodes, leaf):
+        if leaf in headings and not _is_byline(nodes, leaf) and not _is_price(nodes.strings[leaf]):
             if nodes.anchor[nodes.leaves[leaf]] and len(found) <= _FEW:
                 return []
             break
@@ -283,6 +307,11 @@ def _near(page: Page, heading: slice) -> list[int]:
             break
         found.append(leaf)
     return [leaf for leaf in found if len(nodes.strings[leaf]) <= _LONGEST]
+
+
+def _is_price(text: str) -> bool:
+    """Whether a heading says what something costs."""
+    return _PRICE.fullmatch(text.strip()) is not None and has_currency(text)
 
 
 def _is_byline(nodes: NodeTable, leaf: int) -> bool:
@@ -384,7 +413,7 @@ def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
 def _is_of_other(page: Page, leaf: int) -> bool:
     """Whether the label before a date says something else than dates of pages do, such as "Start:" and "End:"."""
     text = page.nodes.strings[leaf].rstrip() if leaf >= 0 else ""
-    return text.endswith((":", "：")) and not _SAYS.search(text) and not _label(page, leaf)
+    return text.endswith(_COLONS) and not _SAYS.search(text) and not _label(page, leaf)
 
 
 def _label(page: Page, leaf: int) -> str:
@@ -481,7 +510,11 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
     did = (leaf for leaf in linked if _DID.fullmatch(strings[leaf + 1][:_LONGEST]))
     found = {leaf: name for leaf in (*did, *users) if (name := _name(strings[leaf].removeprefix("@")))}
     names = {name for leaf, name in found.items() if announces(strings[leaf - 1])} or {*found.values()}
-    return names.pop() if len(names) == 1 else None
+    if len(names) == 1:
+        return names.pop()
+    first = min(found, default=0)  # several names in one line are of one byline
+    together = [found[first], *_also_named(page, first, near)] if found else []
+    return ", ".join(together) if names == {*together} else None
 
 
 def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
@@ -516,9 +549,11 @@ def users_of(page: Page, near: Iterable[int]) -> list[int]:
     """The rows of the links to pages of users that begin with some leaves; pages of a user lead to that one's home."""
     nodes, links, may_be = page.nodes, page.nodes.links, np.zeros(len(page.nodes.leaves) + 1, np.bool_)
     may_be[[*near]] = True
-    found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
+    has_text = nodes.first_leaf[links.row] < nodes.last_leaf[links.row]
+    found = np.flatnonzero(may_be[nodes.first_leaf[links.row]] & has_text).tolist()
     led = ((links.row.item(link), OF_USER.search(href := links.href[link]), href) for link in found)
-    return [row for row, match, href in led if match and (match[0][:2] != "/~" or match[0] not in page.url)]
+    users = ((row, match[0], href) for row, match, href in led if match and not SHARING.match(href))
+    return [row for row, match, _ in users if match[:2] != "/~" or match not in page.url]
 
 
 def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:
@@ -526,7 +561,7 @@ def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | No
     strings = page.nodes.strings
     text = strings[leaf].strip(_MARKS)
     if match := _signed(text):
-        name = _name(match["name"] or match["other"])
+        name = _name(match[match.lastgroup or 0])
         # "by default ..." begins a sentence, a link "by topic" sorts a list; names in lower case are short.
         most = 0 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
         return name if name and (not name[0].islower() or len(name.split()) <= most) else None
@@ -564,7 +599,7 @@ def name_in(text: str) -> str | None:
 def signed_name(text: str) -> str | None:
     """The name behind "by" in a text, with a date beside it or without one; None without it."""
     match = _signed(text.strip(_MARKS))
-    return _name(match["name"] or match["other"]) if match else None
+    return _name(match[match.lastgroup or 0]) if match else None
 
 
 def _is_inside(nodes: NodeTable, leaf: int, rows: Set[int]) -> bool:
@@ -659,13 +694,14 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> dict[str, str]:
     elsewhere = nodes.leaves_below(others)
     found: dict[str, set[str]] = {kind: set() for kind in labels.values()}
     for leaf in (each for each in labels if each + 1 < len(strings) and not elsewhere[each] and each not in posts):
-        label = strings[leaf]
+        kind, is_mark = labels[leaf], leaf + 2 < len(strings) and strings[leaf + 1].strip() in _COLONS
+        label, leaf = strings[leaf] + ":" * is_mark, leaf + is_mark
         above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
-        if above == value and not label.endswith((":", "：")):
+        if above == value and not label.endswith(_COLONS):
             continue  # the heads of two columns
-        if labels[leaf] != "author":
+        if kind != "author":
             told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
-            found[labels[leaf]].update(filter(None, (_behind(page, leaf) or next(told, None),)))
+            found[kind].update(filter(None, (_behind(page, leaf) or next(told, None),)))
         elif name := _name(strings[leaf + 1][:_LONGEST]):
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search

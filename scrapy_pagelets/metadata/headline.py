@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -18,7 +19,7 @@ from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
 from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.page.looks import HEADING, HEADLINE, HEARD
-from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, beginning, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
@@ -36,6 +37,7 @@ _SECTION: Final = 0.4  # weight of a heading that more of the other pages have t
 _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
+_BETWEEN: Final = " |/\\>›»:·•–—-"  # marks between links and a title behind them
 #: What parts the name of a page from that of its site in a title.
 _ENDS: Final = lazily(
     r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|\s:\s"
@@ -200,14 +202,14 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first paragraph or the like that says what the title begins with, but for a number, or what it ends with.
+    """The first paragraph or the like that says the title, what it begins with, but for a number, or ends with.
 
     A link to the page itself may say it, too.
     """
     nodes, title = page.nodes, page.title[:_TITLE]
     parts = [" ".join(part.split()) for part in _ENDS.split(title)]
     is_number = any(map(str.isdecimal, parts[0])) and len(_words(parts[0])) < _SHORT  # of a ticket, say
-    names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST)]
+    names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST), title]
     wanted = {name.casefold() for name in names if len(_words(name)) >= _SHORT or name == title}
     emphasised = {name.casefold() for name in names if pages >= _FEWEST and len(_words(name)) == _SHORT - 1}
     own = set(nodes.links.row[nodes.links.key == page.key].tolist()) if wanted or emphasised else set[int]()
@@ -252,7 +254,8 @@ class _Candidate(NamedTuple):
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        short = _without_buttons(nodes, row) or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
+        short = _without_buttons(nodes, row) or _last_line(nodes, row, titles)
+        short = short or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
         own_leaves = [] if alike is None else _own_leaves(nodes, row, alike, pages)
         if short := short or _without_badges(nodes, row, own_leaves, titles):
             text, words = short, _words(short)
@@ -277,12 +280,19 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
 
 @once
 def _pressed(nodes: NodeTable) -> list[int]:
-    """Rows of the buttons, of the small links that lead nowhere, as those that fold a section, and of icons' names."""
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if "#" in nodes.links.href else ()
-    small = [row for row, href in links if href == "#" and nodes.tag[nodes.parent[row]] == TAG["small"]]
-    icons = ((row, nodes.parent.item(row)) for row in rows_with(nodes, HEARD))
-    heard = [row for row, link in icons if nodes.tag.item(nodes.parent.item(link)) in _HEADINGS]
-    return sorted(rows_tagged(nodes, TAG["button"]) + small + heard)
+    """Rows of the buttons, of the small links that lead nowhere, as those that fold a section, and of icons' names.
+
+    And of the links from several headings to one place of the page, as to its top, that say the same.
+    """
+    links, row_of, parent = nodes.links, nodes.links.row.item, nodes.parent.item
+    inside = [link for link in beginning(links.href, "#") if nodes.words_of(row_of(link))]
+    small = [row_of(link) for link in inside if nodes.tag[parent(row_of(link))] == TAG["small"]]
+    ends = [link for link in inside if nodes.tag.item(parent(row_of(link))) in _HEADINGS]
+    said = {link: (links.href[link], " ".join(nodes.strings[nodes.leaves_of(row_of(link))])) for link in ends}
+    often = Counter(said.values())
+    again = [row_of(link) for link in ends if often[said[link]] > 1 and any(map(str.isalpha, said[link][1]))]
+    heard = [row for row in rows_with(nodes, HEARD) if nodes.tag.item(parent(parent(row))) in _HEADINGS]
+    return sorted({*rows_tagged(nodes, TAG["button"]), *small, *again, *heard})
 
 
 def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
@@ -325,6 +335,24 @@ def _unlabelled(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | N
     start = leaves.start + bool(_KIND.fullmatch(nodes.strings[leaves.start]))
     end = leaves.stop - bool(_TICKET.fullmatch(nodes.strings[leaves.stop - 1]))
     return _part(nodes, leaves, slice(start, end), titles) if start < end and slice(start, end) != leaves else None
+
+
+def _last_line(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
+    """A heading without lines as "Chapter 3" or links before it, if a title begins with the rest, and has it alone."""
+    leaves = nodes.leaves_of(row)
+    if leaves.stop - leaves.start < 2:
+        return None
+    lines = np.flatnonzero(nodes.gap[leaves.start + 1 : leaves.stop] >= LINE) + leaves.start + 1
+    linked = np.flatnonzero(nodes.anchor[nodes.leaves[leaves]]) + leaves.start + 1
+    starts = (*lines.tolist(), *linked[-1:].tolist() * (not nodes.anchor[row]))
+    texts = ((at for at in range(start, leaves.stop) if nodes.words.item(at)) for start in sorted(starts))
+    firsts = [first for own in texts if (first := next(own, None)) is not None]
+    told = [(title[title[0].isdecimal() :], weight) for title, weight in titles]  # the number of a chapter
+    for part in filter(None, (_part(nodes, leaves, slice(first, leaves.stop), told) for first in firsts)):
+        words = _words(part)
+        if len(words) > 1 and any(title[: len(words)] == words for title, _ in told):
+            return part.lstrip(_BETWEEN)
+    return None
 
 
 def _part(nodes: NodeTable, leaves: slice, part: slice, titles: Iterable[_Title]) -> str | None:

@@ -73,6 +73,15 @@ def test_a_late_picture_has_the_address_that_its_script_loads(name):
             P,
         ),
         ("<img src=/avatar-film.jpg>", "![](http://example.com/avatar-film.jpg)"),
+        # badges, as of a build; what only is called so, and the picture of one, are content
+        (
+            "<a href=/b><img src=//ci.test/badge/x></a><a href=/s><img src=/x/tea-badge.svg></a>",
+            "![](http://example.com/x/tea-badge.svg)",
+        ),
+        (
+            "<a href=/b><img src=//ci.test/api/badges/t/status.svg></a><img src=/badge/p.jpg>",
+            "![](http://example.com/badge/p.jpg)",
+        ),
     ],
 )
 def test_each_picture_is_written_once(html, shown):
