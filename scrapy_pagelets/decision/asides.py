@@ -81,6 +81,7 @@ _DATA: Final = ('{"', '[{"')  # the beginning of what scripts have written as JS
 _DATE: Final = 9  # words of a line with the date of a comment, and its author
 _ALIKE: Final = 2  # sections of comments of a page that look the same
 _CELLS: Final = tuple(tags_of("td th tr").tolist())
+_HEADINGS: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6").tolist())
 #: Elements whose text may be pressed, as the head of a column that sorts it.
 _HOLDS_TEXT: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6 th figure figcaption p td dt").tolist())
 _RULE: Final = 10  # underscores of a line above a signature
@@ -233,7 +234,8 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
     for row in np.flatnonzero(np.isin(nodes.look, named)).tolist() if named else ():
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
-        if links and links != [row] and nodes.words_of(row) <= most and _repeat_headings(nodes, links):
+        leads = any(nodes.tag[nodes.parent[link]] not in _HEADINGS for link in links)  # these lead to themselves
+        if leads and nodes.words_of(row) <= most and _repeat_headings(nodes, links):
             while row > 0 and nodes.words_of(nodes.parent.item(row)) <= most:
                 row = nodes.parent.item(row)
             yield row

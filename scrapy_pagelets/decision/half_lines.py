@@ -28,7 +28,6 @@ _DECLARATION: Final = lazily(
     r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
 _ROW, _TERM, _DEFINITION, _LINK = (TAG[name] for name in ("tr", "dt", "dd", "a"))
-_TABLE, _BODY, _HEAD = (TAG[name] for name in ("table", "tbody", "th"))
 #: What tables of layout have in them: other tables, and what a reader fills in.
 IS_NO_DATA: Final = among_tags("table form input select textarea button")
 
@@ -67,8 +66,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     for row in rows_tagged(nodes, TAG["blockquote"]):
         leaves, has_author = nodes.leaves_of(row), TAG["footer"] in nodes.tag[row : nodes.end[row]]
         found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
-    for row, head in _headed_tables(nodes):
-        leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
+    for leaves, body in _headed_tables(nodes):
         is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
         found[leaves] |= is_kept
     return found & ~keep
@@ -82,15 +80,16 @@ def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]
 
 
 def _cards(nodes: NodeTable, keep: Bools) -> Iterator[slice]:
-    """The leaves of links with a heading that is content and with a text below it."""
+    """The leaves of links with a heading that is content and one longer text below it; others are lists of news."""
     for row in rows_with(nodes, HEADING):
         link, leaves = nodes.parent.item(row), nodes.leaves_of(row)
         if not nodes.anchor[row] or not keep[leaves].all():
             continue
         while nodes.tag[link] != _LINK:
             link = nodes.parent.item(link)
-        if nodes.leaves_of(link) != leaves and nodes.words_of(link) > 2 * nodes.words_of(row):
-            yield nodes.leaves_of(link)
+        card = nodes.leaves_of(link)
+        if card.start == leaves.start and card.stop == leaves.stop + 1 and nodes.words[leaves.stop] >= _LABEL:
+            yield card
 
 
 def _is_announced(nodes: NodeTable, leaves: slice, keep: Bools) -> bool:
@@ -107,27 +106,26 @@ def _is_announced(nodes: NodeTable, leaves: slice, keep: Bools) -> bool:
     )
 
 
-def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
-    """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads."""
-    for head in rows_tagged(nodes, TAG["thead"]):
-        row = nodes.parent.item(head)
-        if not IS_NO_DATA[nodes.tag[row + 1 : nodes.end[row]]].any():
-            yield row, nodes.last_leaf.item(head)
+def _headed_tables(nodes: NodeTable) -> Iterator[tuple[slice, slice]]:
+    """The leaves of tables with heads of columns, and below these; the heads alone if they have no part of their own.
+
+    Tables with something to fill in are left out.
+    """
+    tables = [(nodes.parent.item(head), head) for head in rows_tagged(nodes, TAG["thead"])]
+    for line in dict.fromkeys(nodes.parent.item(cell) for cell in rows_tagged(nodes, TAG["th"])):
+        above, cells = nodes.parent.item(line), nodes.tag[nodes.children_of(line)]
+        table = nodes.parent.item(above) if nodes.tag[above] == TAG["tbody"] else above
+        is_first = nodes.tag[table] == TAG["table"] and nodes.first_leaf[table] == nodes.first_leaf[line]
+        tables += [(table, line)] * bool(is_first and len(cells) > 1 and (cells == TAG["th"]).all())
+    for table, head in tables:
+        if not IS_NO_DATA[nodes.tag[table + 1 : nodes.end[table]]].any():
+            own = nodes.leaves_of(head if nodes.tag[head] == _ROW else table)
+            yield own, slice(nodes.last_leaf.item(head), nodes.last_leaf.item(table))
     for row, columns in flat_grids(nodes).items():
-        yield row, nodes.last_leaf.item(nodes.children_of(row)[columns - 1])
-    heads = np.array([*dict.fromkeys(nodes.parent.item(cell) for cell in rows_tagged(nodes, TAG["th"]))], np.int64)
-    for line in heads.tolist():  # a line of heads without an element of its own, the first of its table
-        table = nodes.parent.item(line)
-        table = nodes.parent.item(table) if nodes.tag[table] == _BODY else table
-        cells = nodes.tag[nodes.children_of(line)]
-        is_first = nodes.first_leaf[table] == nodes.first_leaf[line] and nodes.tag[table] == _TABLE
-        if (
-            is_first
-            and len(cells) > 1
-            and (cells == _HEAD).all()
-            and not IS_NO_DATA[nodes.tag[table + 1 : nodes.end[table]]].any()
-        ):
-            yield table, nodes.last_leaf.item(line)
+        yield (
+            nodes.leaves_of(row),
+            slice(nodes.last_leaf.item(nodes.children_of(row)[columns - 1]), nodes.last_leaf.item(row)),
+        )
 
 
 @once

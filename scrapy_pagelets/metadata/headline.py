@@ -340,7 +340,7 @@ def _unlabelled(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | N
 def _last_line(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
     """A heading without lines as "Chapter 3" or links before it, if a title begins with the rest, and has it alone."""
     leaves = nodes.leaves_of(row)
-    if leaves.stop - leaves.start < 2:
+    if leaves.stop - leaves.start < 2 or nodes.tag.item(row) not in _HEADINGS:
         return None
     lines = np.flatnonzero(nodes.gap[leaves.start + 1 : leaves.stop] >= LINE) + leaves.start + 1
     linked = np.flatnonzero(nodes.anchor[nodes.leaves[leaves]]) + leaves.start + 1

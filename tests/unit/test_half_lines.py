@@ -177,10 +177,11 @@ def test_a_permalink_is_no_content_beside_its_heading(classes):
         ("<p>tea YOU</p><i>TOP</i> <ul><li>A CUP</ul>", ""),
         # cards that lead on, behind content; others are of a menu
         (
-            "<p>tea</p><a href=/a><h3>uji</h3><p>ALL OF THE TEA</p></a><a href=/b><h3>mint</h3><p>OR IT</p></a>",
-            "ALL OF THE TEA OR IT",
+            "<p>tea</p><a href=/a><h3>uji</h3><p>ALL OF THE TEA</p></a><a href=/b><h3>mint</h3><p>OR THIS ONE</p></a>",
+            "ALL OF THE TEA OR THIS ONE",
         ),
         ("<p>TEA</p><a href=/a><h3>uji</h3><p>ALL OF THE TEA</p></a>", ""),
+        ("<p>tea</p><a href=/a><h3>uji</h3><p>ALL OF THE TEA</p><i>6 HOURS AGO</i></a>", ""),
         ("<p>tea</p><a href=/a><h3>UJI</h3><p>ALL OF THE TEA</p></a>", ""),
     ],
 )
