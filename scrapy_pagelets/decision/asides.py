@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, up_to
-from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import SHARING
@@ -230,8 +229,9 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
     A list without such a name may be a part of the text.
     """
     fragments = nodes.links.row[beginning(nodes.links.href, "#")].tolist()
-    named = [number for number, look in enumerate(nodes.looks) if fragments and _names_contents(*look[1:3])]
-    for row in np.flatnonzero(np.isin(nodes.look, named)).tolist() if named else ():
+    ids = [look for look, (_, name, *_) in enumerate(nodes.looks) if name and fragments and _CONTENTS.search(name)]
+    named = np.flatnonzero(np.isin(nodes.look, ids)).tolist() if ids else []
+    for row in (*named, *rows_named(nodes, _CONTENTS)) if fragments else ():
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
         leads = any(nodes.tag[nodes.parent[link]] not in _HEADINGS for link in links)  # these lead to themselves
@@ -239,11 +239,6 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
             while row > 0 and nodes.words_of(nodes.parent.item(row)) <= most:
                 row = nodes.parent.item(row)
             yield row
-
-
-@cached
-def _names_contents(*names: str) -> bool:
-    return any(map(_CONTENTS.search, names))
 
 
 def _last_change(nodes: NodeTable) -> list[int]:

@@ -14,7 +14,7 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.small_corrections import signs_with_words as signs_with_words
 from scrapy_pagelets.page.data_tables import flat_grids
 from scrapy_pagelets.page.gaps import begins_with, panels_of
-from scrapy_pagelets.page.looks import HEADING, LANDMARKS
+from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
 
 _LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and lists of terms
@@ -60,13 +60,10 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         found[leaves] |= ~nodes.anchor[nodes.leaves[leaves]]
     for leaves in _cards(nodes, keep):
         found[leaves] |= keep[leaves.start - 1] or found[leaves.start - 1]
-    for row in rows_with(nodes, LANDMARKS["list"]):
-        leaves = nodes.leaves_of(row)
-        found[leaves.start - 1 : leaves.start] |= _is_announced(nodes, leaves, keep)
     for row in rows_tagged(nodes, TAG["blockquote"]):
         leaves, has_author = nodes.leaves_of(row), TAG["footer"] in nodes.tag[row : nodes.end[row]]
         found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
-    for leaves, body in _headed_tables(nodes):
+    for leaves, body in _headed_tables(nodes, keep):
         is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
         found[leaves] |= is_kept
     return found & ~keep
@@ -82,50 +79,39 @@ def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]
 def _cards(nodes: NodeTable, keep: Bools) -> Iterator[slice]:
     """The leaves of links with a heading that is content and one longer text below it; others are lists of news."""
     for row in rows_with(nodes, HEADING):
-        link, leaves = nodes.parent.item(row), nodes.leaves_of(row)
-        if not nodes.anchor[row] or not keep[leaves].all():
+        if not nodes.anchor[row]:
             continue
+        link, leaves = nodes.parent.item(row), nodes.leaves_of(row)
         while nodes.tag[link] != _LINK:
             link = nodes.parent.item(link)
         card = nodes.leaves_of(link)
-        if card.start == leaves.start and card.stop == leaves.stop + 1 and nodes.words[leaves.stop] >= _LABEL:
+        is_longer = card == slice(leaves.start, leaves.stop + 1) and nodes.words[leaves.stop] >= _LABEL
+        if is_longer and keep[leaves].all():
             yield card
 
 
-def _is_announced(nodes: NodeTable, leaves: slice, keep: Bools) -> bool:
-    """Whether the line before a list of content has few words, none in a link, and stands behind content, too."""
-    at = leaves.start - 1
-    return bool(
-        at > 0
-        and leaves.stop > leaves.start
-        and 0 < nodes.words[at] <= _VALUE // 2
-        and not nodes.anchor[nodes.leaves[at]]
-        and keep[at - 1]
-        and keep[leaves].all()
-        and (nodes.gap[[at, leaves.start]] >= LINE).all()
-    )
-
-
-def _headed_tables(nodes: NodeTable) -> Iterator[tuple[slice, slice]]:
+def _headed_tables(nodes: NodeTable, keep: Bools) -> Iterator[tuple[slice, slice]]:
     """The leaves of tables with heads of columns, and below these; the heads alone if they have no part of their own.
 
     Tables with something to fill in are left out.
     """
     tables = [(nodes.parent.item(head), head) for head in rows_tagged(nodes, TAG["thead"])]
-    for line in dict.fromkeys(nodes.parent.item(cell) for cell in rows_tagged(nodes, TAG["th"])):
-        above, cells = nodes.parent.item(line), nodes.tag[nodes.children_of(line)]
+    for cell in rows_tagged(nodes, TAG["th"]):
+        leaf, line = nodes.first_leaf.item(cell), nodes.parent.item(cell)
+        above = nodes.parent.item(line)
+        if keep[leaf : leaf + 1].all() or nodes.first_leaf.item(above) != leaf:
+            continue
         table = nodes.parent.item(above) if nodes.tag[above] == TAG["tbody"] else above
-        is_first = nodes.tag[table] == TAG["table"] and nodes.first_leaf[table] == nodes.first_leaf[line]
-        tables += [(table, line)] * bool(is_first and len(cells) > 1 and (cells == TAG["th"]).all())
+        tags = nodes.tag[nodes.children_of(line)]
+        is_head = nodes.tag[table] == TAG["table"] and len(tags) > 1 and (tags == TAG["th"]).all()
+        tables += [(table, line)] * bool(is_head and nodes.first_leaf[table] == leaf)
     for table, head in tables:
         if not IS_NO_DATA[nodes.tag[table + 1 : nodes.end[table]]].any():
             own = nodes.leaves_of(head if nodes.tag[head] == _ROW else table)
             yield own, slice(nodes.last_leaf.item(head), nodes.last_leaf.item(table))
     for row, columns in flat_grids(nodes).items():
-        yield (
-            nodes.leaves_of(row),
-            slice(nodes.last_leaf.item(nodes.children_of(row)[columns - 1]), nodes.last_leaf.item(row)),
-        )
+        end = nodes.last_leaf.item(nodes.children_of(row)[columns - 1])
+        yield nodes.leaves_of(row), slice(end, nodes.last_leaf.item(row))
 
 
 @once

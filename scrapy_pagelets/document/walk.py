@@ -321,7 +321,7 @@ class Walk:
         """The style inside an element that changes it."""
         style = self.draft.style
         if tag == "a":
-            return None if self.sorts(element) else self.linked(element)
+            return self.linked(element)
         if tag in _STRONG:
             return style._replace(strong=self.draft.heading is None)
         if tag in _EMPHASISED:
@@ -342,16 +342,11 @@ class Walk:
         is_shown = scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
         if not url or is_shown:  # the text is the address
             return None
+        is_same = self.draft.in_cell and "?" in url and url.partition("?")[0] == self.page.url.partition("?")[0]
+        if is_same and any(above.tag == "th" for above in islice(element.iterancestors(), _WRAPPERS)):
+            return None  # it sorts a column
         title = readable(element.get("title") or "") if self.switches.titles else ""
         return self.draft.style._replace(href=url, title=title)
-
-    def sorts(self, element: etree._Element) -> bool:
-        """Whether a link in the head of a column leads to the same page with another query, as one that sorts it."""
-        href = element.get("href") or ""
-        heads = (above.tag == "th" for above in islice(element.iterancestors(), _WRAPPERS))
-        if not self.draft.in_cell or "?" not in href or not any(heads):
-            return False
-        return link_of(self.page.base, href).partition("?")[0] == self.page.url.partition("?")[0]
 
     def write_picture(self, row: int, element: etree._Element) -> None:
         """Write a picture that is content."""

@@ -50,11 +50,9 @@ _BY: Final = (
 _LABELS: Final = (
     rf"{_BY}|muhabir|yazar|yazan|haber|redacteur|tekst|skribent|toimittaja|írta|szerző|συντάκτης|tác giả|기자|記者|记者"
 )
-_BY_NAME: Final = lazily(
-    rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_LABELS})\s*[:：]\s*(?P<other>\S.*)|"
-    r"(?P<first>[^\W\d_]{2,5})\s?(?:기자|記者|记者)",
-    re.IGNORECASE,
-)
+_BY_NAME: Final = lazily(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_LABELS})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
+_REPORTERS: Final = ("기자", "記者", "记者")  # words behind a name
+_REPORTER: Final = lazily(rf"(?P<name>[^\W\d_]{{2,5}})\s?(?:{'|'.join(_REPORTERS)})")
 #: What stands between the name of who did something and the day of it: "released this".
 _DID: Final = lazily(
     r"\s*(?:released|opened|asked|wrote|posted|published|created|started|submitted|uploaded|added|commented|answered)"
@@ -181,8 +179,10 @@ _NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 _ITEMS: Final = frozenset((TAG["li"], TAG["tr"], TAG["dd"]))  # elements of entries of lists
 _WITH_CENTURY: Final = r"\g<1>19"
-#: How such a text begins: its first word has four letters.
-_BEGINS_CHANGE: Final = ("tplzadúusoп最TPLZADÚUSOП", "haeukélnsoе終更后HAEUKÉLNSO")
+#: How such a text begins.
+_BEGINS_CHANGE: Final = (
+    "tplzadúusoп最更TPLZADÚUSOП", "haueklnsо終后新HAUEKLNSO", "igstlranс更日新IGSTLRAN", "steztuniaл 更新日：:STEZTUNIA"
+)  # fmt: skip
 _BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
 #: Classes of the line with author and date, as Drupal and blog engines name it.
 _LINES: Final = lazily(
@@ -549,10 +549,11 @@ def users_of(page: Page, near: Iterable[int]) -> list[int]:
     """The rows of the links to pages of users that begin with some leaves; pages of a user lead to that one's home."""
     nodes, links, may_be = page.nodes, page.nodes.links, np.zeros(len(page.nodes.leaves) + 1, np.bool_)
     may_be[[*near]] = True
-    has_text = nodes.first_leaf[links.row] < nodes.last_leaf[links.row]
-    found = np.flatnonzero(may_be[nodes.first_leaf[links.row]] & has_text).tolist()
+    found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
     led = ((links.row.item(link), OF_USER.search(href := links.href[link]), href) for link in found)
-    users = ((row, match[0], href) for row, match, href in led if match and not SHARING.match(href))
+    users = (
+        (row, match[0], href) for row, match, href in led if match and nodes.words_of(row) and not SHARING.match(href)
+    )
     return [row for row, match, _ in users if match[:2] != "/~" or match not in page.url]
 
 
@@ -585,7 +586,9 @@ def _is_of_mail(page: Page, leaf: int, near: list[int]) -> bool:
 
 
 def _signed(text: str) -> re.Match[str] | None:
-    """A match of "by" and a name, with a date before or behind it or without one."""
+    """A match of "by" and a name, with a date before or behind it or without one; or of a name and "reporter"."""
+    if text.endswith(_REPORTERS):
+        return _REPORTER.fullmatch(text)
     if (match := _BY_NAME.fullmatch(text)) or not dates.has_year(text):
         return match
     return _BY_NAME.fullmatch(_signature(text, dates.find_all(text, day_first=True)))

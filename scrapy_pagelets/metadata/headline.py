@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -254,10 +253,8 @@ class _Candidate(NamedTuple):
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        short = _without_buttons(nodes, row) or _last_line(nodes, row, titles)
-        short = short or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
         own_leaves = [] if alike is None else _own_leaves(nodes, row, alike, pages)
-        if short := short or _without_badges(nodes, row, own_leaves, titles):
+        if short := _without_buttons(nodes, row) or _shorter(nodes, row, own_leaves, titles):
             text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
         if own := _words(" ".join(nodes.strings[leaf] for leaf in own_leaves)):
@@ -284,14 +281,19 @@ def _pressed(nodes: NodeTable) -> list[int]:
 
     And of the links from several headings to one place of the page, as to its top, that say the same.
     """
-    links, row_of, parent = nodes.links, nodes.links.row.item, nodes.parent.item
-    inside = [link for link in beginning(links.href, "#") if nodes.words_of(row_of(link))]
-    small = [row_of(link) for link in inside if nodes.tag[parent(row_of(link))] == TAG["small"]]
-    ends = [link for link in inside if nodes.tag.item(parent(row_of(link))) in _HEADINGS]
-    said = {link: (links.href[link], " ".join(nodes.strings[nodes.leaves_of(row_of(link))])) for link in ends}
-    often = Counter(said.values())
-    again = [row_of(link) for link in ends if often[said[link]] > 1 and any(map(str.isalpha, said[link][1]))]
-    heard = [row for row in rows_with(nodes, HEARD) if nodes.tag.item(parent(parent(row))) in _HEADINGS]
+    inside = np.array(beginning(nodes.links.href, "#"), np.int64)
+    if not len(inside) and not rows_with(nodes, HEARD):
+        return rows_tagged(nodes, TAG["button"])
+    rows = nodes.links.row[inside]
+    above = nodes.tag[nodes.parent[rows]]
+    small = rows[above == TAG["small"]].tolist()
+    said: dict[tuple[str, str], list[int]] = {}
+    for at in np.flatnonzero(np.isin(above, [*_HEADINGS])).tolist():
+        text = " ".join(nodes.strings[nodes.leaves_of(rows.item(at))])
+        if any(map(str.isalpha, text)):
+            said.setdefault((nodes.links.href[inside[at]], text), []).append(rows.item(at))
+    again = (row for each in said.values() if len(each) > 1 for row in each)
+    heard = (row for row in rows_with(nodes, HEARD) if nodes.tag[nodes.parent[nodes.parent[row]]] in _HEADINGS)
     return sorted({*rows_tagged(nodes, TAG["button"]), *small, *again, *heard})
 
 
@@ -312,47 +314,40 @@ def _without_buttons(nodes: NodeTable, row: int) -> str | None:
     return " ".join("".join(parts).strip(_MARKS).split())
 
 
-def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
-    """A heading without the byline or the date in it, if a title has the words of the rest alone; None for others.
+def _shorter(nodes: NodeTable, row: int, own: list[int], titles: Iterable[_Title]) -> str | None:
+    """The part of a heading that a title has, and not the whole heading; None without one.
 
-    Or the first run of text alone, if it is a line and a whole title.
+    It may have lines as "Chapter 3" or links before it, if a title begins with the rest; a byline or a date behind it;
+    a label before it ("Thread:") and a number behind it ("#7"); badges behind the last of its ``own`` leaves.
     """
     leaves, strings = nodes.leaves_of(row), nodes.strings
-    first, second = strings[leaves.start], leaves.start + 1
-    is_line = second < leaves.stop and nodes.gap.item(second) >= LINE
-    if is_line and any(_words(first) == title for title, _ in titles):
-        return " ".join(first.split())
-    dates_end = not first.rstrip().endswith((":", "："))  # unlike "Day: 4 May 2026"
-    ends = (at for at in range(second, leaves.stop) if _BY.match(strings[at]) or (dates_end and has_year(strings[at])))
-    return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
-
-
-def _unlabelled(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
-    """A heading without a label before it ("Thread:") and a number behind it ("#7"), if a title has the rest alone."""
-    leaves = nodes.leaves_of(row)
-    if leaves.stop - leaves.start < 2:
+    first, stop = leaves.start, leaves.stop
+    if stop - first < 2:
         return None
-    start = leaves.start + bool(_KIND.fullmatch(nodes.strings[leaves.start]))
-    end = leaves.stop - bool(_TICKET.fullmatch(nodes.strings[leaves.stop - 1]))
-    return _part(nodes, leaves, slice(start, end), titles) if start < end and slice(start, end) != leaves else None
+    starts, parts = list[int](), list[slice]()
+    if nodes.tag.item(row) in _HEADINGS:
+        starts = [at for at in range(first + 1, stop) if nodes.gap.item(at) >= LINE]
+        linked = [at for at in range(first, stop) if nodes.anchor[nodes.leaves[at]] and not nodes.anchor[row]]
+        starts += [at for at in range(linked[-1] + 1, stop) if nodes.words.item(at)][:1] if linked else []
+    parts += (slice(start, stop) for start in sorted(starts) if _begins(" ".join(strings[start:stop]), titles))
+    if nodes.gap.item(first + 1) >= LINE and any(_words(strings[first]) == title for title, _ in titles):
+        parts.append(slice(first, first + 1))
+    dates_end = not strings[first].rstrip().endswith((":", "："))  # unlike "Day: 4 May 2026"
+    ends = [at for at in range(first + 1, stop) if _BY.match(strings[at]) or (dates_end and has_year(strings[at]))]
+    parts += (slice(first, end) for end in ends)
+    parts.append(
+        slice(first + bool(_KIND.fullmatch(strings[first])), stop - bool(_TICKET.fullmatch(strings[stop - 1])))
+    )
+    parts += (slice(first, end) for end in range(stop - 1, own[-1], -1)) if own else ()
+    found = (_part(nodes, leaves, part, titles) for part in parts)
+    return next((text.lstrip(_BETWEEN) for text in found if text), None)
 
 
-def _last_line(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
-    """A heading without lines as "Chapter 3" or links before it, if a title begins with the rest, and has it alone."""
-    leaves = nodes.leaves_of(row)
-    if leaves.stop - leaves.start < 2 or nodes.tag.item(row) not in _HEADINGS:
-        return None
-    lines = np.flatnonzero(nodes.gap[leaves.start + 1 : leaves.stop] >= LINE) + leaves.start + 1
-    linked = np.flatnonzero(nodes.anchor[nodes.leaves[leaves]]) + leaves.start + 1
-    starts = (*lines.tolist(), *linked[-1:].tolist() * (not nodes.anchor[row]))
-    texts = ((at for at in range(start, leaves.stop) if nodes.words.item(at)) for start in sorted(starts))
-    firsts = [first for own in texts if (first := next(own, None)) is not None]
-    told = [(title[title[0].isdecimal() :], weight) for title, weight in titles]  # the number of a chapter
-    for part in filter(None, (_part(nodes, leaves, slice(first, leaves.stop), told) for first in firsts)):
-        words = _words(part)
-        if len(words) > 1 and any(title[: len(words)] == words for title, _ in told):
-            return part.lstrip(_BETWEEN)
-    return None
+def _begins(text: str, titles: Iterable[_Title]) -> bool:
+    """Whether a title begins with some words, but for the number of a chapter before them."""
+    words = _words(text)
+    starts = ((title, skip) for title, _ in titles for skip in {0, int(title[0].isdecimal())})
+    return len(words) > 1 and any(title[skip : skip + len(words)] == words for title, skip in starts)
 
 
 def _part(nodes: NodeTable, leaves: slice, part: slice, titles: Iterable[_Title]) -> str | None:
@@ -368,13 +363,6 @@ def _own_leaves(nodes: NodeTable, row: int, alike: Ints, pages: int) -> list[int
     leaves = range(*nodes.leaves_of(row).indices(len(alike)))
     own = [leaf for leaf in leaves if not _is_often(nodes.strings[leaf], alike.item(leaf), pages)]
     return own if len(own) < len(leaves) else []
-
-
-def _without_badges(nodes: NodeTable, row: int, own: list[int], titles: Iterable[_Title]) -> str | None:
-    """As much of a heading up to its last own leaf as a title has, if none has all of it."""
-    leaves = nodes.leaves_of(row)
-    ends = range(leaves.stop - 1, own[-1], -1) if own else ()
-    return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
 
 
 def _is_often(text: str, others: int, pages: int) -> bool:
