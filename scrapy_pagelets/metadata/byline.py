@@ -512,9 +512,9 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
     names = {name for leaf, name in found.items() if announces(strings[leaf - 1])} or {*found.values()}
     if len(names) == 1:
         return names.pop()
-    first = min(found, default=0)  # several names in one line are of one byline
+    first = min(found, default=0)  # several full names in one line are of one byline, accounts may be of readers
     together = [found[first], *_also_named(page, first, near)] if found else []
-    return ", ".join(together) if names == {*together} else None
+    return ", ".join(together) if names == {*together} and all(" " in name for name in together) else None
 
 
 def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
