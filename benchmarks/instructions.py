@@ -10,6 +10,7 @@ by three per mille. A test compares that of cleaning with the one recorded in ``
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -63,6 +64,8 @@ def repeat(step: str) -> None:
     of_page: Callable[[bytes, str], object] = Page.parse if step == "parse" else Site.of(pages).clean
     for counts in (False, True):
         if counts:
+            gc.collect()
+            gc.freeze()  # when Python scans what was loaded before is chance
             control("on")
         for body, url in pages:
             getattr(of_page(body, url), "text", None)

@@ -145,9 +145,6 @@ cdef class Table:
             memcpy(&out[number - 1, 0], self.counter.of_number(number), width * sizeof(float))
         return keys, sums
 
-    def __reduce__(self):
-        return given["restored"], (self.counter.width(), self.counter.most(), *self.items())
-
 
 class LossyCounter(Table):
     """Sums by key: a dictionary maps each key to a row of a NumPy array.

@@ -14,6 +14,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, up_to
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
+from scrapy_pagelets.metadata.byline import SHARING
 from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
 from scrapy_pagelets.metadata.posts import Thread, is_forum
 from scrapy_pagelets.page import looks
@@ -50,12 +51,6 @@ _LOG_IN: Final = lazily(
     r"(?:dest(?:ination)?|redirect|return|next|goto|back|continue)[a-z_]*=",
     re.IGNORECASE,
 )
-#: Addresses by which a reader shares the page, whose own address is a part of them.
-_SHARE: Final = lazily(
-    r"[^?#]*/(?:sharer?(?:\.php)?|share-?article|sharing|dialog/\w+|intent|pin/create|submit|send|save|entry|add|msg)\b|"
-    r"mailto:\?",
-    re.IGNORECASE,
-)
 _LABELS: Final = 4  # words besides links in a line of such links: "Next:", "Previous:"
 #: Elements that may hold a menu by their class, as wikis and engines of manuals name it, and the fewest runs of text in
 #: its links; of its words, so many times less are in none.
@@ -64,7 +59,10 @@ _LINKS_OF_MENU: Final = 8
 _SHARE_OF_LINKS: Final = 5
 #: Share of the links of a table of contents that says what headings do, and the number before a heading.
 _REPEATED: Final = 0.6
-_CONTENTS: Final = lazily(r"(?:^|[\s_-])(?:toc|(?:table-of-)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE)
+_CONTENTS: Final = lazily(
+    r"(?:^|[\s_-])(?:(?:mini-?)?toc|(?:table-?of-?)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE
+)
+_OF_CONTENTS: Final = lazily("toc|content|this-page")
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
 _FOOT: Final = 24  # runs of text at the end of a page; there, wikis write who changed it last
 _CHANGED: Final = lazily(r".{0,60}\(last (?:edited|modified|updated|changed)\b[^()]{0,30}\d.{0,70}")
@@ -85,6 +83,7 @@ _DATA: Final = ('{"', '[{"')  # the beginning of what scripts have written as JS
 _DATE: Final = 9  # words of a line with the date of a comment, and its author
 _ALIKE: Final = 2  # sections of comments of a page that look the same
 _CELLS: Final = tuple(tags_of("td th tr").tolist())
+_HEADINGS: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6").tolist())
 #: Elements whose text may be pressed, as the head of a column that sorts it.
 _HOLDS_TEXT: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6 th figure figcaption p td dt").tolist())
 _RULE: Final = 10  # underscores of a line above a signature
@@ -147,7 +146,7 @@ def _links_alone(nodes: NodeTable) -> Bools:
     log_in = [rows(link) for link in having(targets, "?") if _leads_back(targets[link])]
     leading = ((link, hrefs[link]) for link in having(hrefs, ":"))
     series += [
-        rows(link) for link, href in leading if ("http" in href[9:] or "mailto:?" in href) and _SHARE.match(href)
+        rows(link) for link, href in leading if ("http" in href[9:] or "mailto:?" in href) and SHARING.match(href)
     ]
     found = _with_labels(nodes, series, _LABELS)
     return found | _with_labels(nodes, log_in, _HINT) if log_in else found
@@ -245,22 +244,23 @@ def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
 
 
 def _contents(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the tables of contents, by their names, that repeat headings of the page as links to them.
+    """Rows of the tables of contents, by their names, that repeat headings of the page as links, with their labels.
 
     A list without such a name may be a part of the text.
     """
-    within = beginning(nodes.links.href, "#")
-    fragments = nodes.links.row[within].tolist()
-    lists = nodes.outermost(rows_with(nodes, looks.LANDMARKS["list"])) if len(fragments) > 1 else []
-    for row in lists:
+    fragments = nodes.links.row[beginning(nodes.links.href, "#")].tolist()
+    ids = [look[1] for look in nodes.looks] if fragments else []
+    ids = ids if _OF_CONTENTS.search("\n".join(ids).lower()) else []  # few pages have
+    named = [look for look, name in enumerate(ids) if _CONTENTS.search(name)]
+    rows = np.flatnonzero(np.isin(nodes.look, named)).tolist() if named else []
+    for row in (*rows, *rows_named(nodes, _CONTENTS)) if fragments else ():
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
         most = sum(map(nodes.words_of, links)) + max(_LABELS, len(links))
-        named = -1
-        while links and row >= 0 and nodes.words_of(row) <= most:
-            named = row if _CONTENTS.search(" ".join(nodes.looks[nodes.look.item(row)][1:3])) else named
-            row = nodes.parent.item(row)
-        if named >= 0 and _repeat_headings(nodes, links):
-            yield named
+        leads = any(nodes.tag[nodes.parent[link]] not in _HEADINGS for link in links)  # these lead to themselves
+        if leads and nodes.words_of(row) <= most and _repeat_headings(nodes, links):
+            while row > 0 and nodes.words_of(nodes.parent.item(row)) <= most:
+                row = nodes.parent.item(row)
+            yield row
 
 
 def _last_change(nodes: NodeTable) -> list[int]:

@@ -43,6 +43,7 @@ _DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox
 #: Classes of icons that are a box, and whether it is checked.
 _DRAWN: Final = {"fa-check-square": True, "fa-check-square-o": True, "fa-square": False, "fa-square-o": False}
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
+_MARK: Final = '"'  # around words in ``q``
 _BULLET: Final = "\N{BULLET} "
 #: What joins the letters or pictures around it: alone, editors keep an empty paragraph open with it.
 _JOINERS: Final = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
@@ -93,6 +94,7 @@ class Walk:
     def _begin_draft(self, draft: Draft) -> None:
         self.draft = draft
         self.last_leaf = -1
+        self.quote = ""  # the mark before the next text
         self.played = 0  # up to this row, players are forms of one that is written
         self.tried = 0  # up to this row, no formula has a source
 
@@ -178,6 +180,7 @@ class Walk:
             return
         if leaf in nodes.spaces:
             text = " ".join(text.split())
+        text, self.quote = self.quote + text, ""
         if self.source is None or draft.style.code:
             draft.write(text, leaf=leaf)
             draft.leaves.append(leaf)
@@ -211,6 +214,9 @@ class Walk:
         if (style := self.styled(row, tag, element)) is not None:
             restore, end = self.draft.set_style(style), self.separate(row, tag)
             return restore if end is _nothing else lambda: (end(), restore())[0]
+        if tag == "q":  # style sheets of browsers set the marks
+            self.quote = _MARK
+            return lambda: self.draft.write(_MARK)
         return self.begin_block(row, tag, element) or self.separate(row, tag)
 
     def write_whole(self, row: int, tag: str, element: etree._Element) -> bool:
@@ -336,6 +342,9 @@ class Walk:
         is_shown = scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
         if not url or is_shown:  # the text is the address
             return None
+        is_same = self.draft.in_cell and "?" in url and url.partition("?")[0] == self.page.url.partition("?")[0]
+        if is_same and any(above.tag == "th" for above in islice(element.iterancestors(), _WRAPPERS)):
+            return None  # it sorts a column
         title = readable(element.get("title") or "") if self.switches.titles else ""
         return self.draft.style._replace(href=url, title=title)
 

@@ -259,11 +259,4 @@ class Counts:
         return alike if alike >= _SEPARATE else int(known)
 
 
-def restored(width: int, capacity: int, keys: Ints, sums: Sums) -> LossyCounter:
-    """Restore a pickled table."""
-    table = LossyCounter(width, capacity)
-    table.add(keys, sums)
-    return table
-
-
-give("counter", Keys=Keys, SiteEvidence=SiteEvidence, CAPACITY=CAPACITY, GIANT=_GIANT, restored=restored)
+give("counter", Keys=Keys, SiteEvidence=SiteEvidence, CAPACITY=CAPACITY, GIANT=_GIANT)

@@ -45,7 +45,13 @@ _BY: Final = (
     r"enviado por|postado por|di|scritto da|inviato da|pubblicato da|"
     r"door|av|af|autor|autor[ae]?|przez|vložil(?:/?a)?|napsala?|автор|作者|著者|投稿者|작성자|글쓴이|بقلم|מאת"
 )
-_BY_NAME: Final = lazily(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
+#: Labels of a name, which are verbs or other words without their colon.
+_LABELS: Final = (
+    rf"{_BY}|muhabir|yazar|yazan|haber|redacteur|tekst|skribent|toimittaja|írta|szerző|συντάκτης|tác giả|기자|記者|记者"
+)
+_BY_NAME: Final = lazily(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_LABELS})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
+_REPORTERS: Final = ("기자", "記者", "记者")  # words behind a name
+_REPORTER: Final = lazily(rf"(?P<name>[^\W\d_]{{2,5}})\s?(?:{'|'.join(_REPORTERS)})")
 #: What stands between the name of who did something and the day of it: "released this".
 _DID: Final = lazily(
     r"\s*(?:released|opened|asked|wrote|posted|published|created|started|submitted|uploaded|added|commented|answered)"
@@ -54,8 +60,15 @@ _DID: Final = lazily(
 )
 #: Addresses of pages of users.
 OF_USER: Final = lazily(
-    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author)(?:\.\w{2,5})?[/?=]|"
+    r"(?:^|[/?&=])(?:u|users?|members?|profiles?|memberlist|viewprofile|userinfo|author|aut(?:or|eur)(?:es)?|autore|auteurs)"
+    r"(?:\.\w{2,5})?[/?=]|"
     r"user[-_]?id=|mode=viewprofile|action=profile|(?:[?&]|space-)uid[-=]\d|/~[\w.+-]+/?$",
+    re.IGNORECASE,
+)
+#: Addresses by which a reader shares the page, whose own address is a part of them.
+SHARING: Final = lazily(
+    r"[^?#]*/(?:sharer?(?:\.php)?|share-?article|sharing|dialog/\w+|intent|pin/create|submit|send|save|entry|add|msg)\b|"
+    r"mailto:\?",
     re.IGNORECASE,
 )
 _USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])|(?:^|\s)user(?:$|\s)", re.IGNORECASE)
@@ -85,6 +98,7 @@ _BEGINS_FACT: Final = (
     "tTeEoO: \xa0pPbBsSlLdDkKrRу：时日",
 )
 _LABEL: Final = 30  # characters of such a label
+_COLONS: Final = (":", "：")  # behind it, or in a run of text of their own
 #: The head of a letter, as archives of mailing lists write it: "From: Ana Bo <ana@b.test>", and the date below it.
 _LETTER: Final = lazily(
     r"From\s*:\s*\"?(?P<name>[^\n<>(\"@]{2,80}?)\"?\s*"
@@ -95,7 +109,8 @@ _FIRST_PAGES: Final = "1990"
 _INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
 _CHANGED: Final = lazily(
     r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|"
-    r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|обновлен|изменен|更新",
+    r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|güncelle|обновлен|изменен|"
+    r"更新|수정",
     re.IGNORECASE,
 )
 #: Words that tell what a date is of.
@@ -119,7 +134,9 @@ _AROUND_DATE: Final = frozenset(
     "atualizado atualização pubblicato modifica aggiornato ultimo aggiornamento op gepubliceerd bijgewerkt gewijzigd "
     "laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano zaktualizowano publikováno "
     "aktualizováno опубликовано обновлено изменено h heures erstveröffentlichung veröffentlichung erschienen datum "
-    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间".split()
+    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间 giriş yayın yayınlanma "
+    "tarihi tarih son güncelleme güncellenme saat aktualizacja dodano publikacja data ostatnia godz 입력 승인 등록 "
+    "수정 최종 기사입력 최종수정".split()
 )
 _WORD: Final = lazily(r"[^\W\d_]+")
 #: What stands between the names of two authors.
@@ -134,7 +151,7 @@ _NOBODY: Final = frozenset(
 #: What stands behind a name: marks, what somebody else did, "says", a date, something in brackets.
 _BEHIND_NAME: Final = lazily(
     r"\s+[|·•–—]\s+|,\s+(?:\w+\s+by|[^\W\dA-ZÄÖÜ]\w*\s+(?:von|par|por))\s|"
-    r"\s+(?:says|said|wrote):?$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
+    r"\s+(?:says|said|wrote):?$|\s+<[\w.-]*>$|\s+on\s+(?=\w+ \d|\d)|\s+\((?!.*\) \w)"
 )
 _OF_LIBRARY: Final = lazily(
     r"(?P<last>[^,\d]{1,40}),\s{1,3}(?P<first>[^,\d]{1,40}),?\s{1,3}(?:b\. )?1\d{3}(?:\s?[-–]\s?(?:\d{4})?)?"
@@ -148,7 +165,10 @@ _BY_LAST: Final = lazily(rf"(?<=\W)(?:{_BY})\s*[:：]?\s*$", re.IGNORECASE)
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = lazily(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised|edited))"
-    r"(?: on)?\b",
+    r"(?: on)?\b|(?:letzte (?:aktualisierung|änderung)|zuletzt (?:aktualisiert|geändert|bearbeitet)|aktuali[sz]acja|"
+    r"dernière (?:mise à jour|modification)|última (?:actualización|atualização|modificación)|"
+    r"laatst (?:bijgewerkt|gewijzigd)|ultim[oa] (?:aggiornamento|modifica)|son güncelleme|senast (?:uppdaterad|ändrad)|"
+    r"ostatnia (?:aktualizacja|zmiana)|последнее (?:обновление|изменение)|最終?更新日?|最后更新)\b",
     re.IGNORECASE,
 )
 #: Names of elements that tell of it.
@@ -157,8 +177,11 @@ _NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 _ITEMS: Final = frozenset((TAG["li"], TAG["tr"], TAG["dd"]))  # elements of entries of lists
 _WITH_CENTURY: Final = r"\g<1>19"
-#: How such a text begins: its first word has four letters.
-_BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
+#: How such a text begins.
+_BEGINS_CHANGE: Final = (
+    "tplzadúusoп最更TPLZADÚUSOП", "haueklnsо終后新HAUEKLNSO", "igstlranс更日新IGSTLRAN",
+    "steztuniaл 更新日：:STEZTUNIA", " taimsgеTAIMSG日新：:0123456789",
+)  # fmt: skip
 _BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
 #: Classes of the line with author and date, as Drupal and blog engines name it.
 _LINES: Final = lazily(
@@ -384,7 +407,7 @@ def _is_change(page: Page, leaf: int, near: list[int]) -> bool:
 def _is_of_other(page: Page, leaf: int) -> bool:
     """Whether the label before a date says something else than dates of pages do, such as "Start:" and "End:"."""
     text = page.nodes.strings[leaf].rstrip() if leaf >= 0 else ""
-    return text.endswith((":", "：")) and not _SAYS.search(text) and not _label(page, leaf)
+    return text.endswith(_COLONS) and not _SAYS.search(text) and not _label(page, leaf)
 
 
 def _label(page: Page, leaf: int) -> str:
@@ -481,7 +504,11 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
     did = (leaf for leaf in linked if _DID.fullmatch(strings[leaf + 1][:_LONGEST]))
     found = {leaf: name for leaf in (*did, *users) if (name := _name(strings[leaf].removeprefix("@")))}
     names = {name for leaf, name in found.items() if announces(strings[leaf - 1])} or {*found.values()}
-    return names.pop() if len(names) == 1 else None
+    if len(names) == 1:
+        return names.pop()
+    first = min(found, default=0)  # several full names in one line are of one byline, accounts may be of readers
+    together = [found[first], *_also_named(page, first, near)] if found else []
+    return ", ".join(together) if names == {*together} and all(" " in name for name in together) else None
 
 
 def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
@@ -518,7 +545,8 @@ def users_of(page: Page, near: Iterable[int]) -> list[int]:
     may_be[[*near]] = True
     found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
     led = ((links.row.item(link), OF_USER.search(href := links.href[link]), href) for link in found)
-    return [row for row, match, href in led if match and (match[0][:2] != "/~" or match[0] not in page.url)]
+    users = ((row, match[0]) for row, match, href in led if match and nodes.words_of(row) and not SHARING.match(href))
+    return [row for row, match in users if match[:2] != "/~" or match not in page.url]
 
 
 def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | None:
@@ -526,7 +554,7 @@ def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | No
     strings = page.nodes.strings
     text = strings[leaf].strip(_MARKS)
     if match := _signed(text):
-        name = _name(match["name"] or match["other"])
+        name = _name(match[match.lastgroup or 0])
         # "by default ..." begins a sentence, a link "by topic" sorts a list; names in lower case are short.
         most = 0 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
         return name if name and (not name[0].islower() or len(name.split()) <= most) else None
@@ -550,7 +578,9 @@ def _is_of_mail(page: Page, leaf: int, near: list[int]) -> bool:
 
 
 def _signed(text: str) -> re.Match[str] | None:
-    """A match of "by" and a name, with a date before or behind it or without one."""
+    """A match of "by" and a name, with a date before or behind it or without one; or of a name and "reporter"."""
+    if text.endswith(_REPORTERS):
+        return _REPORTER.fullmatch(text)
     if (match := _BY_NAME.fullmatch(text)) or not dates.has_year(text):
         return match
     return _BY_NAME.fullmatch(_signature(text, dates.find_all(text, day_first=True)))
@@ -564,7 +594,7 @@ def name_in(text: str) -> str | None:
 def signed_name(text: str) -> str | None:
     """The name behind "by" in a text, with a date beside it or without one; None without it."""
     match = _signed(text.strip(_MARKS))
-    return _name(match["name"] or match["other"]) if match else None
+    return _name(match[match.lastgroup or 0]) if match else None
 
 
 def _is_inside(nodes: NodeTable, leaf: int, rows: Set[int]) -> bool:
@@ -659,13 +689,14 @@ def _facts(page: Page, habits: Habits, posts: Set[int]) -> dict[str, str]:
     elsewhere = nodes.leaves_below(others)
     found: dict[str, set[str]] = {kind: set() for kind in labels.values()}
     for leaf in (each for each in labels if each + 1 < len(strings) and not elsewhere[each] and each not in posts):
-        label = strings[leaf]
+        kind, is_mark = labels[leaf], leaf + 2 < len(strings) and strings[leaf + 1].strip() in _COLONS
+        label, leaf = strings[leaf] + ":" * is_mark, leaf + is_mark
         above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
-        if above == value and not label.endswith((":", "：")):
+        if above == value and not label.endswith(_COLONS):
             continue  # the heads of two columns
-        if labels[leaf] != "author":
+        if kind != "author":
             told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
-            found[labels[leaf]].update(filter(None, (_behind(page, leaf) or next(told, None),)))
+            found[kind].update(filter(None, (_behind(page, leaf) or next(told, None),)))
         elif name := _name(strings[leaf + 1][:_LONGEST]):
             if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                 continue  # "author: username" explains how to search
@@ -689,12 +720,8 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
     feet = (leaf for leaf in ends if len(strings[leaf]) <= _LONGEST and "ast " in strings[leaf])
     amid = {leaf: match.start() for leaf in feet if (match := _LAST_CHANGE.search(strings[leaf], 1))}
     for leaf in (*leaves_beginning(page.nodes, _BEGINS_CHANGE), *behind, *amid):
-        text = strings[leaf][amid.get(leaf, 0) :].lstrip(_MARKS)
-        if (
-            len(text) <= _LONGEST
-            and (match := _LAST_CHANGE.match(text))
-            and (has_heading or text[:11] != "Last edited")
-        ):
+        text = strings[leaf][amid.get(leaf, 0) :].lstrip(_MARKS) if len(strings[leaf]) <= _LONGEST else ""
+        if (match := _LAST_CHANGE.match(text)) and (has_heading or text[:11] != "Last edited"):
             rest = text[match.end() :]
             if not any(map(str.isalnum, rest)):
                 if machine := _behind(page, leaf):

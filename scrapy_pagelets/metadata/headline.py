@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -18,7 +19,7 @@ from scrapy_pagelets.core.text import heading_text as heading_text
 from scrapy_pagelets.core.text import naming as naming
 from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.page.looks import HEADING, HEADLINE, HEARD
-from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG, NodeTable, among_tags, beginning, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
@@ -26,6 +27,7 @@ _LONGEST: Final = 60  # words of the longest heading
 _MOST: Final = 200  # candidates that are compared
 _TITLE: Final = 1000  # characters of a title that are compared
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
+_IS_HEADING: Final = among_tags("h1 h2 h3 h4 h5 h6")
 _FIRST_LEVEL: Final = TAG["h1"]
 _SHORT: Final = 3  # words of a title from which on a heading that is longer than the title may say it
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
@@ -36,6 +38,7 @@ _SECTION: Final = 0.4  # weight of a heading that more of the other pages have t
 _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
+_BETWEEN: Final = " |/\\>›»:·•–—-"  # marks between links and a title behind them
 #: What parts the name of a page from that of its site in a title.
 _ENDS: Final = lazily(
     r"\s[-/\N{EN DASH}\N{EM DASH}]\s|[|\N{MIDDLE DOT}\N{BULLET}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}]|\s:\s"
@@ -197,14 +200,14 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first paragraph or the like that says what the title begins with, but for a number, or what it ends with.
+    """The first paragraph or the like that says the title, what it begins with, but for a number, or ends with.
 
     A link to the page itself may say it, too.
     """
     nodes, title = page.nodes, page.title[:_TITLE]
     parts = [" ".join(part.split()) for part in _ENDS.split(title)]
     is_number = any(map(str.isdecimal, parts[0])) and len(_words(parts[0])) < _SHORT  # of a ticket, say
-    names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST)]
+    names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST), title]
     wanted = {name.casefold() for name in names if len(_words(name)) >= _SHORT or name == title}
     emphasised = {name.casefold() for name in names if pages >= _FEWEST and len(_words(name)) == _SHORT - 1}
     own = set(nodes.links.row[nodes.links.key == page.key].tolist()) if wanted or emphasised else set[int]()
@@ -249,9 +252,8 @@ class _Candidate(NamedTuple):
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        short = _without_buttons(nodes, row) or _unsigned(nodes, row, titles) or _unlabelled(nodes, row, titles)
         own_leaves = [] if alike is None else _own_leaves(nodes, row, alike, pages)
-        if short := short or _without_badges(nodes, row, own_leaves, titles):
+        if short := _without_buttons(nodes, row) or _shorter(nodes, row, own_leaves, titles):
             text, words = short, _words(short)
         likeness = _greatest_likeness(words, titles)
         if own := _words(" ".join(nodes.strings[leaf] for leaf in own_leaves)):
@@ -274,12 +276,24 @@ def buttons_in_headings(nodes: NodeTable) -> Iterator[int]:
 
 @once
 def _pressed(nodes: NodeTable) -> list[int]:
-    """Rows of the buttons, of the small links that lead nowhere, as those that fold a section, and of icons' names."""
-    links = zip(nodes.links.row.tolist(), nodes.links.href, strict=True) if "#" in nodes.links.href else ()
-    small = [row for row, href in links if href == "#" and nodes.tag[nodes.parent[row]] == TAG["small"]]
-    icons = ((row, nodes.parent.item(row)) for row in rows_with(nodes, HEARD))
-    heard = [row for row, link in icons if nodes.tag.item(nodes.parent.item(link)) in _HEADINGS]
-    return sorted(rows_tagged(nodes, TAG["button"]) + small + heard)
+    """Rows of the buttons, of the small links that lead nowhere, as those that fold a section, and of icons' names.
+
+    And of the links from several headings to one place of the page, as to its top, that say the same.
+    """
+    inside = beginning(nodes.links.href, "#")
+    if not inside and not rows_with(nodes, HEARD):
+        return rows_tagged(nodes, TAG["button"])
+    rows = nodes.links.row[inside]
+    above = nodes.tag[nodes.parent[rows]]
+    led: dict[str, list[int]] = {}
+    for at in _IS_HEADING[above].nonzero()[0].tolist():
+        led.setdefault(nodes.links.href[inside[at]], []).append(rows.item(at))
+    together = (row for each in led.values() if len(each) > 1 for row in each)
+    said = {row: " ".join(nodes.strings[nodes.leaves_of(row)]) for row in together}
+    times = Counter(said.values())
+    again = [row for row, text in said.items() if times[text] > 1 and any(map(str.isalpha, text))]
+    heard = [row for row in rows_with(nodes, HEARD) if _IS_HEADING[nodes.tag[nodes.parent[nodes.parent[row]]]]]
+    return sorted({*rows_tagged(nodes, TAG["button"]), *rows[above == TAG["small"]].tolist(), *again, *heard})
 
 
 def _buttons_in(nodes: NodeTable, row: int, buttons: list[int]) -> list[int]:
@@ -299,29 +313,39 @@ def _without_buttons(nodes: NodeTable, row: int) -> str | None:
     return " ".join("".join(parts).strip(_MARKS).split())
 
 
-def _unsigned(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
-    """A heading without the byline or the date in it, if a title has the words of the rest alone; None for others.
+def _shorter(nodes: NodeTable, row: int, own: list[int], titles: Iterable[_Title]) -> str | None:
+    """The part of a heading that a title has, and not the whole heading; None without one.
 
-    Or the first run of text alone, if it is a line and a whole title.
+    It may have lines as "Chapter 3" or links before it, if a title begins with the rest; a byline or a date behind it;
+    a label before it ("Thread:") and a number behind it ("#7"); badges behind the last of its ``own`` leaves.
     """
     leaves, strings = nodes.leaves_of(row), nodes.strings
-    first, second = strings[leaves.start], leaves.start + 1
-    is_line = second < leaves.stop and nodes.gap.item(second) >= LINE
-    if is_line and any(_words(first) == title for title, _ in titles):
-        return " ".join(first.split())
-    dates_end = not first.rstrip().endswith((":", "："))  # unlike "Day: 4 May 2026"
-    ends = (at for at in range(second, leaves.stop) if _BY.match(strings[at]) or (dates_end and has_year(strings[at])))
-    return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
-
-
-def _unlabelled(nodes: NodeTable, row: int, titles: Iterable[_Title]) -> str | None:
-    """A heading without a label before it ("Thread:") and a number behind it ("#7"), if a title has the rest alone."""
-    leaves = nodes.leaves_of(row)
-    if leaves.stop - leaves.start < 2:
+    first, stop = leaves.start, leaves.stop
+    if stop - first < 2:
         return None
-    start = leaves.start + bool(_KIND.fullmatch(nodes.strings[leaves.start]))
-    end = leaves.stop - bool(_TICKET.fullmatch(nodes.strings[leaves.stop - 1]))
-    return _part(nodes, leaves, slice(start, end), titles) if start < end and slice(start, end) != leaves else None
+    starts, parts = list[int](), list[slice]()
+    if nodes.tag.item(row) in _HEADINGS:
+        starts = [at for at in range(first + 1, stop) if nodes.gap.item(at) >= LINE]
+        linked = [at for at in range(first, stop) if nodes.anchor[nodes.leaves[at]] and not nodes.anchor[row]]
+        starts += [at for at in range(linked[-1] + 1, stop) if nodes.words.item(at)][:1] if linked else []
+    parts += (slice(start, stop) for start in sorted(starts) if _begins(" ".join(strings[start:stop]), titles))
+    if nodes.gap.item(first + 1) >= LINE and any(_words(strings[first]) == title for title, _ in titles):
+        parts.append(slice(first, first + 1))
+    dates_end = not strings[first].rstrip().endswith((":", "："))  # unlike "Day: 4 May 2026"
+    ends = [at for at in range(first + 1, stop) if _BY.match(strings[at]) or (dates_end and has_year(strings[at]))]
+    parts += (slice(first, end) for end in ends)
+    start, end = first + bool(_KIND.fullmatch(strings[first])), stop - bool(_TICKET.fullmatch(strings[stop - 1]))
+    parts.append(slice(start, end))
+    parts += (slice(first, end) for end in range(stop - 1, own[-1], -1)) if own else ()
+    found = (_part(nodes, leaves, part, titles) for part in parts)
+    return next((text.lstrip(_BETWEEN) for text in found if text), None)
+
+
+def _begins(text: str, titles: Iterable[_Title]) -> bool:
+    """Whether a title begins with some words, but for the number of a chapter before them."""
+    words = _words(text)
+    starts = ((title, skip) for title, _ in titles for skip in {0, int(title[0].isdecimal())})
+    return len(words) > 1 and any(title[skip : skip + len(words)] == words for title, skip in starts)
 
 
 def _part(nodes: NodeTable, leaves: slice, part: slice, titles: Iterable[_Title]) -> str | None:
@@ -337,13 +361,6 @@ def _own_leaves(nodes: NodeTable, row: int, alike: Ints, pages: int) -> list[int
     leaves = range(*nodes.leaves_of(row).indices(len(alike)))
     own = [leaf for leaf in leaves if not _is_often(nodes.strings[leaf], alike.item(leaf), pages)]
     return own if len(own) < len(leaves) else []
-
-
-def _without_badges(nodes: NodeTable, row: int, own: list[int], titles: Iterable[_Title]) -> str | None:
-    """As much of a heading up to its last own leaf as a title has, if none has all of it."""
-    leaves = nodes.leaves_of(row)
-    ends = range(leaves.stop - 1, own[-1], -1) if own else ()
-    return next(filter(None, (_part(nodes, leaves, slice(leaves.start, end), titles) for end in ends)), None)
 
 
 def _is_often(text: str, others: int, pages: int) -> bool:

@@ -113,7 +113,7 @@ class Entry:
 TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "tags", "breadcrumbs", "product")
 #: Names of ``<meta>`` elements in the order of precedence, in lower case.
 _AUTHOR: Final = (
-    "author article:author parsely-author sailthru.author dc.creator dcterms.creator citation_author byl"
+    "author article:author parsely-author sailthru.author dable:author dc.creator dcterms.creator citation_author byl"
 ).split()
 #: A name as libraries sort it: "Bo, Ana", "van der Bo, Ana M.".
 _SORTED: Final = lazily(r"\s*(?:[a-z]\S*\s)*[^\s,]+,\s*[^\s,]+(?:\s[^\s,]+){,2}\s*")

@@ -330,7 +330,8 @@ class _Reader:
 
     def _with_heads(self, rows: Sequence[int]) -> list[int]:
         """The rows, but for texts without author and date those of the elements that begin with these."""
-        nodes, tells = self._page.nodes, self._names | self._linked
+        nodes, names = self._page.nodes, self._names | self._linked
+        tells = names.copy()
         tells[[*self._dated]] = True
         found = list[int]()
         for row, behind in zip_longest(rows, rows[1:], fillvalue=len(nodes)):
@@ -340,8 +341,8 @@ class _Reader:
                 head = slice(nodes.first_leaf.item(around), leaves.start)
                 if around <= before or nodes.end[around] > behind or head.stop - head.start > _HEAD:
                     break
-                if tells[head].any():
-                    row = around
+                row = around if tells[head].any() else row
+                if names[head].any():
                     break
             found.append(row)
         return found

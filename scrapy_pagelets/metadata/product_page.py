@@ -271,7 +271,10 @@ class ShownProduct:
         nodes, strings = self._page.nodes, self._page.nodes.strings
         for leaf in self._window(_LABELS, _BEFORE):
             if len(strings[leaf]) <= _LONGEST and (match := labels.match(strings[leaf].lstrip(_MARKS))):
-                value = match["value"].strip(_MARKS) or (strings[leaf + 1] if leaf + 1 < len(strings) else "")
+                behind = (
+                    text for text in strings[leaf + 1 : leaf + 3] if text.strip(_MARKS)
+                )  # a colon may stand apart
+                value = match["value"].strip(_MARKS) or next(behind, "")
                 if value and len(value) <= _LONGEST and not self._around[nodes.leaves[leaf]] & values.RELATED:
                     yield value.strip(_MARKS)
 

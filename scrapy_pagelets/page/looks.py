@@ -129,10 +129,10 @@ FORMULA_NAMED: Final = lazily(
 #: Classes and ids of what holds all comments, and of each of them: WordPress, Drupal, Movable Type, Disqus and others.
 _COMMENTS: Final = _names(
     r"(?<!has[_-])(?<!no[_-])(?<!with[_-])(?!has|no|with)[a-z]{0,20}comments(?![_-](?:open|closed|enabled))|"
-    r"comentarios|commentaires|kommentare|commenti|commentlist|"
+    r"comentarios|commentaires|kommentare|kommentarer|commenti|komentarze|komentare|yorumlar|reacties|commentlist|"
     r"comments?[-_]?(?:list|area|block|section|box|form|thread|wrapper|container)|disqus_thread"
 )
-_COMMENT: Final = _names("comment|comentario|commentaire|kommentar|commento")
+_COMMENT: Final = _names("comment|comentario|commentaire|kommentar|commento|komentarz|komentar|yorum|reactie")
 #: Elements with a comment or a part of it, if any name in their class says so.
 _PARTS: Final = frozenset("div li dl dt dd p table tr td article".split())
 #: ... but for what may have comments, and what leads to them.
@@ -185,7 +185,8 @@ _POST: Final = lazily(
 _NO_POST: Final = frozenset("html body main a span p h1 h2 h3 h4 h5 h6 td form input textarea button".split())
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = (
-    "title head crumb topic pankuzu comment comentario kommentar sell disqus review author autor auteur byline fn "
+    "title head crumb topic pankuzu comment comentario kommentar komentar yorum reactie sell disqus review author "
+    "autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
     "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode "
     "ljuser owner-name ownername print read vote helpful journal count odometer material- copy- copied"

@@ -1,6 +1,5 @@
 """What a site learns from pages in the compiled core: every table and column is the same as with dictionaries."""
 
-import pickle
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -145,9 +144,6 @@ def test_tables(batches, capacity, asked):
     keys = np.array(asked, np.int64)
     assert found[keys].tolist() == expected[keys].tolist()
     assert found.has(keys).tolist() == expected.has(keys).tolist()
-    again = pickle.loads(pickle.dumps(found))
-    assert pickle.dumps(again) == pickle.dumps(found)
-    assert again[keys].tolist() == found[keys].tolist()
 
 
 def test_a_table_grows_and_shrinks():

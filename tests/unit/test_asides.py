@@ -95,6 +95,21 @@ def found(html):
         ("<table><tr><td><a href=/e><i class=sr-only>Edit</i></a><td>2<i class=sr-only>kg</i></table>", ["Edit", "kg"]),
         ("<div class=cross-selling><b>Cups</b></div><p class=upsold>Mild", ["Cups"]),
         ("<p>The class related-articles-of-law is another word", []),
+        # contents in elements of any kind, by their names; a list of the text and a heading with such a name are none
+        (
+            "<div class=card><div class=page-toc><b>On it</b><a href=#u>Uji</a></div></div><h2 id=u>Uji</h2><p>Leaves",
+            ["On it", "Uji"],
+        ),
+        ("<div class=page><a href=#u>Uji</a></div><h2 id=u>Uji</h2><p>Leaves", []),
+        ("<h2 id=u><a class=toc-backref href=#c>Uji</a></h2><p>Leaves", []),
+        ("<div class=contents><a href=#u>Uji</a> and how it is steeped in a small cup</div><h2 id=u>Uji</h2>", []),
+        # links from headings to the top; a number of a note is none
+        (
+            "<h2>Uji <a href=#t>nach oben</a></h2><p>Leaves<h2>Mint <a href=#t>nach oben</a></h2><p>More",
+            ["nach oben", "nach oben"],
+        ),
+        ("<h2>Uji <a href=#n>2</a></h2><p>Leaves<h2>Mint <a href=#n>2</a></h2>", []),
+        ("<h2>Uji <a href=#s>Sencha</a></h2><p>Leaves<h2>Mint <a href=#p>Pot</a></h2>", []),
     ],
 )
 def test_what_is_no_content_wherever_it_stands(html, expected):
@@ -132,9 +147,9 @@ def test_a_forum_beside_the_article_makes_no_forum_of_it(beside, within):
     assert comments_of(one, keep).any() != within
 
 
-@pytest.mark.parametrize("name", ["comentario", "commentaire", "kommentar", "comment"])
+@pytest.mark.parametrize("name", ["comentario", "commentaire", "kommentar", "comment", "yorum", "reactie"])
 def test_comments_are_named_in_other_languages(name):
-    plural = {"kommentar": "kommentare"}.get(name, f"{name}s")
+    plural = {"kommentar": "kommentare", "yorum": "yorumlar"}.get(name, f"{name}s")
     one = page(f"<p>{PROSE * 2}</p><section class={plural}><div class={name}>One reader says this.</div></section>")
     assert comments_of(one, np.ones(len(one.nodes.leaves), np.bool_)).tolist() == [False, True]
 

@@ -235,6 +235,16 @@ def test_controls(html, expected):
         ("<ul><li>rate<p>of the dock</ul>", "- rate\n\n  of the dock"),
         # JSDoc
         ("<p>Dock<span>(depth<span class=signature-attributes>opt</span>, name)</span>", "Dock(depth opt , name)"),
+        # what browsers quote, and links that sort a table; those of its cells lead elsewhere
+        ("<p>Say <q>a <i>cup</i></q>, not <q>can</q>", 'Say "a *cup*", not "can"'),
+        (
+            "<table><tr><th><a href=?by=1>Tea</a><th>Size<tr><td><a href=?tea=1>Uji</a><td>2</table>",
+            "| Tea | Size |\n| --- | --- |\n| [Uji](http://example.com/a/b.html?tea=1) | 2 |",
+        ),
+        (
+            "<table><tr><th><a href=/c?by=1>Tea</a><th>Size<tr><td>Uji<td>2</table>",
+            "| [Tea](http://example.com/c?by=1) | Size |\n| --- | --- |\n| Uji | 2 |",
+        ),
         # facts of a product, in a table that says it has none
         (
             "<table role=presentation><tr><th>Weight<td>4 kg<tr><th>Length<td>2 m</table>",
@@ -261,6 +271,17 @@ def test_markdown(html, expected):
         ("<h3><a href=/a>Ana Bo</a></h3>", None),
         ("<span class=author>מאת <a href=/a rel=author>נועה כהן</a></span>", "נועה כהן"),
         ("by Ana Bo, translated by Tad Roe", "Ana Bo"),
+        # two users in one line, a link to share the page, one without a text, and users of several lines
+        ("<i><a href=/autor/1>Ana Bo</a>, <a href=/autor/2>Tad Roe</a></i>", "Ana Bo, Tad Roe"),
+        ("<a href=/autor/1>Ana Bo</a><p><a href=/autor/2>Tad Roe</a>", None),
+        ("<a href='https://b.test/sharer.php?u=https://a.test/'>Share it</a>", None),
+        ("<a href=/users/1></a><p>Leaves of spring", None),
+        # a colon in an element of its own, the label of an address, and what stands behind a name
+        ("<span>Submitter</span>: <a href=/p/1>Ana Bo &lt;ana></a>", "Ana Bo"),
+        ("Muhabir: Ana Bo", "Ana Bo"),
+        ("Ana Bo muhabir oldu", None),
+        ("김민수 기자", "김민수"),
+        ("두 명의 기자", None),
         # the head of a letter in an archive
         (
             "<ul><li><em>From</em>: Ana Bo &lt;<a href=mailto:a>ana@b.test</a>&gt;<li><em>Date</em>: 13 Apr 2024",
@@ -313,6 +334,22 @@ def test_authors(byline, expected):
                 "Enviado por <b>Ana Bo</b> el Sáb, 13/04/2024 - 10:13",
             )
         ),
+        # words around dates, and labels at the end of a page, in other languages; "latest news" are no change
+        ("<h1>Tea</h1><p>Giriş Tarihi: 13.04.2024 08:20 <i>Son Güncelleme: 14.04.2024</i>", "2024-04-13", "2024-04-14"),
+        ("<h1>Tea</h1><p><i>입력 2024.04.13 08:20</i> <i>수정 2024.04.14 09:00</i>", "2024-04-13", "2024-04-14"),
+        *(
+            (f"<h1>Tea</h1><p>{PROSE}<h2>Of hills</h2><p>{PROSE}<p>{change}", None, "2024-04-14")
+            for change in (
+                "Letzte Aktualisierung: 14. April 2024",
+                "Dernière mise à jour : 14 avril 2024",
+                "Laatst bijgewerkt: 14 april 2024",
+                "Aktualizacja: 14.04.2024, 07:00",
+                "最終更新日：2024年4月14日",
+            )
+        ),
+        (f"<h1>Tea</h1><p>{PROSE}<h2>Of hills</h2><p>{PROSE}<p>Letzte Ausgabe: 14. April 2024", None, None),
+        # another heading is the end of the byline
+        ("<h1>Tea</h1><h2>12 cups</h2><p>Uji <i>13.04.2024</i><h2>More</h2>", None, None),
         # Redmine
         (
             "<h1>Tea</h1><p>Added by <a href=/u>Ana</a> <a title='2024-04-13 09:10'>over 2 years</a> ago. Updated "

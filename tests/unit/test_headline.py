@@ -92,6 +92,21 @@ def heading_of(html):
         ),
         ("<title>By the hill of {name}</title><body><h2>By the hill of {name}</h2><p>{text}", "By the hill of Matcha"),
         ("<title>{name}</title><body><h1>{name}<br><span class=subtitle>A tea</span></h1><p>{text}", "Matcha"),
+        # a line and links before the title; a title that says all of it, and one that only ends with the line
+        ("<title>{name} in cups: part 3</title><body><h1>Part 3<br>{name} in cups</h1>{text}", "Matcha in cups"),
+        ("<title>3 {name} in cups</title><body><h1><b>Part 3</b><br>{name} in cups</h1>{text}", "Matcha in cups"),
+        ("<title>Part 3 {name} in cups</title><body><h1>Part 3<br>{name} in cups</h1>", "Part 3 Matcha in cups"),
+        ("<title>{name} | House of Bo Li</title><body><h1>{name} in cups<br>Bo Li</h1>{text}", "Matcha in cups Bo Li"),
+        (
+            "<title>{name} at noon | Teas | House</title><body><h2><a href=/>House</a> | <a href=/t>Teas</a> | "
+            "{name} at noon</h2>{text}",
+            "Matcha at noon",
+        ),
+        # links of all sections to one place
+        (
+            "<title>{name}</title><body><h1>{name} <a href=#t>[Top]</a></h1>{text}<h2>A <a href=#t>[Top]</a></h2>",
+            "Matcha",
+        ),
         # two equal ones are one
         ("<title>Leaf House</title><body><h1>Green {name}</h1><p>{text}<h1>green {name}</h1>", "Green Matcha"),
         # numbers
@@ -156,6 +171,8 @@ def test_a_paragraph_of_what_the_title_begins_with_is_the_headline_of_a_page_wit
         ("Teas of Bo: Green tea", "<td><p>Green tea</p>", 9, None),
         ("All of green tea - Bo", "<td><b>Topic: All of green tea</b>", 9, "All of green tea"),
         ("Teas of Bo: Green tea", "<td><b>Green tea</b>", 0, None),
+        ("Tea::Green - steep it", "<h1>NAME</h1><p>Tea::Green - steep it</p><h1>USE</h1>", 0, "Tea::Green - steep it"),
+        ("Tea::Green - steep it", "<h1>NAME</h1><p>Tea::Green - steep it well</p><h1>USE</h1>", 0, None),
     ],
 )
 def test_a_line_of_all_of_the_title_or_its_end_is_the_headline(title, html, pages, expected):

@@ -58,10 +58,15 @@ UBB = (
     "<table><tr><td><font><b>user{0}</b></font><br>Member<br>Posts: 7<br>Registered: Mar 2000<td>"
     "posted 2018-11-1{0} 09:15 PM<hr><font>{2}</font></table>"
 )
+IPB = (
+    "<div id=row_{0}><h3><a href=#{0}>#{0}</a> <span class='author vcard'><a class=fn href=/m/{0}>user{0}</a></span>"
+    "</h3>"
+    "<div><p>Posted <abbr class=published title=2018-11-1{0}>then</abbr><div class=post>{2}</div></div></div>"
+)
 TWO = [("user1", "2018-11-11"), ("user2", "2018-11-12")]
 
 
-@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, BUGZILLA, MAILS, UBB, MICRODATA])
+@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, BUGZILLA, MAILS, UBB, IPB, MICRODATA])
 def test_each_post_tells_its_author_and_its_date(form):
     assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY)) == TWO
 

@@ -263,7 +263,14 @@ def test_a_number_alone_beside_the_heading_counts_if_the_address_has_its_digits(
 
 
 @pytest.mark.parametrize(
-    "label", ["〈商品編號：T-17〉", "Product Code - <b>T-17</b>", "ID Produto <b>T-17</b>", "Šifra: T-17"]
+    "label",
+    [
+        "〈商品編號：T-17〉",
+        "Product Code - <b>T-17</b>",
+        "ID Produto <b>T-17</b>",
+        "Šifra: T-17",
+        "<i>Product Code</i><i>:</i> <b>T-17</b>",
+    ],
 )
 def test_labels_of_numbers(label):
     assert told(shop(f"<p class=price>12,50 €</p>{CART}<p>{label}"))["sku"] == "T-17"
