@@ -62,7 +62,7 @@ _REPEATED: Final = 0.6
 _CONTENTS: Final = lazily(
     r"(?:^|[\s_-])(?:(?:mini-?)?toc|(?:table-?of-?)?contents?|(?:on-)?this-page)(?:$|[\s_-])", re.IGNORECASE
 )
-_OF_CONTENTS: Final = lazily("toc|content|this-page")
+_OF_CONTENTS: Final = ("toc", "contents", "of-content", "this-page")  # one of them is in most ids of such an element
 _UNNUMBERED: Final = lazily(r"^(?:[\da-z]{1,3}\.)*\d*[.)]?\s+")
 _FOOT: Final = 24  # runs of text at the end of a page; there, wikis write who changed it last
 _CHANGED: Final = lazily(r".{0,60}\(last (?:edited|modified|updated|changed)\b[^()]{0,30}\d.{0,70}")
@@ -250,8 +250,9 @@ def _contents(nodes: NodeTable) -> Iterator[int]:
     """
     fragments = nodes.links.row[beginning(nodes.links.href, "#")].tolist()
     ids = [look[1] for look in nodes.looks] if fragments else []
-    ids = ids if _OF_CONTENTS.search("\n".join(ids).lower()) else []  # few pages have
-    named = [look for look, name in enumerate(ids) if _CONTENTS.search(name)]
+    together = "\n".join(ids).lower()
+    may_be = any(part in together for part in _OF_CONTENTS)
+    named = [look for look, name in enumerate(ids) if _CONTENTS.search(name)] if may_be else []
     rows = np.flatnonzero(np.isin(nodes.look, named)).tolist() if named else []
     for row in (*rows, *rows_named(nodes, _CONTENTS)) if fragments else ():
         links = fragments[bisect_left(fragments, row) : bisect_left(fragments, nodes.end.item(row))]
