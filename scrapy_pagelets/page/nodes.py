@@ -39,7 +39,7 @@ TAGS: Final = (
 TAG: Final[dict[str, int]] = {name: number for number, name in enumerate(TAGS)}
 TEXT: Final = TAG["#text"]
 
-#: The relation of a link to what is a tag of the page. Source: HTML, Section 4.6.7.26.
+#: The relation of a link to what is a tag of the page. Source: HTML, link type ``tag``.
 OF_TAG: Final = frozenset(("tag",))
 
 
