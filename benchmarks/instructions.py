@@ -69,6 +69,7 @@ def repeat(step: str) -> None:
             control("on")
         for body, url in pages:
             getattr(of_page(body, url), "text", None)
+    gc.collect()  # what pages leave in cycles must be freed as well
     control("off")
 
 

@@ -4,6 +4,7 @@ import argparse
 import gc
 import os
 import sys
+from pathlib import Path
 from typing import Final
 
 from scrapy_pagelets.archives.folders import is_warc
@@ -16,6 +17,7 @@ EXAMPLES: Final = (
     "pagelets clean mirror/ --base https://example.com/ -o mirror.jsonl",
 )
 USES_SETTINGS: Final = True
+_FORMATS: Final = {".json": "json", ".jsonl": "json", ".html": "html", ".txt": "text"}  # by the end of a file's name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--url", default="", help="of one page: its address, to which its links are relative")
     formats = ("markdown", "text", "html", "json")
-    parser.add_argument("--format", choices=formats, help="of one page: what is printed (default: markdown)")
+    parser.add_argument("--format", choices=formats, help="of one page (default: as -o is named, or markdown)")
     parser.add_argument("--base", default="", metavar="URL", help="of a folder: what precedes the paths of its files")
     add_output(parser, STDOUT)
 
@@ -57,8 +59,7 @@ def _read(source: str) -> bytes:
             if sys.stdin is None:
                 raise CommandError("standard input is closed: give a file, or pipe a page into the command")
             return sys.stdin.buffer.read()
-        with open(source, "rb") as file:
-            return file.read()
+        return Path(source).read_bytes()
     except OSError as error:
         raise CommandError(f"{source} cannot be read: {error.strerror}") from None
 
@@ -74,17 +75,18 @@ def _print(body: bytes, options: argparse.Namespace) -> None:
         page = clean(body, options.url)
     except TooLarge as error:
         raise CommandError(f"{options.source} cannot be cleaned: {error}") from None
-    if options.format == "json":
+    form = options.format or _FORMATS.get(Path(options.out).suffix.lower(), "markdown")
+    if form == "json":
         import json
 
         text = json.dumps(page.fields, ensure_ascii=False)
     else:
-        text = getattr(page, options.format or "markdown")
+        text = getattr(page, form)
     if options.out == STDOUT:
         write(text)
         return
-    with saving(options.out), open(options.out, "w", encoding="utf-8") as file:
-        file.write(f"{text}\n")
+    with saving(options.out):
+        Path(options.out).write_text(f"{text}\n", encoding="utf-8")
 
 
 def _archive(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, parts, records
+from scrapy_pagelets.archives.reader import BROKEN, ArchiveError, Reader, Record, expand, parts, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import ConfigError
@@ -114,6 +114,8 @@ class ArchiveSpider(Spider):
         if not pages:
             reasons = ", ".join(f"{count} {reason}" for reason, count in self._skipped.items()) or "it is empty"
             return self._refuse(f"{self.path} has no HTML page: {reasons}")
+        if broken := sum(self._skipped[reason] for reason in BROKEN):
+            self.session.record_loss("places of the archive are broken", "get its files again", broken)
         logger.info("%s in %s; cleaning them", counted(pages, "page"), counted(len(self.sources), "source"))
         try:
             self.job.begin()

@@ -13,8 +13,9 @@ from scrapy_pagelets.archives.record import ArchiveError, Record, SkipRecord, op
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.archives.unpacking import Bomb, seek_next
 
-__all__ = ["ArchiveError", "Reader", "Record", "expand", "records"]
+__all__ = ["BROKEN", "ArchiveError", "Reader", "Record", "expand", "records"]
 logger = logging.getLogger(__name__)
+BROKEN = frozenset({"unreadable", "truncated", "bomb"})  # reasons to skip a record: its file is broken
 _UNREADABLE = "%s cannot be read and is left out: %s"
 _TRUNCATED = "%s is cut off or damaged at or after %s, the pages from there on are left out: %s"
 _DAMAGED = "%s is damaged at or after %s, pages there are left out: reading continues at the next whole member: %s"

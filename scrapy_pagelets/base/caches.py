@@ -50,7 +50,7 @@ R = TypeVar("R")
 
 
 def once(function: Callable[[Holder], R]) -> Callable[[Holder], R]:
-    """Let an object that never changes keep what a function returns for it, as a `cached_property`, in any thread."""
+    """Let an object that never changes keep what a function returns for it, never the object itself, in any thread."""
     name = f"{function.__module__}.{function.__name__}"
 
     @wraps(function)
@@ -58,7 +58,6 @@ def once(function: Callable[[Holder], R]) -> Callable[[Holder], R]:
         facts = vars(one)
         if name not in facts:
             facts[name] = function(one)
-        result: R = facts[name]
-        return result
+        return facts[name]  # type: ignore[no-any-return]
 
     return kept

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from scrapy_pagelets.archives.reader import BROKEN
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.corpus import engines, statements
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, Source
-from scrapy_pagelets.corpus.raw_pages import BROKEN, read_pages
+from scrapy_pagelets.corpus.raw_pages import read_pages
 from scrapy_pagelets.corpus.site_cleaning import clean_sites, learn_parts, merge_parts
 from scrapy_pagelets.papers.shared_pagelets import relational
 

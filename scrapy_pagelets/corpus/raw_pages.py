@@ -23,7 +23,6 @@ from scrapy_pagelets.page import urls
 POSITION: Final = 32  # bits of a page number that count the pages of a source
 _RUN: Final = 64 << 20  # bytes of pages that are sorted by site, so that those of a site can be found again
 _RANGES: Final = 64  # ranges of a remote file that are requested at once
-BROKEN: Final = frozenset({"unreadable", "truncated", "bomb"})  # reasons why a source is broken
 #: Names that the columns of raw pages may have, of which the first one present counts.
 _NAMES: Final = {
     "url": ("url", "warc_target_uri"),
@@ -132,8 +131,7 @@ def _copy_ranges(source: Source, copy: str) -> None:
         for first in range(0, len(offsets), _RANGES):
             starts, some = offsets[first : first + _RANGES], sizes[first : first + _RANGES]
             ends = [start + size for start, size in zip(starts, some, strict=True)]
-            for content in system.cat_ranges([path] * len(starts), starts, ends, on_error="raise"):
-                local.write(content)
+            local.writelines(system.cat_ranges([path] * len(starts), starts, ends, on_error="raise"))
 
 
 def _of_parquet(path: str, skipped: Counter[str]) -> Iterator[Record]:

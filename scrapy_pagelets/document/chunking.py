@@ -1,7 +1,7 @@
 """Cut a document into chunks for retrieval: pieces of limited length that follow its headings and pagelets."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any, Final
@@ -44,21 +44,14 @@ class Chunk:
 
 
 def chunk_records(
-    page: Page,
-    document: Block,
-    templateness: Floats,
-    most: int,
-    overlap: int = 0,
-    pagelet: Mapping[int, int] | None = None,
-    tokens: int = 0,
-    tokenizer: Tokenizer = tokens_of,
+    page: Page, document: Block, chunks: Iterable[Chunk], templateness: Floats, tokenizer: Tokenizer = tokens_of
 ) -> list[dict[str, Any]]:
-    """Cut the document of a page into chunks, as `chunks_of`, and write each as a record of the feed.
+    """Write the chunks of a document, as `chunks_of` cuts it, as records of the feed.
 
     ``templateness``: (m,) of each leaf of the page, 0 to 1.
     """
     places, records = NamedPlaces(page, document), list[dict[str, Any]]()
-    for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet, tokens, tokenizer)):
+    for number, chunk in enumerate(chunks):
         leaves, markdown = np.array(chunk.leaves, np.int64), chunk.markdown
         weights = np.maximum(page.nodes.words[leaves], 1)
         mean = np.average(templateness[leaves], weights=weights) if len(leaves) else 0.0  # of pictures alone

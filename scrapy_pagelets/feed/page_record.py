@@ -117,15 +117,15 @@ class PageRecord:
     @property
     def chunks(self) -> list[dict[str, Any]]:
         """Pieces of the content for retrieval."""
-        from scrapy_pagelets.document.chunking import chunk_records
+        from scrapy_pagelets.document.chunking import chunk_records, chunks_of
         from scrapy_pagelets.document.units import tokenizer_of
 
         number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
         for post, told in enumerate(self.decision.metadata.thread.posts):  # author and date stay with what they wrote
             number |= dict.fromkeys(told.leaves, ~post)
-        options = self.options
-        limits = options.chunks, options.chunks_overlap, number, options.chunks_tokens, tokenizer_of(options.tokenizer)
-        records = chunk_records(self.page, self._document, self.decision.templateness, *limits)
+        options, size = self.options, tokenizer_of(self.options.tokenizer)
+        chunks = chunks_of(self._document, options.chunks, options.chunks_overlap, number, options.chunks_tokens, size)
+        records = chunk_records(self.page, self._document, chunks, self.decision.templateness, size)
         if options.lean:
             return [{name: value for name, value in each.items() if name != "xpaths"} for each in records]
         return records

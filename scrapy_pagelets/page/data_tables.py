@@ -49,13 +49,13 @@ class _Cell(NamedTuple):
 
 
 @once
-def in_lines(nodes: NodeTable) -> NodeTable:
-    """The node table with each row of a data table in a line of text, whatever paragraphs and breaks its cells have."""
+def in_lines(nodes: NodeTable) -> NodeTable | None:
+    """The node table with each row of a data table in a line of text, whatever breaks its cells have; None if it is."""
     tables = rows_tagged(nodes, TAG["table"])
     following = [*tables[1:], len(nodes)]
     tables = [one for one, other in zip(tables, following, strict=False) if other >= nodes.end[one]]  # the innermost
     if not tables:
-        return nodes
+        return None
     cells = np.flatnonzero(((nodes.tag == _CELLS[0]) | (nodes.tag == _CELLS[1])) & (nodes.first_leaf < nodes.last_leaf))
     first, last = nodes.first_leaf[cells], nodes.last_leaf[cells]
     begins = np.diff(nodes.parent[cells], prepend=-1) != 0
@@ -72,7 +72,7 @@ def in_lines(nodes: NodeTable) -> NodeTable:
             own = slice(first[start] + 1, last[end - 1])
             gap[own] = np.minimum(gap[own], SPACE)
             gap[first[start + 1 : end]] = np.where(begins[start + 1 : end], LINE, CELL)
-    return nodes if gap is nodes.gap else replace(nodes, gap=gap)
+    return None if gap is nodes.gap else replace(nodes, gap=gap)
 
 
 @once

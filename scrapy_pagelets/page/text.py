@@ -65,7 +65,8 @@ def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
 
     ``keep``: (m,) a mask of the leaves.
     """
-    nodes = code.without_blanks(data_tables.in_lines(nodes), keep)
+    in_lines = data_tables.in_lines(nodes)
+    nodes = code.without_blanks(nodes if in_lines is None else in_lines, keep)
     return _with_brackets(formulas.with_one_form(nodes, keep)), written_leaves(nodes, keep)
 
 

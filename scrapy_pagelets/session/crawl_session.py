@@ -40,7 +40,7 @@ from scrapy_pagelets.rules.robots import OBEY, marked
 from scrapy_pagelets.session.config import Config, unknown
 from scrapy_pagelets.session.requests import AnsweredRequests, Sent, key_of
 from scrapy_pagelets.session.response_store import CutBodies, RenderedResponse, ResponseStore
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
+from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed, without_selector
 from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
@@ -202,9 +202,9 @@ class CrawlSession:
         page = self._pages.get(response)
         return page if isinstance(page, Page) else None
 
-    def forget(self, response: Response) -> None:
-        """Let go of the page of a response."""
-        let_go(self._pages.pop(response, None))
+    def forget(self, response: TextResponse) -> None:
+        """Let go of the page of a response, and of its selector."""
+        let_go(self._pages.pop(response, None), without_selector(response))
 
     def _parse(self, response: TextResponse) -> Page:
         text = self.text(response)

@@ -10,6 +10,7 @@ process. All have been the same from Scrapy 2.14 to 2.19. The wrapped method is 
 | `after_requests` | ``engine._slot.remove_request`` | a signal when the engine is through with a request |
 | `before_closing` | ``engine.close_spider_async`` | a signal before the engine waits for responses |
 | `before_scraper_closes` | ``engine.scraper.close_spider_async`` | a signal before the pipelines close |
+| `without_selector` | ``response._cached_selector`` | a selector that does not keep its response |
 | `mark_failed` | ``crawler.spider`` | a way to end ``scrapy crawl`` with exit code 1 |
 | `before_options_are_checked` | ``ScrapyCommand.process_options`` | add-ons that are loaded before ``-o`` is checked |
 
@@ -91,6 +92,12 @@ def before_scraper_closes(crawler: Crawler, callback: Callable[[], Awaitable[Non
             await close()
 
     scraper.close_spider_async = close_spider_async
+
+
+def without_selector(response: Any) -> Any:
+    """Take the selector from a response, which makes another one when asked: the two are a cycle."""
+    selector, response._cached_selector = response._cached_selector, None
+    return selector
 
 
 def mark_failed(sender: Crawler) -> None:

@@ -50,7 +50,7 @@ _queued: Final[set[asyncio.Future[Any]]] = set()  # what waits for the thread th
 
 async def _in_turn(function: Callable[[], T]) -> T:
     if not is_asyncio_available():
-        return await _run(function)
+        return await in_waiting_thread(function)
     running: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_computing, function)
     _queued.add(running)
     try:
@@ -88,15 +88,12 @@ async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, 
 
 async def in_waiting_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that waits for a server or another process in a thread of its own, and return its result."""
-    return await _run(partial(function, *args, **kwargs))
-
-
-async def _run(function: Callable[[], T]) -> T:
+    run = partial(function, *args, **kwargs)
     if is_asyncio_available():
-        return await asyncio.get_running_loop().run_in_executor(None, function)
+        return await asyncio.get_running_loop().run_in_executor(None, run)
     from twisted.internet.threads import deferToThread
 
-    return cast(T, await deferToThread(function))
+    return cast(T, await deferToThread(run))
 
 
 def _timed(pace: _Pace, size: int, function: Callable[[], T]) -> T:

@@ -185,7 +185,7 @@ def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
     except UNREADABLE:
         raise StoreError(f"{path} cannot be used: it is damaged or of another version, crawl the sites again") from None
     except sqlite3.Error as error:
-        raise StoreError(f"{path} cannot be used as a store of sites: {error}") from None
+        raise StoreError(f"{path} cannot be used as a store of sites, which PAGELETS_STORE makes: {error}") from None
 
 
 def pack(arrays: Mapping[str, Column]) -> bytes:

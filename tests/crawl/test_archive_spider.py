@@ -141,12 +141,13 @@ def test_two_captures_of_a_page_are_two_lines(tmp_path):
 def test_a_truncated_archive_gives_the_pages_before(tmp_path):
     path = warc(tmp_path / "cut.warc.gz", pages("http://example.com/"))
     path.write_bytes(path.read_bytes()[:-100])
-    found = crawl(tmp_path, "archive", path=path)
+    found = crawl(tmp_path, "archive", path=path, code=1)
     assert len(found.lines) == len(NAMES) - 1
-    assert found.stat("archive/skipped/truncated") == 1
+    assert found.stat("archive/skipped/truncated") == found.stat("lost") == 1
     log = [line for line in found.log.splitlines() if "is cut off or damaged at or after" in line and "WARNING" in line]
     assert len(log) == 1
-    assert found.errors == []
+    lost = "This run has lost something: 1 places of the archive are broken. What to do: get its files again"
+    assert found.errors == [lost]
 
 
 def nothing_in(tmp_path, path):

@@ -57,7 +57,8 @@ def cut(html, most, overlap=0):
 
 def records(html, most, overlap=0):
     found = page(html)
-    return chunk_records(found, document(html), np.zeros(len(found.nodes.leaves)), most, overlap)
+    whole = document(html)
+    return chunk_records(found, whole, chunks_of(whole, most, overlap), np.zeros(len(found.nodes.leaves)))
 
 
 @pytest.mark.parametrize(
@@ -288,7 +289,7 @@ def test_any_page_is_cut(html, data, most, overlap):
     keep = masks(data, found)
     whole = document_of(found, keep, own_heading(found))
     overlap = min(overlap, most // 2)
-    made = chunk_records(found, whole, np.linspace(0, 0.4, len(keep)), most, overlap)
+    made = chunk_records(found, whole, chunks_of(whole, most, overlap), np.linspace(0, 0.4, len(keep)))
     for number, record in enumerate(made):
         check(record, CHUNK)
         assert record["id"] == number
@@ -311,7 +312,8 @@ def test_urls_lead_to_the_nearest_place():
     found = page(PLACES)
     keep = every(found)
     keep[found.nodes.strings.index("Menu")] = False
-    made = chunk_records(found, document_of(found, keep), np.zeros(len(keep)), 3)
+    whole = document_of(found, keep)
+    made = chunk_records(found, whole, chunks_of(whole, 3), np.zeros(len(keep)))
     urls = {
         record["markdown"].split("\n")[0]: record["url"].removeprefix("http://example.com/a/b.html") for record in made
     }
@@ -356,7 +358,8 @@ def test_the_own_heading_is_the_first_of_the_path():
 
 def test_templateness_is_the_mean_over_words():
     found = page("<p>a b c<p>d")
-    [record] = chunk_records(found, document("<p>a b c<p>d"), np.array([0.0, 0.4]), 9)
+    whole = document("<p>a b c<p>d")
+    [record] = chunk_records(found, whole, chunks_of(whole, 9), np.array([0.0, 0.4]))
     assert (record["templateness"], record["words"], record["tokens"]) == (0.1, 4, 3)
     assert record["xpaths"] == ["/html"]
 
@@ -405,7 +408,7 @@ def test_pieces_follow_pagelets():
 )
 def test_huge_pages(html, most, tokens):
     found, whole = huge(html)
-    made = chunk_records(found, whole, np.zeros(len(found.nodes.leaves)), most, tokens=tokens)
+    made = chunk_records(found, whole, chunks_of(whole, most, tokens=tokens), np.zeros(len(found.nodes.leaves)))
     assert not tokens or max(record["tokens"] for record in made) <= tokens
     assert any("deep" in record["markdown"] for record in made)
     assert sum(len(json.dumps(record)) for record in made) < 40 * len(html) + 1_000_000

@@ -194,7 +194,11 @@ def test_a_page_from_a_pipe_is_printed_as_markdown(site):
 def test_a_page_is_printed_in_other_formats(site, monkeypatch, capsys, form, begins):
     monkeypatch.chdir(site[0])
     assert console.main(["clean", "page.html", "--format", form, "--url", "http://h/"]) == 0
-    assert capsys.readouterr().out.startswith(begins)
+    out = capsys.readouterr().out
+    assert out.startswith(begins)
+    end = {"text": "txt"}.get(form, form)
+    assert console.main(["clean", "page.html", "-o", f"made.{end}", "--url", "http://h/"]) == 0
+    assert Path(f"made.{end}").read_text("utf-8") == out
 
 
 @pytest.mark.parametrize(

@@ -153,13 +153,14 @@ def test_bad_stores_are_refused_in_a_sentence(bundled, capsys, tmp_path):
     with sqlite3.connect(other) as db:
         db.execute("CREATE TABLE people (name TEXT)")
     db.close()
+    none = "cannot be used as a store of sites, which PAGELETS_STORE makes: "
     damaged = "cannot be used: it is damaged or of another version, crawl the sites again"
     for path, sentence in (
-        (tmp_path / "missing", "cannot be used as a store of sites: unable to open database file"),
+        (tmp_path / "missing", f"{none}unable to open database file"),
         (tmp_path, f"cannot be used: it has no store of sites, {FILES}"),
         (former, damaged),
-        (broken, "cannot be used as a store of sites: "),
-        (other, "cannot be used as a store of sites: no such table: sites"),
+        (broken, none),
+        (other, f"{none}no such table: sites"),
     ):
         code, out, error = template_of(capsys, path)
         assert (code, out, error.count("\n")) == (1, "", 1)

@@ -5,7 +5,7 @@ import pytest
 
 from scrapy_pagelets.document.blocks import text_of_runs
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.chunking import chunk_records
+from scrapy_pagelets.document.chunking import chunk_records, chunks_of
 from scrapy_pagelets.document.draft import inside_entries
 from scrapy_pagelets.metadata.headline import headline_of
 from tests.trees import every, page
@@ -57,7 +57,8 @@ def test_headings_of_entries_are_below_their_first_one(html, expected):
 
 def test_chunks_name_their_post():
     found = page(TITLE + post("Sencha", 3, "<h1>Water</h1><p>a b c d") + post("Bancha", 3, "<h1>Cups</h1><p>e f g h"))
-    made = chunk_records(found, document_of(found, every(found), headline_of(found)), np.zeros(len(every(found))), 6)
+    document = document_of(found, every(found), headline_of(found))
+    made = chunk_records(found, document, chunks_of(document, 6), np.zeros(len(every(found))))
     assert [record["headings"] for record in made][-1] == ["Teas", "Bancha", "Cups"]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.chunking import chunk_records
+from scrapy_pagelets.document.chunking import chunk_records, chunks_of
 from scrapy_pagelets.document.markdown import markdown, markdown_of
 from scrapy_pagelets.page.page import Page
 from tests.trees import every
@@ -112,7 +112,8 @@ def test_a_player_in_a_menu_leaves_none():
 
 def test_chunks_have_the_link_of_a_player():
     found = Page.parse(b"<p>text<p><iframe src=/talk title=Talk></iframe><p>text", URL)
-    chunks = chunk_records(found, document_of(found, every(found)), np.zeros(2), 100)
+    document = document_of(found, every(found))
+    chunks = chunk_records(found, document, chunks_of(document, 100), np.zeros(2))
     assert "[Talk](http://example.com/talk)" in chunks[0]["markdown"]
 
 
