@@ -31,6 +31,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -115,8 +116,11 @@ class Meter:
 
     def __init__(self, crawler: Crawler, report: Path, *, stacks: bool) -> None:
         self.crawler, self.report, self.stacks = crawler, report, stacks
-        self.late: list[float] = []
-        self.took: list[tuple[float, float]] = []
+        self.late, self.took, self.its_cpu = (
+            array("d"),
+            array("d"),
+            array("d"),
+        )  # lists of floats would be what is measured
         self.found: Counter[str] = Counter()
         self.collecting = self.began_collecting = 0.0
         self.running = 0.0
@@ -142,7 +146,8 @@ class Meter:
         def timed(handle: asyncio.Handle) -> None:
             self.running, cpu = perf_counter(), thread_time()
             run(handle)
-            self.took.append((perf_counter() - self.running, thread_time() - cpu))
+            self.took.append(perf_counter() - self.running)
+            self.its_cpu.append(thread_time() - cpu)
             self.running = 0.0
 
         handles._run = timed
@@ -174,7 +179,8 @@ class Meter:
     def closed(self) -> None:
         self.open = False
         gc.callbacks.remove(self.collected)
-        stats, late, took = self.crawler.stats, 1000 * np.array(self.late or [0.0]), 1000 * np.array(self.took).T
+        stats, late = self.crawler.stats, 1000 * np.array(self.late or [0.0])
+        took, its_cpu = 1000 * np.array(self.took), 1000 * np.array(self.its_cpu)
         assert stats is not None
         cpu, seconds = _cpu() - self.cpu, perf_counter() - self.seconds
         pages = stats.get_value("item_scraped_count", 0)
@@ -184,10 +190,10 @@ class Meter:
             "CPU ms": 1000 * cpu / max(1, pages),
             "reactor ms": 1000 * (thread_time() - self.own) / max(1, pages),
             "collection": self.collecting / cpu,
-            "block p99": float(np.percentile(took[0], 99)),
-            "block max": float(took[0].max()),
-            "its CPU p99": float(np.percentile(took[1], 99)),
-            "its CPU max": float(took[1].max()),
+            "block p99": float(np.percentile(took, 99)),
+            "block max": float(took.max()),
+            "its CPU p99": float(np.percentile(its_cpu, 99)),
+            "its CPU max": float(its_cpu.max()),
             "late p50": float(np.percentile(late, 50)),
             "late p99": float(np.percentile(late, 99)),
             "late max": float(late.max()),
