@@ -80,6 +80,18 @@ def _says(nodes: NodeTable, row: int) -> bool:
     return words >= _SENTENCE and bool((nodes.words * nodes.anchor[nodes.leaves])[leaves].sum() <= _LINKED * words)
 
 
+def own_code(nodes: NodeTable, headline: Headline | None, alike: Ints, others: int) -> Bools:
+    """(m,) leaves of blocks of code below the own heading that have some few other pages have.
+
+    Their words are on many pages, as those of a language are, and part what is around them from other content.
+
+    ``alike``, ``others``: as of `own_texts`.
+    """
+    start = headline.row if headline is not None and others >= _KNOWN else len(nodes)
+    below = (np.flatnonzero(nodes.tag[start:] == TAG["pre"]) + start).tolist()
+    return nodes.leaves_below(row for row in below if (alike[nodes.leaves_of(row)] < _OFTEN * others).any())
+
+
 def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: Ints, others: int) -> Bools:
     """(m,) leaves of labels and of values that belong to what is content, between the own heading and its end.
 

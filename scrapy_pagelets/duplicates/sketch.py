@@ -42,8 +42,7 @@ def _permutations() -> tuple[Hashes, Hashes]:
     # As datasketch draws them. It is not asked: it imports SciPy, which would slow the start of every crawl.
     random = np.random.RandomState(SEED)
     factor = random.randint(0, 1 << 31, PERMUTATIONS, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
-    summand = random.randint(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)
-    return factor[:, None], summand[:, None]
+    return factor[:, None], random.randint(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)[:, None]
 
 
 def encode(sketch: Hashes) -> str:

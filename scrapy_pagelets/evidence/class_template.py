@@ -105,8 +105,7 @@ class ClassTemplate:
         tree = TemplateTree.of(key_page.nodes, found.rows)
         voters = 1 + len(pages)
         votes = np.where(found.same[found.rows], voters, 0)
-        members = [page.url for page in pages]
-        return cls(tree, votes, voters, True, KeptPage.of(key_page), members)
+        return cls(tree, votes, voters, True, KeptPage.of(key_page), [page.url for page in pages])
 
     @property
     def weight(self) -> tuple[bool, int]:

@@ -280,8 +280,7 @@ def _edges(
     own = max(keys.max(initial=0), keys_.max(initial=0)) + 1 + np.arange(len(fixed[0]))
     group = np.concatenate([np.full(len(identical[0]), -1), keys[few[x]], own])
     i = np.concatenate([identical[0], few[x], fixed[0]])
-    j = np.concatenate([identical[1], few_[y], fixed[1]])
-    return i, j, group, int(cost[small].sum()), complete
+    return i, np.concatenate([identical[1], few_[y], fixed[1]]), group, int(cost[small].sum()), complete
 
 
 def _keys(a: _Children, column: Ints, b: _Children, column_: Ints) -> tuple[Ints, Ints]:

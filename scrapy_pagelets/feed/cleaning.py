@@ -132,8 +132,7 @@ def clean(html: str | bytes, url: str = "") -> CleanPage:
     <BLANKLINE>
     All about *green* tea.
     """
-    page = _parsed(html, url)
-    return _cleaned(page, Site(host_of(url)))
+    return _cleaned(_parsed(html, url), Site(host_of(url)))
 
 
 def _cleaned(page: Page, site: Site) -> CleanPage:

@@ -88,8 +88,7 @@ def price_of(text: str) -> Price:
 
 
 def _checked(amount: int | float | Decimal) -> float | None:
-    good = 0 < amount < _MOST and math.isfinite(amount)
-    return round(float(amount), _DECIMALS) if good else None
+    return round(float(amount), _DECIMALS) if (0 < amount < _MOST and math.isfinite(amount)) else None
 
 
 def amounts_in(text: str) -> Iterator[tuple[float, int, int]]:

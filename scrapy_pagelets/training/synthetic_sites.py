@@ -103,8 +103,7 @@ def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
     """(m,) the same for template inside content, by shape: captions change, labels such as "Share" do not."""
     _, kind = np.unique(nodes.shape[nodes.leaves], return_inverse=True)
     chance = np.where(nodes.words > _SHORT, *_INSERTION)
-    changes = rng.random(int(kind.max(initial=-1)) + 1)[kind] < chance
-    return np.where(changes, _CHANGES, _STAYS)
+    return np.where((rng.random(int(kind.max(initial=-1)) + 1)[kind] < chance), _CHANGES, _STAYS)
 
 
 def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> tuple[int, NDArray[np.float32]]:
@@ -174,8 +173,7 @@ def _present_rows(example: Example, habits: _Habits, same: bool, rng: np.random.
     there: Bools = (nodes.sum_below(kept.astype(np.int64)) > 0) | (nodes.first_leaf == nodes.last_leaf)
     content = np.append(0, np.cumsum(example.labels != TEMPLATE))
     before = content[nodes.first_leaf] / max(1, int(content[-1]))
-    ends = habits.inner & (before > rng.uniform(0.2, 1.6))
-    return there & ~ends
+    return there & ~(habits.inner & (before > rng.uniform(0.2, 1.6)))
 
 
 def _new_targets(nodes: NodeTable, habits: _Habits, fresh: Bools, rng: np.random.Generator) -> tuple[Bools, Ints]:

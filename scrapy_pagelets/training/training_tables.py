@@ -123,8 +123,7 @@ def template_share(example: Example) -> tuple[Floats, Floats]:
     nodes = example.page.nodes
     words = nodes.words * (example.labels != UNKNOWN)
     below: Floats = nodes.sum_below(words).astype(np.float64)
-    template = nodes.sum_below(words * (example.labels == TEMPLATE))
-    return template / np.maximum(1, below), below
+    return nodes.sum_below(words * (example.labels == TEMPLATE)) / np.maximum(1, below), below
 
 
 _LEAVES_PER_PAGE: Final = 128  # leaves of one page that become rows, at most

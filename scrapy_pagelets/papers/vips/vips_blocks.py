@@ -65,8 +65,7 @@ class Blocks:
     def fixed(self) -> Ints:
         """Rows of fixed elements, which do not scroll: layers above the page. Only the outermost ones."""
         rows = np.flatnonzero(self.layout.position == POSITION["fixed"])
-        reached = np.maximum.accumulate(np.append(0, self.nodes.end[rows]))[:-1]
-        return rows[rows >= reached]
+        return rows[rows >= (np.maximum.accumulate(np.append(0, self.nodes.end[rows]))[:-1])]
 
     @cached_property
     def box(self) -> Floats:
