@@ -308,8 +308,8 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     in_code = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
     if rows := [*rows_named(nodes, _TOOLTIP), *in_code]:
         found += nodes.leaves_below(rows).nonzero()[0].tolist()
-    tabs = nodes.leaves_below(panels_of(nodes).values() if found else ())
-    return sorted({leaf for leaf in found if not tabs[leaf]})
+    tabs = (nodes.leaves_of(tab) for tab in panels_of(nodes).values()) if found else ()
+    return sorted({*found}.difference(*(range(leaves.start, leaves.stop) for leaves in tabs)))
 
 
 def _languages_beside(nodes: NodeTable, blocks: Iterable[int]) -> list[int]:
@@ -395,11 +395,7 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     """
     nodes = page.nodes
     named = rows_with(nodes, looks.REVIEWS) if is_product else ()
-    reviews = _typed(page, "/Review", () if is_product else ("review", "reviews"))
-    typed = _typed(page, "/Comment")
-    if typed and (nodes.words * keep)[: nodes.first_leaf[typed[0]]].sum() < _ARTICLE:
-        typed = []  # they are all that the page has
-    found = nodes.leaves_below((*_sections(nodes), *named, *reviews, *typed))
+    found = nodes.leaves_below((*_sections(nodes), *named, *_typed_reviews(page, is_product)))
     if found.any() and (
         is_discussion or nodes.words[keep & ~found].sum() < _SENTENCE or is_forum(page, _near(nodes, keep, found))
     ):
@@ -407,10 +403,10 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     return found
 
 
-def _typed(page: Page, name: str, properties: tuple[str, ...] = ()) -> list[int]:
-    """Rows of the elements of a type; with properties, of those that are one of them of what the page shows."""
-    typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith(name)}
-    typed = {each for each in typed if not properties or each.get("itemprop") in properties}
+def _typed_reviews(page: Page, is_product: bool) -> list[int]:
+    """Rows of the reviews by their type; without a product, of those that are a property of what the page shows."""
+    typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/Review")}
+    typed = {each for each in typed if is_product or each.get("itemprop") in ("review", "reviews")}
     return [row for row, each in enumerate(page.nodes.elements) if each in typed] if typed else []
 
 

@@ -76,16 +76,9 @@ def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]
 
 
 def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
-    """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads.
-
-    The heads are in ``thead``, or are all cells of the first line.
-    """
-    lines = dict.fromkeys(nodes.parent.item(cell) for cell in rows_tagged(nodes, TAG["th"]))
-    firsts = (row for row in lines if row == nodes.parent.item(row) + 1 and nodes.tag.item(row) == _ROW)
-    alone = [row for row in firsts if all(nodes.tag[nodes.children_of(row)] == TAG["th"])]
-    for head in (*rows_tagged(nodes, TAG["thead"]), *alone):
+    """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads."""
+    for head in rows_tagged(nodes, TAG["thead"]):
         row = nodes.parent.item(head)
-        row = row if nodes.tag.item(row) == TAG["table"] else nodes.parent.item(row)
         if not IS_NO_DATA[nodes.tag[row + 1 : nodes.end[row]]].any():
             yield row, nodes.last_leaf.item(head)
     for row, columns in flat_grids(nodes).items():

@@ -311,7 +311,8 @@ class CodeBlocks:
         self.listed = [look in called for look in nodes.looks] if called else [False] * len(nodes.looks)
         # Code as Doxygen writes it, with a line in it as blocks of others with this name have not, and Distill.
         self.fragments = [
-            look[0] == "d-code" or (look[0] == "div" and "fragment" in look[2].split()) for look in nodes.looks
+            look[0] == "d-code" or ("fragment" in look[2] and look[0] == "div" and "fragment" in look[2].split())
+            for look in nodes.looks
         ]
         self.in_lines = [look[0] == "code" and _IN_LINES.search(look[2]) is not None for look in nodes.looks]
 

@@ -23,7 +23,8 @@ _PICTURE: Final = lazily(
 )
 #: Alternative texts that are the source by their delimiters, as converters of LaTeX write them.
 _DELIMITED: Final = lazily(r"\s*(?:\$.+\$|\\\(.+\\\)|\\\[.+\\\]|\\begin\{.+\\end\{[\w*]+\})\s*", re.DOTALL)
-_ELEMENTS: Final = frozenset(("d-math", "math-renderer"))  # whose text is the source: of Distill, of GitHub
+_SOURCES: Final = ("d-math", "math-renderer")  # elements whose text is the source: of Distill, of GitHub
+_ELEMENTS: Final = frozenset((*_SOURCES, "math", "mjx-container"))
 _AROUND: Final = lazily(r"(?:LaTeX:\s*|\\[(\[]|\$\$?)?(.+?)(?:\\[)\]]|\$\$?)?", re.DOTALL)  # what it has around it
 _DISPLAY: Final = lazily(
     r"katex-display|_Display|math-element-block|displayed-|display-math|mode=display|^block$|^true$"
@@ -50,18 +51,17 @@ _MOST: Final = 20_000  # characters of a script in which its settings are looked
 
 def is_formula(element: etree._Element) -> bool:
     """Whether an element shows a formula, or holds the source of one."""
-    if element.tag in ("math", "mjx-container"):
-        return True
-    if element.tag in _ELEMENTS:
-        return len(element) == 0
-    if element.tag == "script":
+    tag = element.tag
+    if tag in ("span", "div"):
+        return _is_set(element)
+    if tag in _ELEMENTS:
+        return len(element) == 0 or tag in ("math", "mjx-container")
+    if tag == "script":
         before = element.getprevious()  # what has been set as a picture has no text
         is_text = _is_set(before) and before is not None and any(map(str.strip, map(str, before.itertext())))
         return bool(_TEX_TYPE.match(element.get("type", ""))) and not is_text
-    if element.tag == "img":
-        alt = element.get("alt", "")
-        return bool(alt and (_PICTURE.search(element.get("class", "")) or _DELIMITED.fullmatch(alt)))
-    return _is_set(element)
+    alt = element.get("alt", "") if tag == "img" else ""
+    return bool(alt and (_PICTURE.search(element.get("class", "")) or _DELIMITED.fullmatch(alt)))
 
 
 def _is_set(element: etree._Element | None) -> bool:
@@ -77,7 +77,7 @@ def tex_of(element: etree._Element) -> str:
     """The TeX of a formula; "" if the page does not give it."""
     if element.tag == "script":
         return _folded(element.text or "")
-    if element.tag == "img" or element.tag in _ELEMENTS:
+    if element.tag == "img" or element.tag in _SOURCES:
         around = _AROUND.fullmatch(_folded(element.get("alt") or element.text or ""))
         return around[1] if around else ""
     if (script := _script_of(element)) is not None:

@@ -5,15 +5,14 @@ import pytest
 from lxml import html as lxml_html
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.decision.asides import asides_of, comments_of
-from scrapy_pagelets.decision.half_lines import companions
+from scrapy_pagelets.decision.asides import asides_of
 from scrapy_pagelets.decision.own_texts import own_code
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.document.pictures import name_of
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.page.code import language_of
-from tests.trees import every, page
+from tests.trees import page
 
 MATHJAX = "<script src=/mathjax.js></script>"
 PROSE = "All that there is to say about green tea of the hills, in words that nothing else on the page has. " * 2
@@ -148,41 +147,10 @@ def test_names_of_files():
 
 
 @pytest.mark.parametrize(
-    ("table", "expected"),
-    [
-        ("<tr><th>(Leaf)<th>(Days)<tr><td>Assam<td>14<tr><td>Uji<td>3", True),
-        ("<tr><td>(Leaf)<td>(Days)<tr><td>Assam<td>14", False),
-        ("<tr><th>(Leaf)<th>(Days)<tr><td>Assam<td><input>", False),
-        ("<tr><th>(Leaf)<th>(Days)<tr><td>Assam<td>(Add this to your list of teas)", False),  # most is template
-    ],
-)
-def test_heads_of_a_table_go_with_its_cells(table, expected):
-    nodes = page(f"<table>{table}</table>").nodes
-    keep = np.array(["(" not in text for text in nodes.strings])
-    assert companions(nodes, keep)[:2].all() == expected
-
-
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        (f"<p>{PROSE}<div itemscope itemtype=https://schema.org/Comment>Nice</div>", True),
-        (f"<div itemscope itemtype=https://schema.org/Comment>Nice</div><p>{PROSE}", False),  # of a forum
-        (f"<p>{PROSE}<div itemscope itemtype=https://schema.org/CreativeWork>Nice</div>", False),
-    ],
-)
-def test_comments_by_their_type(html, expected):
-    read = page(html)
-    found = comments_of(read, every(read))
-    assert [text for text, is_comment in zip(read.nodes.strings, found, strict=True) if is_comment] == [
-        "Nice"
-    ] * expected
-
-
-@pytest.mark.parametrize(
     ("html", "others", "expected"),
     [
         ("<h1>Tea</h1><pre><b>(return)</b> leaf</pre><pre>(return)</pre>", 9, "(return) leaf"),
-        ("<pre>leaf</pre><h1>Tea</h1>", 9, ""),
+        ("<pre>leaf</pre><h1>Tea</h1><pre></pre>", 9, ""),
         ("<h1>Tea</h1><pre><b>(return)</b> leaf</pre>", 2, ""),  # nobody knows what other pages have
         ("<h1>Tea</h1><p><b>(return)</b> leaf</p>", 9, ""),
     ],
@@ -191,7 +159,7 @@ def test_code_that_few_other_pages_have_is_content(html, others, expected):
     read = Page.parse(f"<title>Tea</title>{html}".encode(), "http://tea.test/a")
     nodes = read.nodes
     alike = np.array([others * ("(" in text) for text in nodes.strings])
-    found = own_code(nodes, headline_of(read), alike, others)
+    found = nodes.leaves_below(own_code(nodes, headline_of(read), np.ones(len(alike)), alike, others))
     assert " ".join(text for text, is_own in zip(nodes.strings, found, strict=True) if is_own) == expected
 
 
