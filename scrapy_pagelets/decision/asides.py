@@ -308,8 +308,10 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     in_code = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
     if rows := [*rows_named(nodes, _TOOLTIP), *in_code]:
         found += nodes.leaves_below(rows).nonzero()[0].tolist()
-    tabs = (nodes.leaves_of(tab) for tab in panels_of(nodes).values()) if found else ()
-    return sorted({*found}.difference(*(range(leaves.start, leaves.stop) for leaves in tabs)))
+    if found and (panels := panels_of(nodes)):
+        tabs = nodes.leaves_below(panels.values())
+        found = [leaf for leaf in found if not tabs[leaf]]
+    return sorted({*found})
 
 
 def _languages_beside(nodes: NodeTable, blocks: Iterable[int]) -> list[int]:

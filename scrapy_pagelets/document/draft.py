@@ -96,12 +96,9 @@ class Draft:
         before = within.children[-1] if within.children else block
         # Style sheets put the paragraph behind a dash into its line.
         goes_on = within.kind == "item" and f" {before.runs[-1].text}".endswith(_DASHES) if before.runs else False
+        is_pair = before.kind == block.kind == "paragraph" and before is not block
         is_first = within.kind == "item" and len(within.children) == 1
-        if (
-            before.kind == block.kind == "paragraph"
-            and before is not block
-            and (goes_on or _is_mark(before) or (is_first and numbers(before.runs)))
-        ):
+        if is_pair and (goes_on or _is_mark(before) or (is_first and numbers(before.runs))):
             _join(before, block, Run(" "))
         else:
             within.children.append(block)

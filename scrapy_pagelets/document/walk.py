@@ -210,7 +210,9 @@ class Walk:
         tag = self.tags[self.nodes.look[row]]
         if tag in pictures.PLAYERS and self.images[row]:
             self.write_player(row, element)
-            if tag == "object" and row < self.played and self.nodes.words_of(row) <= _FALLBACK:
+            is_fallback = tag == "object" and row < self.played and self.nodes.words_of(row) <= _FALLBACK
+            own = pictures.OF_PICTURE.match(element.get("data") or "") if is_fallback else None
+            if is_fallback and (own or not self.images[row + 1 : self.nodes.end[row]].any()):
                 return None
         if self.write_whole(row, tag, element):
             return None

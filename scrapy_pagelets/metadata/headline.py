@@ -250,7 +250,8 @@ class _Candidate(NamedTuple):
     ) -> _Candidate | None:
         """The candidate in a row; None if it has no words or too many, or if nothing speaks for it."""
         nodes, text = page.nodes, heading_text(page.nodes, row)
-        if text and (sign := _PARAGRAPH.match(nodes.strings[nodes.first_leaf.item(row)])):
+        first = nodes.strings[nodes.first_leaf.item(row)] if text else ""
+        if "§" in first and (sign := _PARAGRAPH.match(first)):
             text = f"{sign[1]} {text}"
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
