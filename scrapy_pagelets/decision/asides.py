@@ -308,6 +308,9 @@ def controls_of_code(nodes: NodeTable) -> list[int]:
     in_code = [row for row in rows_tagged(nodes, TAG["button"]) if nodes.first_leaf.item(row) in nodes.spaces]
     if rows := [*rows_named(nodes, _TOOLTIP), *in_code]:
         found += nodes.leaves_below(rows).nonzero()[0].tolist()
+    if found and (panels := panels_of(nodes)):
+        tabs = nodes.leaves_below(panels.values())
+        found = [leaf for leaf in found if not tabs[leaf]]
     return sorted({*found})
 
 

@@ -6,25 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.asides import (
-    asides_of,
-    comments_of,
-    controls_of_posts,
-    own_tags,
-    signatures_of,
-    signed_posts,
-)
+from scrapy_pagelets.decision import asides, corrections
 from scrapy_pagelets.decision.content import corrected, facts_of, marks_in_cells, permalinks, said_of_itself
-from scrapy_pagelets.decision.corrections import (
-    decided_together,
-    has_lone_heading,
-    link_sections_of,
-    lone_headings_of,
-    repeats_of,
-)
 from scrapy_pagelets.decision.cut import OF_ARTICLE
 from scrapy_pagelets.decision.half_lines import companions, signs_with_words
-from scrapy_pagelets.decision.own_texts import data_tables, labelled, own_texts
+from scrapy_pagelets.decision.own_texts import data_tables, labelled, own_code, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.headline import Headline, headline_of
@@ -76,25 +62,28 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         sells = kinds["product"] or told.fields["product"] is not None
         is_article = (kinds["article"] or told.fields["published"]) and not (sells or told.thread.is_thread)
         seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
+        if code := own_code(page.nodes, headline, seen, alike, others):
+            seen = np.where(page.nodes.leaves_below(code), 0, seen)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
-        found = corrected(page.nodes, decided_together(page.nodes, seen), headline)
+        found = corrected(page.nodes, corrections.decided_together(page.nodes, seen), headline)
         found[labelled(page.nodes, headline, ~is_template(found), alike, others)] = 0
         found[told.trail] = 1
         kept = ~is_template(found)
         is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
-        comments = comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
-        sections = link_sections_of(page, alike, others, cards=sells)
-        tags = own_tags(page.nodes, kept)
-        signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])
-        profiles, lines = signed_posts(page, told.thread, kept & ~comments)
+        comments = asides.comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
+        sections = corrections.link_sections_of(page, alike, others, cards=sells)
+        tags = asides.own_tags(page.nodes, kept)
+        signatures = asides.signatures_of(page, kept, is_discussion=kinds["discussion"])
+        profiles, lines = asides.signed_posts(page, told.thread, kept & ~comments)
         for role, leaves in ((COMMENTS, comments), (NAVIGATION, sections), (METADATA, told.trail | tags | profiles)):
             named[leaves] = ROLES.index(role)
         for post in told.thread.posts if not told.thread.is_thread else ():
             named[[*post.leaves]] = ROLES.index(COMMENTS)
         stripped = comments | sections | tags | signatures | marks_in_cells(page.nodes)
-        stripped |= asides_of(page.nodes, kept) | repeats_of(page.nodes, kept, is_thread=told.thread.is_thread)
-        stripped[controls_of_posts(page.nodes, told.thread)] = True
+        stripped |= asides.asides_of(page.nodes, kept)
+        stripped |= corrections.repeats_of(page.nodes, kept, is_thread=told.thread.is_thread)
+        stripped[asides.controls_of_posts(page.nodes, told.thread)] = True
         found[stripped] = 1
         found[page.nodes.leaves_below(headline.banners if headline else ())] = 1
         found[profiles] = 1
@@ -106,9 +95,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail | marks)] = 0
         found = np.where(marks | stripped, found, signs_with_words(page.nodes, found))
         kept = ~is_template(found)
-        if has_lone_heading(page.nodes, kept):
+        if corrections.has_lone_heading(page.nodes, kept):
             own = page.nodes.leaves_below((headline.row,) if headline else ())
-            found[lone_headings_of(page.nodes, kept, alike, site.pages_with_text(page), others) & ~own] = 1
+            found[corrections.lone_headings_of(page.nodes, kept, alike, site.pages_with_text(page), others) & ~own] = 1
     roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)

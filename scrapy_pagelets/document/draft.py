@@ -1,5 +1,6 @@
 """A document that is being written: blocks begin and end, and runs of text become headings and paragraphs."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.document.blocks import BREAK, PLAIN, Block, Run, Style, text_of_runs, tidy
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
@@ -19,7 +21,9 @@ DEPTH: Final = 16  # lists and quotes nested deeper than this are written at thi
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
 _BOXES: Final = ("[ ]", "[x]")
 _DASHES: Final = (" \N{EN DASH}", " \N{EM DASH}")
-_MARK: Final = 3  # characters of the mark of a footnote
+_RAISED: Final = 3  # characters of the mark of a footnote
+#: The number or letter of an item, as laws, exercises and lists of sources write it.
+_NUMBER: Final = lazily(r"\(?(?:\d{1,3}|[a-z]{1,2}|[ivx]{1,5})[.)]|\[\d{1,3}\]", re.IGNORECASE)
 End = Callable[[], None]  # ends what has begun
 
 
@@ -92,7 +96,9 @@ class Draft:
         before = within.children[-1] if within.children else block
         # Style sheets put the paragraph behind a dash into its line.
         goes_on = within.kind == "item" and f" {before.runs[-1].text}".endswith(_DASHES) if before.runs else False
-        if before.kind == block.kind == "paragraph" and before is not block and (goes_on or _is_mark(before)):
+        is_pair = before.kind == block.kind == "paragraph" and before is not block
+        is_first = within.kind == "item" and len(within.children) == 1
+        if is_pair and (goes_on or _is_mark(before) or (is_first and numbers(before.runs))):
             _join(before, block, Run(" "))
         else:
             within.children.append(block)
@@ -225,7 +231,13 @@ def _join(one: Block, other: Block, *between: Run) -> None:
 
 def _is_mark(paragraph: Block) -> bool:
     """Whether a paragraph is the raised mark of a footnote, which follows it."""
-    return len(paragraph.runs) == 1 and paragraph.runs[0].style.script == "sup" and len(paragraph.runs[0].text) <= _MARK
+    first = paragraph.runs[0] if len(paragraph.runs) == 1 else None
+    return first is not None and first.style.script == "sup" and len(first.text) <= _RAISED
+
+
+def numbers(runs: Sequence[Run]) -> bool:
+    """Whether runs are the number of an item alone."""
+    return len(runs) == 1 and not runs[0].style.href and _NUMBER.fullmatch(runs[0].text.strip()) is not None
 
 
 _ARTICLE: Final = TAG["article"]

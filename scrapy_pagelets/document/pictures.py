@@ -38,7 +38,7 @@ _PLACEHOLDER: Final = lazily(
 )
 #: Characters that no address has: others are lists, objects and templates.
 _NO_ADDRESS: Final = lazily(r"[{}<>\"'|\[\]]")
-_OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
+OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
 _LONGEST_VALUE: Final = 20_000
 _WIDTH: Final = "{width}"  # a width that a script sets for the window
 _WIDTHS: Final = lazily(r"\d{2,4}")  # those that it chooses from
@@ -54,7 +54,7 @@ def source_of(image: etree._Element) -> str:
         return late or own
     sets = (_largest(node.get(name) or "") for node in (image, *_sources(image)) for name in _SETS)
     names = (name for name in map(str, image.attrib) if name not in ("src", "alt", "title") and _NAMED_SO.search(name))
-    others = (value for name in names if (value := _late(image, name)) and _OF_PICTURE.match(value))
+    others = (value for name in names if (value := _late(image, name)) and OF_PICTURE.match(value))
     if found := next(filter(None, sets), "") or next(others, ""):
         return found
     copy = copy_of(image)
@@ -167,7 +167,9 @@ def address_of(player: etree._Element) -> str:
 
 def title_of(player: etree._Element) -> str:
     """What the page calls a player; "" if it does not."""
-    return next((readable(found).strip() for name in ("title", "aria-label") if (found := player.get(name))), "")
+    said = (player.get(name) for name in ("title", "aria-label"))
+    inside = (image.get("alt") for image in islice(player.iterdescendants("img"), 1))
+    return next((readable(found).strip() for found in (*said, *inside) if found), "")
 
 
 def _addresses(player: etree._Element, name: str) -> Iterator[str]:
@@ -193,6 +195,8 @@ _SIZE: Final = lazily(
     r"^\d{2,4}px-|(?:[-_](?:\d{1,5}x\d{0,5}|x\d{2,5}|\d{2,5}(?:px|w)|scaled|thumb(?:nail)?|small|medium|large|grande|compact|"
     r"master|original|full|zoom)(?:_crop_\w{1,10})?|@[23]x|\._[a-z0-9,_-]{1,60}_)+(?=\.\w{1,5}$)"
 )
+#: Names of the files of IIIF, which say no more than the quality, and parts before it: name, region, size, rotation.
+_QUALITIES, _IN_IIIF = ("default.", "native.", "color.", "gray.", "bitonal."), 5
 _DECLARING: Final = frozenset(("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"))
 _OF_SITE: Final = lazily(r"logo|icon|default|placeholder", re.IGNORECASE)  # names of pictures of a site, not of a page
 _AROUND: Final = LANDMARKS["header"] | LANDMARKS["nav"] | LANDMARKS["footer"] | LANDMARKS["aside"]
@@ -442,8 +446,9 @@ def _names(element: etree._Element) -> set[str]:
 
 def name_of(url: str) -> str:
     """The name of the file of a picture, without its size."""
-    name = url[:_LONGEST].partition("?")[0].partition("#")[0].rpartition("/")[2].lower()
-    return _SIZE.sub("", name)
+    *parts, name = url[:_LONGEST].partition("?")[0].partition("#")[0].lower().rsplit("/", _IN_IIIF)
+    is_quality = name.startswith(_QUALITIES) and len(parts) == _IN_IIIF and parts[-1].strip("!").isdecimal()
+    return parts[1] if is_quality else _SIZE.sub("", name)
 
 
 def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, Ints]:

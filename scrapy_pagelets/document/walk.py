@@ -15,7 +15,7 @@ from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
-from scrapy_pagelets.document.draft import Draft, End, inside_entries, is_left_over, number_of
+from scrapy_pagelets.document.draft import Draft, End, inside_entries, is_left_over, number_of, numbers
 from scrapy_pagelets.document.pictures import PICTURES, source_of, text_of
 from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.code import CodeBlocks, code_of, is_gutter
@@ -31,7 +31,7 @@ _OF_TAG: Final = {f"h{level}": level for level in range(1, _LEVELS + 1)}
 _LISTS: Final = frozenset("ul ol menu dir".split())
 _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
-_CODE: Final = frozenset("code tt kbd samp".split())
+_CODE: Final = frozenset("code tt kbd samp d-code".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
 _ICONS: Final = 10  # elements of a cell without text that may name an icon
 _LONGEST_NAME: Final = 60  # characters of its name
@@ -49,6 +49,7 @@ _BULLET: Final = "\N{BULLET} "
 _JOINERS: Final = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
+_FALLBACK: Final = 20  # words of what browsers show that cannot show an object
 _AROUND: Final = 4  # elements around a block of code that may name it the gutter of another, or around a note
 #: Classes of boxes of notes, in which an icon alone may say of what kind they are.
 _NOTE: Final = lazily(r"admonition|callout|alert|(?:^|[\s_-])(?:hint|note|tip|warning|caution)", re.IGNORECASE)
@@ -209,6 +210,10 @@ class Walk:
         tag = self.tags[self.nodes.look[row]]
         if tag in pictures.PLAYERS and self.images[row]:
             self.write_player(row, element)
+            is_fallback = tag == "object" and row < self.played and self.nodes.words_of(row) <= _FALLBACK
+            own = pictures.OF_PICTURE.match(element.get("data") or "") if is_fallback else None
+            if is_fallback and (own or not self.images[row + 1 : self.nodes.end[row]].any()):
+                return None
         if self.write_whole(row, tag, element):
             return None
         if (style := self.styled(row, tag, element)) is not None:
@@ -272,11 +277,11 @@ class Walk:
                 return self.draft.begin_item(element.get("value"), _state_of(element))
             case "blockquote":
                 return self.draft.begin_group(Block("quote"))
-            case "dl" if self.has_short_entries(row):
+            case "dl" if self.has_short_entries(row) or self.is_number(row + 1):  # in laws
                 return self.draft.begin_entries()
             case "dt":  # a term is strong, unless all of it is a link
                 linked = all(self.nodes.anchor[self.nodes.leaves[leaf]] for leaf in self.leaves_of(row))
-                return self.draft.begin_term(strong=not linked)
+                return self.draft.begin_term(strong=not (linked or self.is_number(row)))
             case "dd":
                 return self.draft.begin_definition()
         return None
@@ -292,6 +297,11 @@ class Walk:
         look = self.nodes.look.item(row)
         classes = self.nodes.looks[look][2].lower()
         return bool(self.nodes.signs.item(look) & AUTHOR) and ("aut" in classes or "byline" in classes)
+
+    def is_number(self, row: int) -> bool:
+        """Whether all the text of an element is the number of an item."""
+        leaves = self.nodes.leaves_of(row)
+        return leaves.stop == leaves.start + 1 and numbers([Run(self.nodes.strings[leaves.start])])
 
     def has_short_entries(self, row: int) -> bool:
         """Whether a definition list has nothing but terms and short definitions."""
@@ -372,7 +382,10 @@ class Walk:
             if element.tag == "object":
                 self.played = int(self.nodes.end[row])
             self.draft.space()
-            self.draft.write(pictures.title_of(element) or url, self.draft.style._replace(href=url))
+            if element.tag == "object" and pictures.OF_PICTURE.match(address):
+                self.draft.runs.append(Run(pictures.title_of(element), PLAIN, url))
+            else:
+                self.draft.write(pictures.title_of(element) or url, self.draft.style._replace(href=url))
             self.draft.write(" ", PLAIN)
 
     def write_formula(self, row: int, element: etree._Element) -> bool:

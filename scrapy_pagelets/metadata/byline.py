@@ -74,24 +74,9 @@ SHARING: Final = lazily(
 _USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])|(?:^|\s)user(?:$|\s)", re.IGNORECASE)
 _BY_ALONE: Final = lazily(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 #: Labels of facts: of an author, and of the day on which a page was made; and the first year of such days.
-_AUTHORED: Final = frozenset(
-    "author authors author(s) creator reporter submitter autor autoren autores auteur auteurs autore autori "
-    "photographer 作者 著者".split()
-).union(("by:", "reported by:", "authored by"))
-_CREATED: Final = frozenset(
-    f"{before}{done}{behind}"
-    for done in "published posted created released opened submitted added uploaded asked".split()
-    for before, behind in (("", ""), ("", " on"), ("date ", ""))
-).union(
-    "veröffentlicht,veröffentlicht am,erstellt,erstellt am,publié,publié le,publicado,publicado el,pubblicato,"
-    "pubblicato il,опубликовано,发布时间,公開日,投稿日".split(",")
-)
-#: Labels of the day of a change.
-_MODIFIED: Final = frozenset(
-    f"{before}{done}{behind}"
-    for done in "updated update modified changed edited revised".split()
-    for before, behind in (("", ""), ("", " on"), ("last ", ""), ("date ", ""))
-).union("aktualisiert,geändert,mis à jour,actualizado,aggiornato,更新时间,更新日".split(","))
+_AUTHORED: Final = frozenset(dates.WORDS["authored"])
+_CREATED: Final = frozenset(dates.WORDS["created"])
+_MODIFIED: Final = frozenset(dates.WORDS["modified"])  # labels of the day of a change
 _BEGINS_FACT: Final = (
     "ACPBRDOSUVELMagm更psО作著发公投",
     "uUrRhHyYeEoOaApPdDsSпПkcg新者布開稿",
@@ -120,24 +105,7 @@ _SAYS: Final = lazily(
 )
 _BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, or words
 #: Words around a date in a byline. A text with others is not one.
-_AROUND_DATE: Final = frozenset(
-    "at am pm a p m on the um uhr à le el il de date posted published publish written created released submitted "
-    "opened reported asked last update updated modified edited revised reviewed changed this page was article utc gmt "
-    "est edt cst cdt mst mdt pst pdt cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday "
-    "thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so "
-    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim lunes martes miércoles jueves viernes "
-    "sábado domingo mar mié jue vie sáb dom lunedì martedì mercoledì giovedì venerdì sabato gio sab segunda terça "
-    "quarta quinta sexta feira seg ter qua qui sex maandag dinsdag woensdag donderdag vrijdag zaterdag zondag "
-    "понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс in first originally initially "
-    "and et und y e i publicado publié veröffentlicht erstellt aktualisiert geändert zuletzt letzte letzter "
-    "aktualisierung änderung stand mis mise jour modifié créé dernière última actualización actualizado modificado em "
-    "atualizado atualização pubblicato modifica aggiornato ultimo aggiornamento op gepubliceerd bijgewerkt gewijzigd "
-    "laatst publicerad uppdaterad publisert oppdatert udgivet opdateret opublikowano zaktualizowano publikováno "
-    "aktualizováno опубликовано обновлено изменено h heures erstveröffentlichung veröffentlichung erschienen datum "
-    "投稿日 公開日 更新日 発行日 发布于 发表于 更新于 于 发布 发表 更新 发布时间 更新时间 giriş yayın yayınlanma "
-    "tarihi tarih son güncelleme güncellenme saat aktualizacja dodano publikacja data ostatnia godz 입력 승인 등록 "
-    "수정 최종 기사입력 최종수정".split()
-)
+_AROUND_DATE: Final = frozenset(" ".join(dates.WORDS["around_dates"]).split())
 _WORD: Final = lazily(r"[^\W\d_]+")
 #: What stands between the names of two authors.
 _AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)

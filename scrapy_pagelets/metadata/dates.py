@@ -1,10 +1,12 @@
 """Dates as pages tell them, in metadata and in words, with the habits of their site, and as ISO 8601."""
 
+import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from importlib.resources import files
 from itertools import islice
 from typing import Final
 
@@ -14,33 +16,10 @@ from scrapy_pagelets.base.caches import cached, once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.page.page import Page
 
-#: Names of the months, and their abbreviations, in the languages of many pages.
-_NAMES: Final = """
-january february march april may june july august september october november december
-jan feb mar apr may jun jul aug sept oct nov dec
-januar februar märz april mai juni juli august sep oktober november dezember
-janvier février mars avril mai juin juillet août septembre octobre novembre décembre
-enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
-janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
-januari februari maart april mei juni juli augustus september oktober november december
-januari februari mars april maj juni juli augusti september oktober november december
-januar februar marts april maj juni juli august september oktober november desember
-stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
-leden únor březen duben květen červen červenec srpen září říjen listopad prosinec
-ledna února března dubna května června července srpna září října listopadu prosince
-ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie
-január február március április május június július augusztus szeptember október november december
-ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
-januari februari maret april mei juni juli agustus september oktober november desember
-января февраля марта апреля мая июня июля августа сентября октября ноября декабря
-січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня
-ιανουαρίου φεβρουαρίου μαρτίου απριλίου μαΐου ιουνίου ιουλίου αυγούστου σεπτεμβρίου οκτωβρίου νοεμβρίου δεκεμβρίου
-يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
-בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר
-1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月
-"""
-_MONTHS: Final = {name: number for line in _NAMES.splitlines() for number, name in enumerate(line.split(), 1)}
+#: Words in the languages of many pages: the names of the months and their abbreviations, all of one language in a line;
+#: what stands around a date in a byline; and labels of an author, of a day, and of that of a change.
+WORDS: Final[dict[str, list[str]]] = json.loads(files(__package__).joinpath("words.json").read_text(encoding="utf-8"))
+_MONTHS: Final = {name: number for line in WORDS["months"] for number, name in enumerate(line.split(), 1)}
 _MONTH: Final = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"  # the years of dates in texts, see `has_year`

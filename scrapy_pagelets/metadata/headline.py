@@ -37,6 +37,7 @@ _OFTEN_WITH_DIGITS, _FEWEST = 0.8, 4
 _SECTION: Final = 0.4  # weight of a heading that more of the other pages have than have another one that a title names
 _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 #: Marks of permalinks at the ends of headings.
+_PARAGRAPH: Final = lazily(r"\s*(§{1,2})\s+\d")  # the sign of a paragraph of a law, which is no permalink
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 _BETWEEN: Final = " |/\\>›»:·•–—-"  # marks between links and a title behind them
 #: What parts the name of a page from that of its site in a title.
@@ -249,6 +250,9 @@ class _Candidate(NamedTuple):
     ) -> _Candidate | None:
         """The candidate in a row; None if it has no words or too many, or if nothing speaks for it."""
         nodes, text = page.nodes, heading_text(page.nodes, row)
+        first = nodes.strings[nodes.first_leaf.item(row)] if text else ""
+        if "§" in first and (sign := _PARAGRAPH.match(first)):
+            text = f"{sign[1]} {text}"
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None

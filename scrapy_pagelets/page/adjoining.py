@@ -28,7 +28,7 @@ _STYLE: Final = lazily(
     r"kwd|str|pun|pln|com|lit|typ|atn|atv",
     re.IGNORECASE,
 )
-_ICON: Final = lazily(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi)(?:$|[\s_-])", re.IGNORECASE)
+_ICON: Final = lazily(r"(?:^|[\s_-])(?:icons?|fa[srlb]?|glyphicon|dashicons|bi|sep\w*)(?:$|[\s_-])", re.IGNORECASE)
 _LINES: Final = lazily(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)  # classes of elements whose children are lines
 #: Characters of scripts that put no spaces between words.
 _UNSPACED: Final = lazily(

@@ -121,7 +121,9 @@ def _near(element: etree._Element) -> Iterator[etree._Element]:
 
 def _told(classes: str) -> Iterator[str]:
     for match in _PREFIXED.finditer(classes):
-        yield match[1].removeprefix("source-").removesuffix(";")
+        name = match[1].removeprefix("source-").removesuffix(";")
+        if name.lower() in _LANGUAGES or not match[0].lower().lstrip().startswith("code"):  # unlike `code-frame`
+            yield name
     words = classes.lower().split()
     if _BESIDE.intersection(words):
         yield from (word for word in words if word in _LANGUAGES)
@@ -287,8 +289,6 @@ def ends_line(node: etree._Element) -> bool:
 
 
 _MONOSPACED: Final = lazily(r"font-family\s*:[^;]*(?:mono|courier|consolas|menlo)", re.IGNORECASE)
-#: Code as Doxygen writes it: it has a line in it, as blocks of other sites with this name have not.
-_FRAGMENT: Final = lazily(r"(?:^|\s)fragment(?:$|\s)")
 #: Classes of elements that are code, by tag; of div, if it reads like it: others are of discounts.
 _CALLED: Final = {"td": lazily(r"^code$"), "div": lazily(r"(?:^|\s)(?:[a-z]\w{0,11}-)?code(?:$|\s)")}
 _SIGNS: Final = frozenset("{}();=<>")
@@ -309,14 +309,18 @@ class CodeBlocks:
         named = [look for look in nodes.looks if "code" in look[2] and look[0] in _CALLED]
         called = {look for look in named if _CALLED[look[0]].search(look[2])}
         self.listed = [look in called for look in nodes.looks] if called else [False] * len(nodes.looks)
-        self.fragments = [look[0] == "div" and _FRAGMENT.search(look[2]) is not None for look in nodes.looks]
+        # Code as Doxygen writes it, with a line in it as blocks of others with this name have not, and Distill.
+        self.fragments = [
+            look[0] == "d-code" or ("fragment" in look[2] and look[0] == "div" and "fragment" in look[2].split())
+            for look in nodes.looks
+        ]
         self.in_lines = [look[0] == "code" and _IN_LINES.search(look[2]) is not None for look in nodes.looks]
 
     def has(self, row: int) -> bool:
         """Whether an element is a block of code."""
         nodes, tag = self.nodes, self.nodes.tag.item(row)
         if self.fragments[nodes.look.item(row)]:
-            return bool(self.breaks[row + 1 : row + 2].any())
+            return bool(self.breaks[row + 1 : row + 2].any()) or nodes.elements[row].get("block") is not None
         if self.is_named(row):
             return self._counts(row, self.lines) and not self._counts(row, self.prose)
         if self.listed[nodes.look.item(row)]:

@@ -21,13 +21,22 @@ _TEX_TYPE: Final = lazily(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re
 _PICTURE: Final = lazily(
     r"(?:^|\s)(?:latex|tex|texrender|equation_image|ql-img-\w+-(?:formula|equation)|mwe-math-fallback-image-\w+)(?:\s|$)"
 )
+#: Alternative texts that are the source by their delimiters, as converters of LaTeX write them.
+_DELIMITED: Final = lazily(r"\s*(?:\$.+\$|\\\(.+\\\)|\\\[.+\\\]|\\begin\{.+\\end\{[\w*]+\})\s*", re.DOTALL)
+_SOURCES: Final = ("d-math", "math-renderer")  # elements whose text is the source: of Distill, of GitHub
+_ELEMENTS: Final = frozenset((*_SOURCES, "math", "mjx-container"))
 _AROUND: Final = lazily(r"(?:LaTeX:\s*|\\[(\[]|\$\$?)?(.+?)(?:\\[)\]]|\$\$?)?", re.DOTALL)  # what it has around it
-_DISPLAY: Final = lazily(r"katex-display|_Display|mwe-math-element-block|displayed-|mode=display|^block$|^true$")
+_DISPLAY: Final = lazily(
+    r"katex-display|_Display|math-element-block|displayed-|display-math|mode=display|^block$|^true$"
+)
 _STYLE: Final = lazily(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
 #: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
 PLAIN, INLINE, DISPLAY = range(3)
+_LINES: Final = r"(?:align|gather|multline|eqnarray|flalign|alignat)"  # environments of several lines
+_BODY: Final = rf"((?:[^\\]|\\(?!(?:begin|end)\{{(?:equation|{_LINES})).){{1,5000}}?)"
 _SOURCE: Final = lazily(  # a delimiter inside of a formula is an error: the search need not go on behind it
-    r"\\\(((?:[^\\]|\\[^()]){1,1000}?)\\\)|\\\[((?:[^\\]|\\[^\[\]]){1,5000}?)\\\]|\$\$((?:[^$\\]|\\.){1,5000}?)\$\$",
+    r"\\\(((?:[^\\]|\\[^()]){1,1000}?)\\\)|\\\[((?:[^\\]|\\[^\[\]]){1,5000}?)\\\]|\$\$((?:[^$\\]|\\.){1,5000}?)\$\$|"
+    rf"\\begin\{{equation\*?\}}{_BODY}\\end\{{equation\*?\}}|(\\begin\{{{_LINES}\*?\}}{_BODY[1:-1]}\\end\{{{_LINES}\*?\}})",
     re.DOTALL,
 )
 _DOLLARS: Final = r"(?<![\\$\w])\$(?![\s$])([^$]{1,1000}?)(?<![\s\\])\$(?![\w$])"
@@ -42,15 +51,17 @@ _MOST: Final = 20_000  # characters of a script in which its settings are looked
 
 def is_formula(element: etree._Element) -> bool:
     """Whether an element shows a formula, or holds the source of one."""
-    if element.tag in ("math", "mjx-container"):
-        return True
-    if element.tag == "script":
+    tag = element.tag
+    if tag in ("span", "div"):
+        return _is_set(element)
+    if tag in _ELEMENTS:
+        return len(element) == 0 or tag in ("math", "mjx-container")
+    if tag == "script":
         before = element.getprevious()  # what has been set as a picture has no text
         is_text = _is_set(before) and before is not None and any(map(str.strip, map(str, before.itertext())))
         return bool(_TEX_TYPE.match(element.get("type", ""))) and not is_text
-    if element.tag == "img":
-        return bool(_PICTURE.search(element.get("class", "")) and element.get("alt"))
-    return _is_set(element)
+    alt = element.get("alt", "") if tag == "img" else ""
+    return bool(alt and (_PICTURE.search(element.get("class", "")) or _DELIMITED.fullmatch(alt)))
 
 
 def _is_set(element: etree._Element | None) -> bool:
@@ -66,8 +77,8 @@ def tex_of(element: etree._Element) -> str:
     """The TeX of a formula; "" if the page does not give it."""
     if element.tag == "script":
         return _folded(element.text or "")
-    if element.tag == "img":
-        around = _AROUND.fullmatch(_folded(element.get("alt", "")))
+    if element.tag == "img" or element.tag in _SOURCES:
+        around = _AROUND.fullmatch(_folded(element.get("alt") or element.text or ""))
         return around[1] if around else ""
     if (script := _script_of(element)) is not None:
         return _folded(script.text or "")
@@ -89,7 +100,8 @@ def is_display(element: etree._Element) -> bool:
     """Whether a formula stands on a line of its own."""
     script = _script_of(element)
     nodes = [element, *element.iter("math"), *([] if script is None else [script])]
-    return any(_DISPLAY.search(node.get(name, "")) for node in nodes for name in ("class", "display", "type"))
+    named = (node.get(name, "") for node in nodes for name in ("class", "display", "type"))
+    return element.get("block") is not None or any(map(_DISPLAY.search, named))
 
 
 def delimiters(scripts: Iterable[etree._Element]) -> re.Pattern[str] | None:
@@ -110,7 +122,7 @@ def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]
     for match in source.finditer(text) if source else ():
         yield text[end : match.start()], PLAIN
         tex = _folded(next(group for group in match.groups() if group))
-        yield tex, DISPLAY if match[0].startswith(("\\[", "$$")) else INLINE
+        yield tex, DISPLAY if match[0].startswith(("\\[", "$$", "\\b")) else INLINE
         end = match.end()
     yield text[end:], PLAIN
 

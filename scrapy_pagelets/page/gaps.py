@@ -173,6 +173,7 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
     """
     for row in rows:
         labels = [child for child in nodes.children_of(row) if nodes.tag.item(child) != TAG["input"]]
+        labels = [child for child in labels if nodes.tag.item(child) != TAG["div"] or nodes.words_of(child)]
         if len(labels) < 2:
             continue
         first = [*takewhile(lambda row: nodes.tag.item(row) in _LABELS, labels)]

@@ -53,6 +53,7 @@ _ANY: Final = (
     "numbering lnt blob ln crayon tooltip nav btn button copy clip toolbar expand collapse run playground signature-a"
 ).split()
 _LONGEST: Final = 100
+_TOKEN: Final = "token "  # a token of Prism, also one that is called a line: the mark of a change stands beside it
 
 
 def placing(classes: str, role: str) -> int:
@@ -63,7 +64,7 @@ def placing(classes: str, role: str) -> int:
             if len(token) <= _LONGEST:
                 for sign, pattern in _TOKENS.items():
                     found |= sign * (pattern.match(token) is not None)
-    return found
+    return found & ~CODE_LINE if classes.startswith(_TOKEN) else found
 
 
 Look = tuple[str, str, str, str]  # the look of a node: tag, id, class, role
