@@ -29,6 +29,7 @@ from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.headline import Headline, headline_of
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
+from scrapy_pagelets.metadata.posts import is_discussion
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
 
@@ -74,7 +75,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     if found is None:
         kinds = declared(page)
         sells = kinds["product"] or told.fields["product"] is not None
-        is_article = (kinds["article"] or told.fields["published"]) and not (sells or told.thread.is_thread)
+        is_thread = told.thread.is_thread or is_discussion(page)
+        is_article = (kinds["article"] or told.fields["published"]) and not (sells or is_thread)
         seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)

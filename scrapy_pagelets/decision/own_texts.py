@@ -62,7 +62,7 @@ _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 #: Words of a label, and of it with its value; leaves of a line; pairs of a list; shares of pairs and of varied values.
 _NAME, _PAIR, _REACH, _FEWEST, _PAIRS, _VARIED, _MOST_LISTS = 5, 30, 12, 3, 0.8, 2 / 3, 200
 _LEADING: Final = frozenset("tag category prev previous next author bookmark".split())  # relations of other pages
-_FACT: Final = lazily(r"\s*[^\W\d_][^:：\d]{1,30}[:：]\s*\S")  # a label with its value
+_FACT: Final = lazily(r"\s*[^\W\d_](?:[^:：\d]{1,30}[:：]|[^:：]{1,30}[:：]\s)\s*\S")  # a label with its value
 _TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
 
@@ -160,6 +160,11 @@ def _leads_on(nodes: NodeTable, label: int, values: Ints) -> bool:
     return is_menu or not _LEADING.isdisjoint(" ".join(attributes_at(nodes, links, "rel")).lower().split())
 
 
+def _leads_to_page(href: str) -> bool:
+    """Return False for a link to a file, which the end of its query may name: "?file=plan.pdf"."""
+    return is_page(href) and ("?" not in href or is_page(href.rpartition("=")[2]))
+
+
 #: What says something in a few words: captions, and formulas, which no template has.
 give("own_texts", captions_of=lambda nodes: [*captions_of(nodes), *rows_with(nodes, FORMULA)])
 give(
@@ -168,6 +173,6 @@ give(
     OFTEN=_OFTEN, NEARLY_ALL=_NEARLY_ALL, MOST_OF_LIST=_MOST_OF_LIST, MOSTLY=_MOSTLY, THRESHOLD=THRESHOLD,
     CONTACTS=_CONTACTS, CODE=TAG["pre"], DEFINITION=TAG["dd"], IS_VALUE=_IS_VALUE.tolist(), IS_LIST=_IS_LIST.tolist(),
     IS_INLINE=_IS_INLINE.tolist(), IS_NO_DATA=IS_NO_DATA.tolist(), boxes_of=_boxes, has_year=has_year,
-    host_of=host_of, is_page=is_page, TABLE=TAG["table"], IS_CELL=_IS_CELL.tolist(), LINKED=_LINKED,
+    host_of=host_of, is_page=_leads_to_page, TABLE=TAG["table"], IS_CELL=_IS_CELL.tolist(), LINKED=_LINKED,
     MOST_OF_TABLE=_MOST_OF_TABLE, PARAGRAPHS=_PARAGRAPHS, IS_PARAGRAPH=_IS_PARAGRAPH.tolist(),
 )  # fmt: skip

@@ -174,7 +174,7 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     ``habits``: what the pages of the site tell alike.
     """
     rows = _rows(page, habits)
-    names = {row: " ".join(page.nodes.looks[page.nodes.look.item(row)][1:3]) for row in rows}
+    names = {row: _names_of(page.nodes, row) for row in rows}
     others = [row for row in rows if not _COMMENT.search(names[row])]
     is_thread = bool(rows) and (is_discussion(page) or _have_profiles(page.nodes, others))
     rows = rows if is_thread else [row for row in rows if _COMMENT.search(names[row])]
@@ -202,6 +202,11 @@ def _rows(page: Page, habits: Habits) -> list[int]:
     typed = {each for each in page.microdata if (each.get("itemtype") or "").rpartition("/")[2] in _TYPES}
     rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)} or {*_dated(page, habits)}
     return sorted(row for row in rows if nodes.first_leaf.item(row) < nodes.last_leaf.item(row))[:_MOST]
+
+
+def _names_of(nodes: NodeTable, row: int) -> str:
+    """The names of an element: its id, its classes, and its type in microdata."""
+    return " ".join((*nodes.looks[nodes.look.item(row)][1:3], nodes.elements[row].get("itemtype") or ""))
 
 
 def _leaves_of(nodes: NodeTable, row: int) -> slice:
@@ -385,7 +390,8 @@ class _Reader:
     def _author(self, leaves: Sequence[int]) -> tuple[int, str | None]:
         strings = self._page.nodes.strings
         marked = ((leaf, byline.name_in(strings[leaf])) for leaf in leaves if self._marked[leaf])
-        called = ((leaf, byline.name_in(strings[leaf])) for leaf in leaves if self._names[leaf])
+        names = (leaf for leaf in leaves if self._names[leaf] and not byline.announces(strings[leaf]))
+        called = ((leaf, byline.name_in(strings[leaf])) for leaf in names)
         signed = ((leaf, byline.signed_name(strings[leaf])) for leaf in leaves)
         users = (leaf for leaf in leaves if self._linked[leaf] or byline.announces(strings[leaf - 1]))
         linked = ((leaf, byline.name_in(strings[leaf])) for leaf in users)
