@@ -49,7 +49,9 @@ def page(path: str, base: str) -> Record:
 
 def is_warc(path: str) -> bool:
     """Return True for a file that has the name of a WARC file or begins like one."""
-    return bool(_WARC_NAME.search(path)) or (_suffix(path) not in _HTML_SUFFIXES and _starts_as_warc(path))
+    if _WARC_NAME.search(path) or _suffix(path) in _HTML_SUFFIXES:
+        return _WARC_NAME.search(path) is not None
+    return (start := _start(path)).startswith(WARC) or holds_warc(start)
 
 
 def _sources(path: str, root: str) -> list[str]:
@@ -96,10 +98,6 @@ def _below(folder: str) -> list[str]:
 
 def _rooted(root: str, relative: str) -> str:
     return f"{(root or '.').rstrip('/')}{ROOT}{relative}"
-
-
-def _starts_as_warc(path: str) -> bool:
-    return (start := _start(path)).startswith(WARC) or holds_warc(start)
 
 
 def _is_html_file(path: str) -> bool:

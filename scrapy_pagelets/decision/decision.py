@@ -27,6 +27,7 @@ from scrapy_pagelets.decision.half_lines import companions, signs_with_words
 from scrapy_pagelets.decision.own_texts import data_tables, labelled, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.metadata.headline import Headline, headline_of
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.metadata.posts import is_discussion
@@ -75,8 +76,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     if found is None:
         kinds = declared(page)
         sells = kinds["product"] or told.fields["product"] is not None
-        is_thread = told.thread.is_thread or is_discussion(page)
-        is_article = (kinds["article"] or told.fields["published"]) and not (sells or is_thread)
+        may_be = (kinds["article"] or told.fields["published"]) and not sells
+        is_article = may_be and not (told.thread.is_thread or is_discussion(page))
         seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
@@ -86,6 +87,10 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         kept = ~is_template(found)
         is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
         comments = comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
+        if sells and not (
+            kinds["product"] or told.thread.posts or any(has_year(page.nodes.strings[i]) for i in comments.nonzero()[0])
+        ):
+            comments[:] = False  # the seller comments on what is sold
         sections = link_sections_of(page, alike, others, cards=sells)
         tags = own_tags(page.nodes, kept)
         signatures = signatures_of(page, kept, is_discussion=kinds["discussion"])

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, pairwise, repeat, zip_longest
 from typing import Final
 
 import numpy as np
@@ -90,7 +90,7 @@ _OPENS: Final = lazily(r"(?:^|\s)(?:topic|bz_first_comment|(?:\S*[-_])?(?:post-{
 #: Classes of names of users, and of what forums tell of the author of a post.
 _USER: Final = lazily(
     r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?(?:link|hover)|comment-?(?:user|name)|commenter|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
-    r"postleft|authi)(?:$|[\s_-])|(?:^|\s)user(?:$|\s)",
+    r"postleft|authi)(?:$|[\s_-])|(?:^|\s)(?:user|member)(?:$|\s)",
     re.IGNORECASE,
 )
 _PROFILE: Final = lazily(
@@ -174,7 +174,9 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     ``habits``: what the pages of the site tell alike.
     """
     rows = _rows(page, habits)
-    names = {row: _names_of(page.nodes, row) for row in rows}
+    types = (page.nodes.elements[row].get("itemtype") for row in rows) if page.microdata else repeat("")
+    looks = (page.nodes.looks[look] for look in page.nodes.look[rows].tolist())
+    names = {row: f"{look[1]} {look[2]} {kind}" for row, look, kind in zip(rows, looks, types, strict=False)}
     others = [row for row in rows if not _COMMENT.search(names[row])]
     is_thread = bool(rows) and (is_discussion(page) or _have_profiles(page.nodes, others))
     rows = rows if is_thread else [row for row in rows if _COMMENT.search(names[row])]
@@ -202,11 +204,6 @@ def _rows(page: Page, habits: Habits) -> list[int]:
     typed = {each for each in page.microdata if (each.get("itemtype") or "").rpartition("/")[2] in _TYPES}
     rows = {*rows_with(nodes, POST), *_rows_of(page, typed)} or {*_articles(page)} or {*_dated(page, habits)}
     return sorted(row for row in rows if nodes.first_leaf.item(row) < nodes.last_leaf.item(row))[:_MOST]
-
-
-def _names_of(nodes: NodeTable, row: int) -> str:
-    """The names of an element: its id, its classes, and its type in microdata."""
-    return " ".join((*nodes.looks[nodes.look.item(row)][1:3], nodes.elements[row].get("itemtype") or ""))
 
 
 def _leaves_of(nodes: NodeTable, row: int) -> slice:
@@ -308,7 +305,9 @@ class _Reader:
                 found[number] = Post()
         for number in range(1, len(rows)):
             one, other = found[number - 1], found[number]
-            if _are_halves(one, other) and above[number - 1] == above[number]:
+            told = {(post.author is None, post.published is None) for post in (one, other)}
+            are_halves = told == {(True, False), (False, True)}  # one has an author, the other a date
+            if are_halves and above[number - 1] == above[number]:
                 joined = self._joined(one, other)
                 found[number - 1] = Post()
                 found[number] = replace(joined, is_reply=one.is_reply and number not in opens)
@@ -471,12 +470,6 @@ class _Reader:
 def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bool:
     """Whether a post is none, but holds some."""
     return not post.is_signed and sum(found[inner].is_signed for inner in inside) > 1
-
-
-def _are_halves(one: Post, other: Post) -> bool:
-    """Whether one of two posts tells only an author and the other only a date."""
-    told = {(post.author is None, post.published is None) for post in (one, other)}
-    return told == {(True, False), (False, True)}
 
 
 def _inner(above: Sequence[int]) -> list[list[int]]:
