@@ -63,7 +63,7 @@ _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 _NAME, _PAIR, _REACH, _FEWEST, _PAIRS, _VARIED, _MOST_LISTS = 5, 30, 12, 3, 0.8, 2 / 3, 200
 _LEADING: Final = frozenset("tag category prev previous next author bookmark".split())  # relations of other pages
 _FACT: Final = lazily(r"\s*[^\W\d_](?:[^:：\d]{1,30}[:：]|[^:：]{1,30}[:：]\s)\s*\S")  # a label with its value
-#: An amount with the sign of a currency before or behind it.
+#: An amount with the sign of a currency, which looks like those on other pages: they differ in their digits alone.
 _PRICE: Final = lazily(r"(?:[A-Z]{0,3}\s?[$€£¥₹₽₺₩]\s?\d[\d.,'’\s]{0,14}|\d[\d.,'’\s]{0,14}(?:[$€£¥₹₽₺₩]|zł|Kč|kr))")
 _TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
@@ -83,7 +83,7 @@ def _says(nodes: NodeTable, row: int) -> bool:
 
 
 def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: Ints, others: int) -> Bools:
-    """(m,) leaves of labels and of values that belong to what is content, between its beginning and its end.
+    """(m,) leaves of labels and of values that belong to what is content, between the own heading and its end.
 
     In a list of pairs all are content if half of them are, or if the values of most differ from page to page and tag or
     colon tell the labels. So are a value of which the label is content, a line from a label to a value, a number to
@@ -93,10 +93,9 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
     ``keep``: (m,) the leaves that are content so far. ``alike``, ``others``: as of `own_texts`.
     """
     found = np.zeros(len(keep), np.bool_)
-    if others < _KNOWN or not keep.any():
+    if headline is None or others < _KNOWN or not keep.any():
         return found
-    first, last = keep.nonzero()[0][[0, -1]].tolist()
-    first = nodes.last_leaf.item(headline.row) if headline else first
+    first, last = nodes.last_leaf.item(headline.row), keep.nonzero()[0].item(-1)
     often, lost = alike >= _OFTEN * others, ~keep & (nodes.words > 0)
     plain = (nodes.words > 0) & ~nodes.anchor[nodes.leaves]
     is_label, own = often & plain & (nodes.words <= _NAME), lost & ~often & plain & (nodes.words <= _VALUE)
@@ -107,7 +106,6 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
             found[leaf] = leaf < last or keep[nodes.leaves_of(part_of(nodes, leaf)[1])].any()
     near = slice(first, min(first + _NEAR, last))
     short = (lost[near] & plain[near] & (nodes.words[near] <= _LABEL)).nonzero()[0] + first
-    # Prices near the heading look as those of other things: they differ in their digits alone.
     found[[leaf for leaf in short.tolist() if _PRICE.fullmatch(nodes.strings[leaf].strip())][:1]] = True
     for link in beginning(nodes.links.href, _CONTACTS[1]):
         leaves = nodes.leaves_of(nodes.links.row.item(link))

@@ -88,15 +88,6 @@ def test_labels_are_those_between_the_heading_and_content():
     assert not labelled(nodes, headline, np.zeros(6, np.bool_), alike, 8).any()
 
 
-def test_a_page_without_a_heading_has_facts_amid_its_content():
-    facts = "<dl><dt>No<dd>A12<dt>Day<dd>Monday<dt>Room<dd>Hall</dl>"
-    page = Page.parse(f"{facts}<p>{BODY}</p>{facts}<p>Green".encode(), "http://a.example/tea")
-    keep, alike = np.zeros(14, np.bool_), np.array([8, 0, 8, 0, 8, 0, 0] * 2)
-    keep[[6, 13]] = True
-    found = labelled(page.nodes, None, keep, alike, 8)
-    assert found.nonzero()[0].tolist() == [*range(7, 13)]  # not those before it
-
-
 @pytest.mark.parametrize(("around", "expected"), [("{}", ["Entry: 5 euros"]), ("<section>Cups{}</section>", [])])
 def test_a_fact_right_behind_content_stands_in_an_element_with_it(around, expected):
     fact = around.format("<p>Entry: 5 euros</p>")
