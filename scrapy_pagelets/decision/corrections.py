@@ -194,16 +194,13 @@ def lone_headings_of(nodes: NodeTable, keep: Bools, alike: Ints, anywhere: Ints,
             continue
         same_place = alike[start:end].min()
         linked = nodes.anchor[nodes.leaves[start:end]].any()
-        is_last = not (behind or linked) and next_one == len(keep) and not _shows(nodes, row, end)
+        is_last = not (behind or linked) and next_one == len(keep)
+        is_last = is_last and not np.isin(nodes.tag[nodes.end[row] : nodes.leaves[end]], _MEDIA).any()
         others = same_place if linked else max(same_place, anywhere[start:end].min())
         if (is_last and same_place > 0) or others > max(1, _SAME_HEADING * pages):
             found[start:end] = True
             behind[start] = next_one
     return found
-
-
-def _shows(nodes: NodeTable, row: int, leaf: int) -> bool:
-    return bool(np.isin(nodes.tag[nodes.end[row] : nodes.leaves[leaf]], _MEDIA).any())
 
 
 give(

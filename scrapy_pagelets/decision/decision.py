@@ -15,6 +15,7 @@ from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.headline import Headline, headline_of
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
+from scrapy_pagelets.metadata.posts import is_discussion
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
 
@@ -60,7 +61,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
     if found is None:
         kinds = declared(page)
         sells = kinds["product"] or told.fields["product"] is not None
-        is_article = (kinds["article"] or told.fields["published"]) and not (sells or told.thread.is_thread)
+        may_be = (kinds["article"] or told.fields["published"]) and not sells
+        is_article = may_be and not (told.thread.is_thread or is_discussion(page))
         seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
         if code := own_code(page.nodes, headline, seen, alike, others):
             seen = np.where(page.nodes.leaves_below(code), 0, seen)

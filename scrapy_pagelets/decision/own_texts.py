@@ -23,7 +23,7 @@ from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.gaps import panels_of
 from scrapy_pagelets.page.looks import FORMULA, HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, attributes_at, rows_named, rows_with
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, attributes_at, beginning, rows_named, rows_with
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
@@ -62,7 +62,9 @@ _LINKED, _MOST_OF_TABLE = 0.3, 0.8
 #: Words of a label, and of it with its value; leaves of a line; pairs of a list; shares of pairs and of varied values.
 _NAME, _PAIR, _REACH, _FEWEST, _PAIRS, _VARIED, _MOST_LISTS = 5, 30, 12, 3, 0.8, 2 / 3, 200
 _LEADING: Final = frozenset("tag category prev previous next author bookmark".split())  # relations of other pages
-_FACT: Final = lazily(r"\s*[^\W\d_][^:：\d]{1,30}[:：]\s*\S")  # a label with its value
+_FACT: Final = lazily(r"\s*[^\W\d_](?:[^:：\d]{1,30}[:：]|[^:：]{1,30}[:：]\s)\s*\S")  # a label with its value
+#: An amount with the sign of a currency, which looks like those on other pages: they differ in their digits alone.
+_PRICE: Final = lazily(r"(?:[A-Z]{0,3}\s?[$€£¥₹₽₺₩]\s?\d[\d.,'’\s]{0,14}|\d[\d.,'’\s]{0,14}(?:[$€£¥₹₽₺₩]|zł|Kč|kr))")
 _TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
 
@@ -98,8 +100,9 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
     """(m,) leaves of labels and of values that belong to what is content, between the own heading and its end.
 
     In a list of pairs all are content if half of them are, or if the values of most differ from page to page and tag or
-    colon tell the labels. So are a value of which the label is content, a line from a label to a value, and a text that
-    is a label and a value, no sentence and without a year, which few pages have. What leads to other pages is not.
+    colon tell the labels. So are a value of which the label is content, a line from a label to a value, a number to
+    call, and a text that is a label and a value, no sentence and without a year, which few pages have; such a text may
+    stand right behind content in an element with it. What leads to other pages is not.
 
     ``keep``: (m,) the leaves that are content so far. ``alike``, ``others``: as of `own_texts`.
     """
@@ -111,8 +114,16 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
     plain = (nodes.words > 0) & ~nodes.anchor[nodes.leaves]
     is_label, own = often & plain & (nodes.words <= _NAME), lost & ~often & plain & (nodes.words <= _VALUE)
     torn = is_label[first:last] & (lost[first:last] | lost[first + 1 : last + 1])
-    texts = ((leaf, nodes.strings[leaf].rstrip()) for leaf in (own[first:last].nonzero()[0] + first).tolist())
-    found[[leaf for leaf, text in texts if _FACT.match(text) and not (has_year(text) or text[-1] == ".")]] = True
+    for leaf in (own[first : last + 1 + _BEHIND].nonzero()[0] + first).tolist():
+        text = nodes.strings[leaf].rstrip()
+        if (":" in text or _COLONS[1] in text) and _FACT.match(text) and not (has_year(text) or text[-1] == "."):
+            found[leaf] = leaf < last or keep[nodes.leaves_of(part_of(nodes, leaf)[1])].any()
+    near = slice(first, min(first + _NEAR, last))
+    short = (lost[near] & plain[near] & (nodes.words[near] <= _LABEL)).nonzero()[0] + first
+    found[[leaf for leaf in short.tolist() if _PRICE.fullmatch(nodes.strings[leaf].strip())][:1]] = True
+    for link in beginning(nodes.links.href, _CONTACTS[1]):
+        leaves = nodes.leaves_of(nodes.links.row.item(link))
+        found[leaves] |= first <= leaves.start < last and not often[leaves].any()
     lists: dict[tuple[int, int], None] = {}
     for leaf in (torn.nonzero()[0] + first).tolist():
         found[_line(nodes, leaf, last, keep, often)] = True
@@ -176,12 +187,14 @@ def _leads_on(nodes: NodeTable, label: int, values: Ints) -> bool:
 
 #: What says something in a few words: captions, and formulas, which no template has.
 give("own_texts", captions_of=lambda nodes: [*captions_of(nodes), *rows_with(nodes, FORMULA)])
+#: A query may end with the name of a file: "?file=plan.pdf".
+give("own_texts", is_page=lambda href: is_page(href) and ("?" not in href or is_page(href.rpartition("=")[2])))
 give(
     "own_texts", KNOWN=_KNOWN, SENTENCE=_SENTENCE, NOTE=_NOTE, NO_NOTE=HEADING | _NO_NOTE, AMID=_AMID, BEHIND=_BEHIND,
     LABEL=_LABEL, VALUE=_VALUE, NEAR=_NEAR, FAR=_FAR, MOST_OF_VALUE=_MOST_OF_VALUE, MOST_BEHIND=_MOST_BEHIND,
     OFTEN=_OFTEN, NEARLY_ALL=_NEARLY_ALL, MOST_OF_LIST=_MOST_OF_LIST, MOSTLY=_MOSTLY, THRESHOLD=THRESHOLD,
     CONTACTS=_CONTACTS, CODE=TAG["pre"], DEFINITION=TAG["dd"], IS_VALUE=_IS_VALUE.tolist(), IS_LIST=_IS_LIST.tolist(),
     IS_INLINE=_IS_INLINE.tolist(), IS_NO_DATA=IS_NO_DATA.tolist(), boxes_of=_boxes, has_year=has_year,
-    host_of=host_of, is_page=is_page, TABLE=TAG["table"], IS_CELL=_IS_CELL.tolist(), LINKED=_LINKED,
+    host_of=host_of, TABLE=TAG["table"], IS_CELL=_IS_CELL.tolist(), LINKED=_LINKED,
     MOST_OF_TABLE=_MOST_OF_TABLE, PARAGRAPHS=_PARAGRAPHS, IS_PARAGRAPH=_IS_PARAGRAPH.tolist(),
 )  # fmt: skip

@@ -220,7 +220,10 @@ def _text(run: Run, *, before_bracket: bool) -> str:
 def _without_ambiguous(pieces: list[_Piece]) -> Iterator[str]:
     """Yield the text of the pieces without the delimiters that a parser would not pair as meant."""
     dropped: set[int] = set()
-    for pair, (start, end) in _places(pieces).items():
+    starts = {piece.pair: i for i, piece in enumerate(pieces) if piece.pair >= 0 and piece.opens}
+    ends = {piece.pair: i for i, piece in enumerate(pieces) if piece.pair >= 0 and not piece.opens}
+    for pair, start in starts.items():
+        end = ends[pair]
         before, first = _neighbour(pieces, start, -1), _neighbour(pieces, start, 1)
         last, after = _neighbour(pieces, end, -1), _neighbour(pieces, end, 1)
         glued = start > 0 and _is_closing(pieces, start - 1, dropped)
@@ -235,12 +238,6 @@ def _is_torn(pieces: Sequence[_Piece], start: int, end: int) -> bool:
         _flanks(last, first) and _flanks(first, last) and not first.isspace() and not last.isspace()
         for last, first in ((_neighbour(pieces, at, -1), _neighbour(pieces, at, 1)) for at in (start, end))
     )
-
-
-def _places(pieces: Sequence[_Piece]) -> dict[int, tuple[int, int]]:
-    starts = {piece.pair: i for i, piece in enumerate(pieces) if piece.pair >= 0 and piece.opens}
-    ends = {piece.pair: i for i, piece in enumerate(pieces) if piece.pair >= 0 and not piece.opens}
-    return {pair: (start, ends[pair]) for pair, start in starts.items()}
 
 
 def _is_closing(pieces: Sequence[_Piece], at: int, dropped: set[int]) -> bool:

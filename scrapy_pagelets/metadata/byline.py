@@ -410,7 +410,8 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
         return []
     if len(found) == 1:
         return [(found[0][0], _BY_WORDS * any(map(_CHANGED.search, words)))]
-    changes = _changes_of(words)
+    behind = not any(map(str.isalpha, words[0])) and bool(_SAYS.search(words[-1]))  # where the words of each one stand
+    changes = [bool(_CHANGED.search(each)) for each in (words[1:] if behind else words[:-1])]
     told_apart = len({*changes}) == 2
     return [(date, _BY_WORDS * change) for (date, *_), change in zip(found, changes, strict=True) if told_apart]
 
@@ -446,12 +447,6 @@ def _signature(text: str, found: list[tuple[str, int, int]]) -> str:
     around = (_before_date(text, found[0][1]), text[found[-1][2] :].strip(_MARKS)) if found else ()
     short = (each for each in around if len(each.split()) <= _MOST_WORDS + 2 and "," not in each)
     return next((each for each in short if _BY_NAME.fullmatch(each)), "")
-
-
-def _changes_of(words: list[str]) -> list[bool]:
-    """Whether each date is that of a change, by the words around them: before each one, or behind each one."""
-    behind = not any(map(str.isalpha, words[0])) and bool(_SAYS.search(words[-1]))
-    return [bool(_CHANGED.search(each)) for each in (words[1:] if behind else words[:-1])]
 
 
 def _author(page: Page, near: list[int], dated: list[int]) -> str | None:

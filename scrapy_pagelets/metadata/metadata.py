@@ -176,7 +176,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     if author and first.author in author.split(", "):  # the microdata of a thread names who wrote the other posts, too
         author = first.author
     # Software writes the name of the site, or that of an account.
-    if told.author and beside.author and (_ends_in_name(page.title, told.author) or _is_account(page, told.author)):
+    if told.author and beside.author and _is_no_person(page, told.author):
         author = beside.author
     published = told.date("datePublished", _PUBLISHED) or told.posted or first.published or entry.published
     fields = {
@@ -331,15 +331,11 @@ def _unsigned(name: str) -> str:
     return (byline.signed_name(name) or name) if is_word else name
 
 
-def _ends_in_name(title: str, name: str) -> bool:
-    """Whether a title ends in a mark and a name, as in that of the site."""
-    return title.endswith(name) and title.removesuffix(name).rstrip()[-1:] in tuple("|-–—·•»_")
-
-
-def _is_account(page: Page, name: str) -> bool:
-    """Whether a name is a word in lower case with which the address of a user ends."""
+def _is_no_person(page: Page, name: str) -> bool:
+    """Whether a title ends in a mark and a name, or the address of a user in one in lower case."""
+    is_of_site = page.title.endswith(name) and page.title.removesuffix(name).rstrip()[-1:] in tuple("|-–—·•»_")
     users = (href.rstrip("/") for href in page.nodes.links.href if byline.OF_USER.search(href))
-    return name.islower() and any(href.endswith(f"/{name}") for href in users)
+    return is_of_site or (name.islower() and any(href.endswith(f"/{name}") for href in users))
 
 
 def _one(candidates: Sequence[data.Object], page: Page) -> data.Object | None:

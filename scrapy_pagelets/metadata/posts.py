@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, pairwise, repeat, zip_longest
 from typing import Final
 
 import numpy as np
@@ -90,7 +90,7 @@ _OPENS: Final = lazily(r"(?:^|\s)(?:topic|bz_first_comment|(?:\S*[-_])?(?:post-{
 #: Classes of names of users, and of what forums tell of the author of a post.
 _USER: Final = lazily(
     r"(?:^|[\s_-])(?:(?:post)?user-?name|user-?(?:link|hover)|comment-?(?:user|name)|commenter|member-?name|display-?name|nick-?(?:name)?|creator|poster(?:-?name)?|"
-    r"postleft|authi)(?:$|[\s_-])|(?:^|\s)user(?:$|\s)",
+    r"postleft|authi)(?:$|[\s_-])|(?:^|\s)(?:user|member)(?:$|\s)",
     re.IGNORECASE,
 )
 _PROFILE: Final = lazily(
@@ -174,7 +174,9 @@ def thread_of(page: Page, habits: Habits) -> Thread:
     ``habits``: what the pages of the site tell alike.
     """
     rows = _rows(page, habits)
-    names = {row: " ".join(page.nodes.looks[page.nodes.look.item(row)][1:3]) for row in rows}
+    types = (page.nodes.elements[row].get("itemtype") for row in rows) if page.microdata else repeat("")
+    looks = (page.nodes.looks[look] for look in page.nodes.look[rows].tolist())
+    names = {row: f"{look[1]} {look[2]} {kind}" for row, look, kind in zip(rows, looks, types, strict=False)}
     others = [row for row in rows if not _COMMENT.search(names[row])]
     is_thread = bool(rows) and (is_discussion(page) or _have_profiles(page.nodes, others))
     rows = rows if is_thread else [row for row in rows if _COMMENT.search(names[row])]
@@ -303,7 +305,9 @@ class _Reader:
                 found[number] = Post()
         for number in range(1, len(rows)):
             one, other = found[number - 1], found[number]
-            if _are_halves(one, other) and above[number - 1] == above[number]:
+            told = {(post.author is None, post.published is None) for post in (one, other)}
+            are_halves = told == {(True, False), (False, True)}  # one has an author, the other a date
+            if are_halves and above[number - 1] == above[number]:
                 joined = self._joined(one, other)
                 found[number - 1] = Post()
                 found[number] = replace(joined, is_reply=one.is_reply and number not in opens)
@@ -385,7 +389,8 @@ class _Reader:
     def _author(self, leaves: Sequence[int]) -> tuple[int, str | None]:
         strings = self._page.nodes.strings
         marked = ((leaf, byline.name_in(strings[leaf])) for leaf in leaves if self._marked[leaf])
-        called = ((leaf, byline.name_in(strings[leaf])) for leaf in leaves if self._names[leaf])
+        names = (leaf for leaf in leaves if self._names[leaf] and not byline.announces(strings[leaf]))
+        called = ((leaf, byline.name_in(strings[leaf])) for leaf in names)
         signed = ((leaf, byline.signed_name(strings[leaf])) for leaf in leaves)
         users = (leaf for leaf in leaves if self._linked[leaf] or byline.announces(strings[leaf - 1]))
         linked = ((leaf, byline.name_in(strings[leaf])) for leaf in users)
@@ -465,12 +470,6 @@ class _Reader:
 def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bool:
     """Whether a post is none, but holds some."""
     return not post.is_signed and sum(found[inner].is_signed for inner in inside) > 1
-
-
-def _are_halves(one: Post, other: Post) -> bool:
-    """Whether one of two posts tells only an author and the other only a date."""
-    told = {(post.author is None, post.published is None) for post in (one, other)}
-    return told == {(True, False), (False, True)}
 
 
 def _inner(above: Sequence[int]) -> list[list[int]]:

@@ -122,7 +122,9 @@ def bracket_readings(root: etree._Element) -> None:
         if not texts or texts[0].lstrip()[0] in _BRACKETS:
             continue
         before, behind = ("（", "）") if _WIDE.search(texts[0]) else (" (", ")")
-        for text, value in zip(texts, _with_brackets(texts, before, behind), strict=True):
+        values = [before + texts[0].lstrip(), *texts[1:]]
+        values[-1] = values[-1].rstrip() + behind
+        for text, value in zip(texts, values, strict=True):
             setattr(text.getparent(), "text" if text.is_text else "tail", value)
 
 
@@ -143,11 +145,6 @@ def _readings(root: etree._Element) -> Iterator[list[etree._Element]]:
             found = []
         found.append(reading)
     yield found
-
-
-def _with_brackets(texts: list[Any], before: str, behind: str) -> list[str]:
-    texts = [before + texts[0].lstrip(), *texts[1:]]
-    return [*texts[:-1], texts[-1].rstrip() + behind]
 
 
 # Tags whose text a reader never sees. Frames, players and canvases show something other than their fallback content.

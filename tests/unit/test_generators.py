@@ -655,6 +655,8 @@ def test_what_a_page_alone_says_is_content_amid_its_content():
         # a link to a file, but not one to another page or, as advertisements are, to another site
         ("<a href=/a.pdf><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], ["Form", "15 KB"]),
         ("<a href=http://b.test/a><b>Book</b> <i>On all the teas of the hills</i></a>", [0.7, 0.9], [0, 8], []),
+        ("<a href='/a?file=b/c.pdf'><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], ["Form", "15 KB"]),
+        ("<a href='/a?page=b.html'><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], []),
         ("<a href=/a><b>Form</b> <i>15 KB</i></a>", [0.9, 0.9], [8, 0], []),
         ("<a href=/a.pdf>Form</a>", [0.9], [8], []),
         ("<a href='http://[half'>Form</a>", [0.9], [0], []),

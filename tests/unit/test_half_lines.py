@@ -51,6 +51,10 @@ LISTS = [
         "<p>(Id: 30014!)</p><p>Made: 3 May 2012!</p><p>Uji: a !hill.</p><p><a href=/a>Id: 3!</a></p>",
         "",
     ),
+    # a label with a number, but no time of day
+    ("<p>Lowest of 30 days: 87 zł!</p><p>Door 12:30!</p>", "Lowest of 30 days: 87 zł"),
+    # a number to call that others have not
+    ("<a href=tel:1>04 42!</a> <a href=tel:2>(04 43!)</a> <a href=/b>04 44!</a>", "04 42"),
     # what leads to other pages: by its relation, and all of it behind colons
     ("<p>(Filed under!) <a href=/c rel=tag>Cups</a></p>", "Cups"),
     ("<ul><li>(!Next): <a href=/1>Cups!</a><li>(!Last): <a href=/2>Pots!</a><li>(!Up): <a href=/3>Lids!</a></ul>", ""),
@@ -82,6 +86,31 @@ def test_labels_are_those_between_the_heading_and_content():
     assert not labelled(nodes, headline, keep, alike, 8).any()
     assert not labelled(nodes, None, keep, alike, 8).any()
     assert not labelled(nodes, headline, np.zeros(6, np.bool_), alike, 8).any()
+
+
+@pytest.mark.parametrize(("around", "expected"), [("{}", ["Entry: 5 euros"]), ("<section>Cups{}</section>", [])])
+def test_a_fact_right_behind_content_stands_in_an_element_with_it(around, expected):
+    fact = around.format("<p>Entry: 5 euros</p>")
+    page = Page.parse(f"<h1>Tea</h1><div><p>{BODY}</p>{fact}</div>".encode(), "http://a.example/tea")
+    keep = np.arange(len(page.nodes.leaves)) < 2
+    found = labelled(page.nodes, headline_of(page), keep, np.zeros(len(keep), np.int64), 8)
+    assert [page.nodes.strings[leaf] for leaf in found.nonzero()[0]] == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ("<b>£220,000</b><i>£9</i>", ["£220,000"]),  # the first one alone
+        ("<b>4700 €</b>", ["4700 €"]),
+        ("<b>4700 m</b><a href=/a>£9</a>", []),
+    ],
+)
+def test_the_first_price_below_the_heading_is_content_though_others_have_one_there(texts, expected):
+    page = Page.parse(f"<h1>Tea</h1><p>{texts}</p><p>{BODY}</p>".encode(), "http://a.example/tea")
+    keep = np.zeros(len(page.nodes.leaves), np.bool_)
+    keep[[0, -1]] = True
+    found = labelled(page.nodes, headline_of(page), keep, np.full(len(keep), 8), 8)
+    assert [page.nodes.strings[leaf] for leaf in found.nonzero()[0]] == expected
 
 
 def test_names_of_those_who_comment_leave_with_their_comments():

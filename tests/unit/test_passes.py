@@ -235,3 +235,15 @@ def test_the_cut_of_an_article_that_says_so_is_stricter():
         kept.append(text_of(pages[0].nodes, decided(pages[0], site).content.nonzero()[0]))
     assert ["who kept all of it" in text for text in kept] == [True, True, True]
     assert ["River words" in text for text in kept] == [True, False, False]
+
+
+@pytest.mark.parametrize(("address", "is_same"), [("bugs/?{}", True), ("bugles/?{}", False)])
+def test_a_page_of_a_tracker_is_no_article_though_it_tells_its_date(address, is_same):
+    kept = []
+    for head in ("", "<meta property=article:published_time content=2024-05-01>"):
+        site = Site("paper.test")
+        pages = [Page.parse(article(n, head), f"http://paper.test/{address.format(n)}") for n in range(1, 5)]
+        for one in pages:
+            site.learn(one)
+        kept.append(decided(pages[0], site).content.tolist())
+    assert (kept[0] == kept[1]) == is_same

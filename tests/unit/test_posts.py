@@ -274,3 +274,20 @@ def test_hostile_posts_take_no_time():
     assert told("<div class=post>" * 1500 + "<b class=username>Ana</b> 2 May 2024") == [("Ana", "2024-05-02")]
     assert len(told(f"<div class=post><b class=username>Ana</b>{'x ' * 9}</div>" * 5000)) == 2000
     assert told("<div class=post>" + "<b>x</b> " * 50_000) == []
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("Review", [("Ana", "2019-03-10")]), ("Offer", [])])
+def test_the_type_of_a_review_without_a_name_tells_that_it_is_one(kind, expected):
+    html = (
+        f"<h1>Tea</h1>{BODY}<div itemscope itemtype=http://schema.org/{kind}><span itemprop=author>Ana</span>"
+        f"<time itemprop=datePublished datetime=2019-03-10>10 March</time>{OTHER}</div>"
+    )
+    assert told(html, ARTICLE) == expected
+
+
+def test_the_label_of_a_byline_is_no_author():
+    head = "<h3 class=post-byline><span>Reply by </span><a href=/profile?id={0}>user{0}</a></h3>"
+    post = f"<div class=post id=p{{0}}>{head}{{1}}</div>"
+    assert [author for author, _ in told("".join(post.format(i, BODY) for i in (1, 2)))] == ["user1", "user2"]
+    named = "<div class=post id=p{0}><b class=username>Kirby</b>{1}</div>"
+    assert [author for author, _ in told("".join(named.format(i, BODY) for i in (1, 2)))] == ["Kirby", "Kirby"]
