@@ -10,7 +10,7 @@ from scrapy_pagelets.decision import asides, corrections
 from scrapy_pagelets.decision.content import corrected, facts_of, marks_in_cells, permalinks, said_of_itself
 from scrapy_pagelets.decision.cut import OF_ARTICLE
 from scrapy_pagelets.decision.half_lines import companions, signs_with_words
-from scrapy_pagelets.decision.own_texts import data_tables, labelled, own_code, own_texts
+from scrapy_pagelets.decision.own_texts import data_tables, labelled, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.headline import Headline, headline_of
@@ -64,8 +64,6 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         may_be = (kinds["article"] or told.fields["published"]) and not sells
         is_article = may_be and not (told.thread.is_thread or is_discussion(page))
         seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
-        if code := own_code(page.nodes, headline, seen, alike, others):
-            seen = np.where(page.nodes.leaves_below(code), 0, seen)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         seen = np.where(own, 0, seen)
         found = corrected(page.nodes, corrections.decided_together(page.nodes, seen), headline)

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.own_texts import data_tables as data_tables
@@ -80,20 +80,6 @@ def _says(nodes: NodeTable, row: int) -> bool:
     """Whether an element has a sentence and hardly a link."""
     leaves, words = nodes.leaves_of(row), nodes.words_of(row)
     return words >= _SENTENCE and bool((nodes.words * nodes.anchor[nodes.leaves])[leaves].sum() <= _LINKED * words)
-
-
-def own_code(nodes: NodeTable, headline: Headline | None, seen: Floats, alike: Ints, others: int) -> list[int]:
-    """Rows of the blocks of code below the own heading that begin as template and have what few other pages have.
-
-    Their words are on many pages, as those of a language are, and part what is around them from other content.
-
-    ``seen``: (m,) as the model sees the leaves. ``alike``, ``others``: as of `own_texts`.
-    """
-    start = headline.row if headline is not None and others >= _KNOWN else len(nodes)
-    rows = np.flatnonzero(nodes.tag[start:] == TAG["pre"]) + start
-    rows = rows[nodes.first_leaf[rows] < nodes.last_leaf[rows]]
-    lost = rows[seen[nodes.first_leaf[rows]] >= THRESHOLD].tolist() if len(rows) else ()
-    return [row for row in lost if (alike[nodes.leaves_of(row)] < _OFTEN * others).any()]
 
 
 def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: Ints, others: int) -> Bools:

@@ -182,14 +182,17 @@ NOTHING_KNOWN: Final = Habits()
 
 def keys_told(page: Page) -> list[int]:
     """Return keys of what a page tells that other pages may tell alike: orders of its dates, and pictures."""
-    metas = (meta for meta in islice(page.metas, _METAS) if (meta.property or meta.name).strip().lower() in PICTURES)
-    pictures = (_key(meta.content.strip()) for meta in islice(metas, _MOST_PICTURES))
-    return list({*(_ORDERS[order] for order in _proven(page)), *pictures})
+    return list({*(_ORDERS[order] for order in _proven(page)), *_pictures(page)})
 
 
 def keys_asked(page: Page) -> list[int]:
     """Return the keys by which `Habits` of a page are asked."""
-    return list({*_ORDERS.values(), *keys_told(page)})
+    return list({*_ORDERS.values(), *_pictures(page)})
+
+
+def _pictures(page: Page) -> list[int]:
+    metas = (meta for meta in islice(page.metas, _METAS) if (meta.property or meta.name).strip().lower() in PICTURES)
+    return [_key(meta.content.strip()) for meta in islice(metas, _MOST_PICTURES)]
 
 
 @once

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from lxml import html as lxml_html
 
-from scrapy_pagelets import Page
 from scrapy_pagelets.decision.asides import asides_of
-from scrapy_pagelets.decision.own_texts import own_code
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.document.pictures import name_of
@@ -150,23 +148,6 @@ def test_names_of_files():
     assert name_of(large) == name_of(small) == "cup"
     assert name_of("/iiif/pot/full/800,/0/default.jpg") == "pot"
     assert name_of("/media/tea/big/default.jpg") == name_of("default.jpg") == "default.jpg"
-
-
-@pytest.mark.parametrize(
-    ("html", "others", "expected"),
-    [
-        ("<h1>Tea</h1><pre><b>(return)</b> leaf</pre><pre>(return)</pre>", 9, "(return) leaf"),
-        ("<pre>leaf</pre><h1>Tea</h1><pre></pre>", 9, ""),
-        ("<h1>Tea</h1><pre><b>(return)</b> leaf</pre>", 2, ""),  # nobody knows what other pages have
-        ("<h1>Tea</h1><p><b>(return)</b> leaf</p>", 9, ""),
-    ],
-)
-def test_code_that_few_other_pages_have_is_content(html, others, expected):
-    read = Page.parse(f"<title>Tea</title>{html}".encode(), "http://tea.test/a")
-    nodes = read.nodes
-    alike = np.array([others * ("(" in text) for text in nodes.strings])
-    found = nodes.leaves_below(own_code(nodes, headline_of(read), np.ones(len(alike)), alike, others))
-    assert " ".join(text for text, is_own in zip(nodes.strings, found, strict=True) if is_own) == expected
 
 
 def test_an_element_named_a_separator_parts_words():
