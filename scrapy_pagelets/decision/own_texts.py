@@ -65,6 +65,7 @@ _LEADING: Final = frozenset("tag category prev previous next author bookmark".sp
 _FACT: Final = lazily(r"\s*[^\W\d_](?:[^:：\d]{1,30}[:：]|[^:：]{1,30}[:：]\s)\s*\S")  # a label with its value
 #: An amount with the sign of a currency, which looks like those on other pages: they differ in their digits alone.
 _PRICE: Final = lazily(r"(?:[A-Z]{0,3}\s?[$€£¥₹₽₺₩]\s?\d[\d.,'’\s]{0,14}|\d[\d.,'’\s]{0,14}(?:[$€£¥₹₽₺₩]|zł|Kč|kr))")
+_LONGEST_PRICE: Final = 20  # characters
 _TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
 
@@ -104,9 +105,11 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
         text = nodes.strings[leaf].rstrip()
         if (":" in text or _COLONS[1] in text) and _FACT.match(text) and not (has_year(text) or text[-1] == "."):
             found[leaf] = leaf < last or keep[nodes.leaves_of(part_of(nodes, leaf)[1])].any()
-    near = slice(first, min(first + _NEAR, last))
-    short = (lost[near] & plain[near] & (nodes.words[near] <= _LABEL)).nonzero()[0] + first
-    found[[leaf for leaf in short.tolist() if _PRICE.fullmatch(nodes.strings[leaf].strip())][:1]] = True
+    for leaf in (lost[first : min(first + _NEAR, last)].nonzero()[0] + first).tolist():
+        text = nodes.strings[leaf].strip()
+        if any(map(str.isdigit, text[:1] + text[-1:])) and len(text) <= _LONGEST_PRICE and _PRICE.fullmatch(text):
+            found[leaf] = plain[leaf]
+            break
     for link in beginning(nodes.links.href, _CONTACTS[1]):
         leaves = nodes.leaves_of(nodes.links.row.item(link))
         found[leaves] |= first <= leaves.start < last and not often[leaves].any()
