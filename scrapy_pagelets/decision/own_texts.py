@@ -65,7 +65,6 @@ _LEADING: Final = frozenset("tag category prev previous next author bookmark".sp
 _FACT: Final = lazily(r"\s*[^\W\d_](?:[^:：\d]{1,30}[:：]|[^:：]{1,30}[:：]\s)\s*\S")  # a label with its value
 #: An amount with the sign of a currency, which looks like those on other pages: they differ in their digits alone.
 _PRICE: Final = lazily(r"(?:[A-Z]{0,3}\s?[$€£¥₹₽₺₩]\s?\d[\d.,'’\s]{0,14}|\d[\d.,'’\s]{0,14}(?:[$€£¥₹₽₺₩]|zł|Kč|kr))")
-_LONGEST_PRICE: Final = 20  # characters
 _TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
 
@@ -88,8 +87,9 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
 
     In a list of pairs all are content if half of them are, or if the values of most differ from page to page and tag or
     colon tell the labels. So are a value of which the label is content, a line from a label to a value, a number to
-    call, and a text that is a label and a value, no sentence and without a year, which few pages have; such a text may
-    stand right behind content in an element with it. What leads to other pages is not.
+    call, the first price near the heading, and a text that is a label and a value, no sentence and without a year,
+    which few pages have; such a text may stand right behind content in an element with it. What leads to other pages is
+    not.
 
     ``keep``: (m,) the leaves that are content so far. ``alike``, ``others``: as of `own_texts`.
     """
@@ -107,7 +107,7 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
             found[leaf] = leaf < last or keep[nodes.leaves_of(part_of(nodes, leaf)[1])].any()
     for leaf in (lost[first : min(first + _NEAR, last)].nonzero()[0] + first).tolist():
         text = nodes.strings[leaf].strip()
-        if any(map(str.isdigit, text[:1] + text[-1:])) and len(text) <= _LONGEST_PRICE and _PRICE.fullmatch(text):
+        if any(map(str.isdigit, text[:1] + text[-1:])) and _PRICE.fullmatch(text):
             found[leaf] = plain[leaf]
             break
     for link in beginning(nodes.links.href, _CONTACTS[1]):

@@ -98,7 +98,7 @@ class Draft:
         goes_on = within.kind == "item" and f" {before.runs[-1].text}".endswith(_DASHES) if before.runs else False
         is_pair = before.kind == block.kind == "paragraph" and before is not block
         is_first = within.kind == "item" and len(within.children) == 1
-        if is_pair and (goes_on or _is_mark(before) or (is_first and numbers(before.runs))):
+        if is_pair and (goes_on or _is_mark(before) or (is_first and is_item_number(before.runs))):
             _join(before, block, Run(" "))
         else:
             within.children.append(block)
@@ -235,7 +235,7 @@ def _is_mark(paragraph: Block) -> bool:
     return first is not None and first.style.script == "sup" and len(first.text) <= _RAISED
 
 
-def numbers(runs: Sequence[Run]) -> bool:
+def is_item_number(runs: Sequence[Run]) -> bool:
     """Whether runs are the number of an item alone."""
     return len(runs) == 1 and not runs[0].style.href and _NUMBER.fullmatch(runs[0].text.strip()) is not None
 

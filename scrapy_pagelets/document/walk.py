@@ -15,7 +15,7 @@ from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
-from scrapy_pagelets.document.draft import Draft, End, inside_entries, is_left_over, number_of, numbers
+from scrapy_pagelets.document.draft import Draft, End, inside_entries, is_item_number, is_left_over, number_of
 from scrapy_pagelets.document.pictures import PICTURES, source_of, text_of
 from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.code import CodeBlocks, code_of, is_gutter
@@ -49,7 +49,7 @@ _BULLET: Final = "\N{BULLET} "
 _JOINERS: Final = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
-_FALLBACK: Final = 20  # words of what browsers show that cannot show an object
+_FALLBACK: Final = 20  # words of a text for browsers that cannot show an object; a longer one is content
 _AROUND: Final = 4  # elements around a block of code that may name it the gutter of another, or around a note
 #: Classes of boxes of notes, in which an icon alone may say of what kind they are.
 _NOTE: Final = lazily(r"admonition|callout|alert|(?:^|[\s_-])(?:hint|note|tip|warning|caution)", re.IGNORECASE)
@@ -301,7 +301,7 @@ class Walk:
     def is_number(self, row: int) -> bool:
         """Whether all the text of an element is the number of an item."""
         leaves = self.nodes.leaves_of(row)
-        return leaves.stop == leaves.start + 1 and numbers([Run(self.nodes.strings[leaves.start])])
+        return leaves.stop == leaves.start + 1 and is_item_number([Run(self.nodes.strings[leaves.start])])
 
     def has_short_entries(self, row: int) -> bool:
         """Whether a definition list has nothing but terms and short definitions."""

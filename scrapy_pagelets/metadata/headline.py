@@ -36,8 +36,8 @@ _OFTEN: Final = 0.2
 _OFTEN_WITH_DIGITS, _FEWEST = 0.8, 4
 _SECTION: Final = 0.4  # weight of a heading that more of the other pages have than have another one that a title names
 _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
-#: Marks of permalinks at the ends of headings.
 _PARAGRAPH: Final = lazily(r"\s*(§{1,2})\s+\d")  # the sign of a paragraph of a law, which is no permalink
+#: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 _BETWEEN: Final = " |/\\>›»:·•–—-"  # marks between links and a title behind them
 #: What parts the name of a page from that of its site in a title.

@@ -1,4 +1,4 @@
-"""Manuals, papers, laws and museums: formulas, code, numbers of items, tabs, pictures, heads of tables, comments."""
+"""Manuals, papers, laws and museums: formulas, code, numbers of items, tabs, objects, pictures and headings."""
 
 import numpy as np
 import pytest
