@@ -35,14 +35,12 @@ _COMPONENTS: Final = {
     "EXTENSIONS": {
         "scrapy_pagelets.crawler.extensions.SiteReport": 500,
         "scrapy_pagelets.crawler.extensions.Preparation": 500,
-        "scrapy_pagelets.crawler.crawl_report.CrawlReport": 800,
+        "scrapy_pagelets.crawler.extensions.CrawlReport": 800,
         "scrapy_pagelets.crawler.extensions.MetricsFile": 850,
         # The last to begin and to end: it tells what the others did.
         "scrapy_pagelets.crawler.progress_log.ProgressLog": 900,
     },
 }
-#: Serves all requests strictly by priority. Scrapy's default queue alternates between sites regardless of priority.
-_QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
 #: Scrapy's extensions that write feeds and the spider state -> our subclasses, which report what they could not write.
 _EXTENSIONS: Final = {
     "scrapy.extensions.feedexport.FeedExporter": "scrapy_pagelets.crawler.feed_export.Feeds",
@@ -57,15 +55,12 @@ _JOBS: Final = {
     "SCHEDULER_START_DISK_QUEUE": ("scrapy.squeues.PickleFifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeFifoQueue"),
     "SCHEDULER_DISK_QUEUE": ("scrapy.squeues.PickleLifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeLifoQueue"),
 }
-#: The scheduler of a crawl that several processes share through Redis.
-_SHARED_SCHEDULER: Final = "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler"
-_PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
 def add_parquet(settings: BaseSettings) -> None:
     """Add the format ``parquet`` to those of a project, unless it has one of this name."""
     exporters = settings.getdict("FEED_EXPORTERS")
-    exporters.setdefault("parquet", _PARQUET)
+    exporters.setdefault("parquet", "scrapy_pagelets.crawler.exporters.ParquetItemExporter")
     settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
@@ -98,9 +93,9 @@ class Addon:
             if settings.get(setting) == theirs:
                 settings.set(setting, ours, "addon")
         if settings.get("PAGELETS_REDIS"):
-            settings.set("SCHEDULER", _SHARED_SCHEDULER, "addon")
+            settings.set("SCHEDULER", "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler", "addon")
         from scrapy_pagelets.session.config import focused
 
-        if focused(settings):
-            settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
+        if focused(settings):  # Scrapy's default queue alternates between sites regardless of priority
+            settings.set("SCHEDULER_PRIORITY_QUEUE", "scrapy.pqueues.ScrapyPriorityQueue", "addon")
         add_parquet(settings)

@@ -46,7 +46,6 @@ class JsonLinesExporter(JsonLinesItemExporter):
     """
 
     def export_item(self, item: Any) -> None:
-        """Write one line."""
         with suppress(TypeError):
             if (self.encoding or "").lower() in ("utf-8", "utf8") and not self.indent:
                 self.file.write(orjson.dumps(dict(_fields_of(self, item)), option=_OPTIONS))
@@ -82,18 +81,14 @@ def batch_of(row: Row, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _column_type(declared: pa.DataType | None, values: list[Any]) -> pa.DataType | None:
-    """The declared type, widened to fit the values; or, if it fits none, the inferred type; None without either."""
+    """The declared type or, if it fits none of the values, the inferred one; None without either."""
     import pyarrow as pa
 
     if not values:
         return declared or pa.string()
-    if declared is not None and all(_array(value, declared) is not None for value in values):
+    if declared is not None and any(_array(value, declared) is not None for value in values):
         return declared
-    inferred = _inferred(values)
-    if declared is None or inferred is None:
-        return declared or inferred
-    wide = _widened(declared, inferred)
-    return wide if any(_array(value, wide) is not None for value in values) else inferred
+    return _inferred(values) or declared
 
 
 def _inferred(values: list[Any]) -> pa.DataType | None:
@@ -124,20 +119,6 @@ def _storable(kind: pa.DataType) -> pa.DataType | None:
         return None if None in fields.values() or not 0 < len(fields) <= MAX_FIELDS else pa.struct(fields)
     plain = pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)
     return kind if (plain and not pa.types.is_duration(kind)) or pa.types.is_decimal(kind) else None
-
-
-def _widened(declared: pa.DataType, inferred: pa.DataType) -> pa.DataType:
-    """The declared type with the additional struct fields of the inferred one, at all levels."""
-    import pyarrow as pa
-
-    if pa.types.is_list(declared) and pa.types.is_list(inferred):
-        return pa.list_(_widened(declared.value_type, inferred.value_type))
-    if pa.types.is_struct(declared) and pa.types.is_struct(inferred):
-        fields = {field.name: field.type for field in declared}
-        for field in inferred:
-            fields[field.name] = _widened(fields[field.name], field.type) if field.name in fields else field.type
-        return pa.struct(fields)
-    return declared
 
 
 def _array(value: Any, kind: pa.DataType) -> pa.Array | None:
@@ -274,22 +255,20 @@ class ParquetItemExporter(BaseItemExporter):
         """Write the row group in a thread; one at a time, to bound memory."""
         rows, self._rows, self._size = self._rows, [], 0
         self._wait()
-        if self._writer is None:  # whether the file can be opened is known at once
-            self._writing = self._thread.submit(self._opened, rows)
-            self._writer = self._writing.result()
-        if rows:
-            self._writing = self._thread.submit(self._write_group, rows)
-
-    def _opened(self, rows: list[Row]) -> Any:
-        from pyarrow.parquet import ParquetWriter
-
-        return ParquetWriter(self._file, schema_of(rows, self._declared()), compression=self._compression)
+        is_first = self._writer is None
+        self._writing = self._thread.submit(self._write_group, rows)
+        if is_first:  # whether the file can be opened is known at once
+            self._wait()
 
     def _write_group(self, rows: list[Row]) -> None:
         import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
 
+        if self._writer is None:
+            schema = schema_of(rows, self._declared())
+            self._writer = ParquetWriter(self._file, schema, compression=self._compression)
         batches = [batch_of(row, self._writer.schema) for row in rows]
-        self._writer.write_table(pa.Table.from_batches(batches).combine_chunks())
+        self._writer.write_table(pa.Table.from_batches(batches, self._writer.schema).combine_chunks())
 
     def _wait(self) -> None:
         if self._writing is not None:

@@ -1,4 +1,4 @@
-"""The extensions that log a summary of each site, prepare the process for a crawl, and write stats for Prometheus."""
+"""The extensions that log a summary of each site, prepare the process, write stats for Prometheus, and a report."""
 
 import gc
 import logging
@@ -16,6 +16,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.transactions import why_not_writable
+from scrapy_pagelets.crawler.feed_export import location
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.shingles import word_weights
@@ -29,6 +30,8 @@ from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_faile
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
+
+_FORMATS: Final = ("jsonlines", "jsonl", "jl", "parquet")  # formats of feeds that a report can be made from
 
 
 class SiteReport(Component):
@@ -50,10 +53,8 @@ class SiteReport(Component):
         self.session.count("templates", sum(page_classes for _, _, page_classes in sites))
         if self.session.sites.repeated is not None:
             self._report_shared(self.session.sites.repeated)
-        if not is_for_single_pages(self.crawler):
-            self._report_rules()
-
-    def _report_rules(self) -> None:
+        if is_for_single_pages(self.crawler):
+            return
         rules, name = self.session.rules, self.session.config.rules
         for stat, sentence, without in (
             ("rules/no_page", "no page came from the hosts of these rules of %s: %s", rules.without_page()),
@@ -84,18 +85,11 @@ class Preparation(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
-        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
-        self._open = False
 
     async def spider_opened(self) -> None:
         await in_thread(prepare, self.session.config)
-        self._open = True
         COLLECTOR.begin()
-
-    def engine_stopped(self) -> None:
-        if self._open:
-            self._open = False
-            COLLECTOR.end()
+        self.crawler.signals.connect(COLLECTOR.end, signals.engine_stopped)
 
 
 _PAGE: Final = """<html lang=en><title>Page {0}</title><body>
@@ -131,23 +125,21 @@ class GarbageCollector:
 
     def begin(self) -> None:
         self._crawls += 1
-        if self._crawls > 1:
-            return
-        gc.freeze()
-        self._before = gc.get_threshold()
-        if 0 < self._before[0] < _THRESHOLDS[0]:
-            gc.set_threshold(*_THRESHOLDS)
+        if self._crawls == 1:
+            gc.freeze()
+            self._before = gc.get_threshold()
+            if 0 < self._before[0] < _THRESHOLDS[0]:
+                gc.set_threshold(*_THRESHOLDS)
 
     def end(self) -> None:
         self._crawls -= 1
-        if self._crawls:
-            return
-        gc.unfreeze()
-        if gc.get_threshold() == _THRESHOLDS:
-            gc.set_threshold(*self._before)
+        if not self._crawls:
+            gc.unfreeze()
+            if gc.get_threshold() == _THRESHOLDS:
+                gc.set_threshold(*self._before)
 
 
-COLLECTOR: Final = GarbageCollector()  # the collector of this process
+COLLECTOR: Final = GarbageCollector()
 
 
 class MetricsFile(Component):
@@ -161,18 +153,9 @@ class MetricsFile(Component):
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._writing = create_looping_call(self._write)
         self._spider = ""
-        if problem := self._obstacle():
-            abort_crawl(crawler, f"PAGELETS_METRICS cannot be used: {problem}")
+        _require(crawler, "PAGELETS_METRICS", self._path, "prometheus_client", "monitor")
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
-
-    def _obstacle(self) -> str:
-        """Why no file can be written, and what to do; "" if nothing is in the way."""
-        if find_spec("prometheus_client") is None:
-            return "it needs prometheus_client: pip install 'scrapy-pagelets[monitor]'"
-        # The file is written beside its name.
-        problem = why_not_writable(self._path) or why_not_writable(f"{self._path}.new")
-        return f"{self._path} cannot be written: {problem}; name another file" if problem else ""
 
     def spider_opened(self, spider: Spider) -> None:
         self._spider = spider.name
@@ -202,3 +185,53 @@ class MetricsFile(Component):
             self.session.warn("metrics/failed", "%s cannot be written: %s", self._path, error)
             return False
         return True
+
+
+class CrawlReport(Component):
+    """Write the report on the feed, and on the crawl, to the file ``PAGELETS_REPORT`` when the crawl has ended."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if not self.session.config.report:
+            raise NotConfigured
+        self._path = Path(self.session.config.report)
+        feeds = crawler.settings.getdict("FEEDS").items()
+        paths = (location(str(uri)) for uri, options in feeds if options.get("format") in _FORMATS)
+        self._feed = next((path for path in paths if "%(" not in path and "://" not in path), "")
+        if not self._feed:
+            advice = "it is made from a feed in one local file, JSON lines or Parquet: name one with -o FILE.jsonl"
+            abort_crawl(crawler, f"PAGELETS_REPORT cannot be used: {advice}")
+        _require(crawler, "PAGELETS_REPORT", self._path, "matplotlib", "report")
+        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
+
+    async def engine_stopped(self) -> None:
+        """Write the report; the feed is closed by now."""
+        if self._feed not in self.session.progress.feeds:
+            logger.info("no report is written: the feed has no items")
+            return
+        try:
+            await in_thread(self._write)
+            logger.info("report: %s", self._path)
+        except Exception as error:
+            logger.error("the report %s could not be written: %s", self._path, error)
+            mark_failed(self.crawler)
+
+    def _write(self) -> None:
+        from scrapy_pagelets.crawler.commands.report import feed_of
+        from scrapy_pagelets.report.html_report import CrawlFacts, html_file
+        from scrapy_pagelets.report.summary import summary_of
+
+        rules, progress = self.session.rules, self.session.progress
+        idle, stats = [*rules.without_page(), *rules.without_element()], dict(self.session.stats.get_stats())
+        facts = CrawlFacts(stats, progress.loaded, progress.subdigraphs, idle)
+        summary = summary_of(feed_of(self._feed))
+        self._path.write_text(html_file(summary, self._feed, facts), encoding="utf-8")
+
+
+def _require(crawler: Crawler, setting: str, path: Path, library: str, extra: str) -> None:
+    """End a crawl whose file could not be written."""
+    problem = why_not_writable(path) or why_not_writable(f"{path}.new")  # some are written beside their name
+    if find_spec(library) is None:
+        abort_crawl(crawler, f"{setting} cannot be used: it needs {library}: pip install 'scrapy-pagelets[{extra}]'")
+    if problem:
+        abort_crawl(crawler, f"{setting} cannot be used: {path} cannot be written: {problem}; name another file")

@@ -15,10 +15,7 @@ DOWNLOAD_DELAY = 0
 DOWNLOAD_WARNSIZE = 0  # CrawlSession already warns about large pages
 
 REQUEST_FINGERPRINTER_CLASS = "scrapy_pagelets.session.requests.PageFingerprinter"
-FEED_EXPORTERS = {
-    "parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter",
-    **dict.fromkeys(("jsonlines", "jsonl", "jl"), "scrapy_pagelets.crawler.exporters.JsonLinesExporter"),
-}
+FEED_EXPORTERS = dict.fromkeys(("jsonlines", "jsonl", "jl"), "scrapy_pagelets.crawler.exporters.JsonLinesExporter")
 FEED_EXPORT_ENCODING = "utf-8"
 LOG_LEVEL = "INFO"
 TELNETCONSOLE_ENABLED = False

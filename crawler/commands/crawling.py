@@ -23,7 +23,7 @@ from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler import settings as own
-from scrapy_pagelets.crawler.addon import Addon, add_parquet
+from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.crawler.commands.terminal import (
     INTERRUPTED,
     STDOUT,
@@ -126,7 +126,6 @@ def _settings(options: argparse.Namespace) -> Settings:
     may_be_empty = settings["PAGELETS_CHANGED"] == "only"
     written = {"format": form, "overwrite": options.out != STDOUT and not goes_on, "store_empty": may_be_empty}
     settings.set("FEEDS", {feed: written}, "cmdline")
-    add_parquet(settings)
     settings.setdict({"LOG_ENABLED": bool(options.log), "LOG_FILE": options.log, "LOG_FILE_APPEND": False}, "cmdline")
     return settings
 
