@@ -47,10 +47,8 @@ _EXTENSIONS: Final = {
     "scrapy.extensions.spiderstate.SpiderState": "scrapy_pagelets.crawler.jobs.JobState",
 }
 #: Setting -> Scrapy's class, and our subclass of it, which shortens our fields, or copes with a full disk in a job.
-_FORMATTER: Final = {
-    "LOG_FORMATTER": ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.progress_log.ShortFields")
-}
-_JOBS: Final = {
+_CLASSES: Final = {
+    "LOG_FORMATTER": ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.progress_log.ShortFields"),
     "SCHEDULER": ("scrapy.core.scheduler.Scheduler", "scrapy_pagelets.crawler.jobs.JobScheduler"),
     "SCHEDULER_START_DISK_QUEUE": ("scrapy.squeues.PickleFifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeFifoQueue"),
     "SCHEDULER_DISK_QUEUE": ("scrapy.squeues.PickleLifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeLifoQueue"),
@@ -89,8 +87,8 @@ class Addon:
                 with suppress(KeyError):
                     settings.replace_in_component_priority_dict("EXTENSIONS_BASE", extension, load_object(ours))
         is_job = settings.get("JOBDIR") and not settings.get("PAGELETS_REDIS")
-        for setting, (theirs, ours) in (_FORMATTER | _JOBS if is_job else _FORMATTER).items():
-            if settings.get(setting) == theirs:
+        for setting, (theirs, ours) in _CLASSES.items():
+            if settings.get(setting) == theirs and (is_job or setting == "LOG_FORMATTER"):
                 settings.set(setting, ours, "addon")
         if settings.get("PAGELETS_REDIS"):
             settings.set("SCHEDULER", "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler", "addon")

@@ -21,8 +21,6 @@ from scrapy_pagelets.crawler.commands.terminal import discard
 from scrapy_pagelets.crawler.exporters import ParquetItemExporter, require_pyarrow
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 
-_FAILED: Final = "feedexport/failed_count/"
-_LINES: Final = ("jsonlines", "jsonl", "jl")
 _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
 
 
@@ -56,8 +54,13 @@ class Feeds(FeedExporter):
                     abort_crawl(crawler, f"{_shown(uri)} cannot be written: {error}")
 
     def _start_new_batch(self, batch_id: int, uri: str, *arguments: Any, **options: Any) -> FeedSlot:
-        """Open a feed; in a shared crawl, each process has a part of its own."""
-        slot = super()._start_new_batch(batch_id, _part(uri, self._worker), *arguments, **options)
+        """Open a feed, in a shared crawl a part of its own: ``out/cleaned.part-host-4711-a0b1.jsonl``."""
+        part = uri
+        if self._worker:
+            start, dot, end = uri.rpartition(".")
+            has_suffix = dot and "/" not in end
+            part = f"{start}.part-{self._worker}.{end}" if has_suffix else f"{uri}.part-{self._worker}"
+        slot = super()._start_new_batch(batch_id, part, *arguments, **options)
         if isinstance(slot.storage, FileFeedStorage):
             path = os.path.abspath(slot.storage.path)
             appends = slot.storage.write_mode == "ab" and os.path.isfile(path)
@@ -98,7 +101,7 @@ class Feeds(FeedExporter):
         await super().close_spider(spider)
         session = session_of(self.crawler)
         stats = session.stats.get_stats().items()
-        if failed := sum(int(number) for name, number in stats if name.startswith(_FAILED)):
+        if failed := sum(int(number) for name, number in stats if name.startswith("feedexport/failed_count/")):
             session.record_loss("feeds could not be stored, see the errors above", _REMEDY, failed)
 
     async def _close_slot(self, slot: FeedSlot, spider: Spider) -> None:
@@ -108,8 +111,7 @@ class Feeds(FeedExporter):
                 slot.file.flush()
             await super()._close_slot(slot, spider)
             if slot.itemcount:
-                feeds = session_of(self.crawler).progress.feeds
-                feeds[location(slot.uri)] = feeds.get(location(slot.uri), 0) + slot.itemcount
+                session_of(self.crawler).progress.feeds[location(slot.uri)] += slot.itemcount
         except Exception as error:
             # The failure of a feed without any item has been reported already.
             items = slot.itemcount or int(slot.uri not in self._failing)
@@ -136,7 +138,7 @@ class Feeds(FeedExporter):
 
 def not_line_by_line(uri: str, options: Mapping[str, Any]) -> str:
     """Why a feed has no lines of which each outlives a killed process; "" if it has."""
-    if options.get("format") not in _LINES:
+    if options.get("format") not in ("jsonlines", "jsonl", "jl"):
         return "choose JSON lines (.jsonl), of which a killed process leaves whole lines"
     if urlsplit(uri).scheme not in ("", "file"):
         return "name a file, other storages get a feed only when the process ends"
@@ -169,14 +171,6 @@ def _complete_last_line(path: str) -> bool:
             file.seek(0, os.SEEK_END)
             file.write(b"\n")
     return False
-
-
-def _part(uri: str, worker: str) -> str:
-    """The part of a feed that one process of a shared crawl writes: ``out/cleaned.part-host-4711-a0b1.jsonl``."""
-    if not worker:
-        return uri
-    start, dot, end = uri.rpartition(".")
-    return f"{start}.part-{worker}{dot}{end}" if dot and "/" not in end else f"{uri}.part-{worker}"
 
 
 def location(uri: str) -> str:

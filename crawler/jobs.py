@@ -46,12 +46,12 @@ class JobScheduler(Scheduler):
             return super().enqueue_request(request)
         except OSError as error:
             assert self.crawler is not None
+            session = session_of(self.crawler)
             sentence = "requests cannot be written to the job directory and stay in memory: %s"
-            session_of(self.crawler).warn("scheduler/in_memory", sentence, error)
+            session.warn("scheduler/in_memory", sentence, error)
         self.mqs.push(request)
-        assert self.stats is not None
-        self.stats.inc_value("scheduler/enqueued/memory")
-        self.stats.inc_value("scheduler/enqueued")
+        session.stats.inc_value("scheduler/enqueued/memory")
+        session.stats.inc_value("scheduler/enqueued")
         return True
 
     def close(self, reason: str) -> Any:
@@ -123,10 +123,10 @@ class JobState(SpiderState):
         except OSError as error:
             with suppress(OSError):
                 Path(self.statefn).unlink()
-            session_of(spider.crawler).warn("store/failed", "%s cannot be written: %s", self.statefn, error)
+            session = session_of(spider.crawler)
+            session.warn("store/failed", "%s cannot be written: %s", self.statefn, error)
             if getattr(spider, "state", None):
-                what = "state of the spider could not be kept for the next run"
-                session_of(spider.crawler).record_loss(what, _REMEDY)
+                session.record_loss("state of the spider could not be kept for the next run", _REMEDY)
 
 
 def _saved_by_another_queue(job: Path, queue: object) -> bool:

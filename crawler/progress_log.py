@@ -40,7 +40,7 @@ class ProgressLog(Component):
         super().__init__(crawler)
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logging = create_looping_call(lambda: logger.info("%s", self._sentence()))
-        self._drawing = create_looping_call(self._draw)
+        self._drawing = create_looping_call(lambda: self._draw(self._sentence()))
         self._line: LiveLine | None = None
         self._output: Any = None
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
@@ -61,21 +61,20 @@ class ProgressLog(Component):
                 call.stop()
         if self._line is not None:
             self._line.end()
+            self._line = None
 
     def engine_stopped(self) -> None:
         """Tell what came out; feeds are closed by now."""
         sentences = [visible(sentence) for sentence in closing_lines(self.session)]
         for sentence in sentences:
             logger.info("%s", sentence)
-        if self._output is not None:
-            self._output.update({"text/plain": "\n".join(sentences)}, raw=True)
+        self._draw("\n".join(sentences))
 
-    def _draw(self) -> None:
-        sentence = self._sentence()
+    def _draw(self, text: str) -> None:
         if self._line is not None:
-            self._line.update(sentence)
+            self._line.update(text)
         if self._output is not None:
-            self._output.update({"text/plain": sentence}, raw=True)
+            self._output.update({"text/plain": text}, raw=True)
 
     def _sentence(self) -> str:
         return progress_sentence(self.session, number_waiting(self.crawler))
@@ -83,7 +82,6 @@ class ProgressLog(Component):
 
 #: What is left out -> the stats that count why.
 _REASONS: Final = {"left out of the archive": "pagelets/archive/skipped/", "not loaded": "pagelets/pages/missing/"}
-_READABLE: Final = (".jsonl", ".jl", ".parquet")  # feeds that the commands `report` and `view` read
 
 
 class _Counts:
@@ -121,12 +119,13 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
         yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
     yield from what_is_missing(session.stats.get_stats())
     if session.config.changed == ONLY:
-        loaded, not_sent = session.stat("recrawl/left_out"), session.stat("recrawl/not_modified")
-        same = f"{counted(loaded + not_sent, 'page')} {'is' if loaded + not_sent == 1 else 'are'} the same"
-        yield f"{same} as in the earlier crawl, and left out ({not_sent} of them were not sent again)"
+        not_sent = session.stat("recrawl/not_modified")
+        same = session.stat("recrawl/left_out") + not_sent
+        are = f"{counted(same, 'page')} {'is' if same == 1 else 'are'} the same as in the earlier crawl"
+        yield f"{are}, and left out ({not_sent} of them were not sent again)"
     written = ", ".join(f"{name} ({counted(items, 'item')})" for name, items in feeds.items())
     yield f"written: {written or 'nothing'}"
-    if name := next((name for name in feeds if name.endswith(_READABLE)), None):
+    if name := next((name for name in feeds if name.endswith((".jsonl", ".jl", ".parquet"))), None):
         quoted = shlex.quote(name)
         yield f"to see what was stripped: pagelets report {quoted}"
         # Playwright draws the picture; it is not part of a base install.
@@ -139,11 +138,9 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
 def what_is_missing(stats: Mapping[str, Any]) -> Iterator[str]:
     """What of an archive is no page, and which links gave none, each with the reasons and how often."""
     for title, prefix in _REASONS.items():
-        reasons = [
-            (name.removeprefix(prefix), times) for name, times in sorted(stats.items()) if name.startswith(prefix)
-        ]
-        if reasons:
-            yield f"{title}: {', '.join(f'{times:,} x {reason}' for reason, times in reasons)}"
+        counts = [(stat, times) for stat, times in sorted(stats.items()) if stat.startswith(prefix)]
+        if counts:
+            yield f"{title}: {', '.join(f'{times:,} x {stat.removeprefix(prefix)}' for stat, times in counts)}"
 
 
 def duration(seconds: float) -> str:
@@ -211,20 +208,13 @@ class _Short:
         self._ours = ours
 
     def __str__(self) -> str:
-        return str(self._in_short())
-
-    def __repr__(self) -> str:
-        return repr(self._in_short())
-
-    def _in_short(self) -> Any:
-        """A copy of the item with short values of the same types; the item itself if it has no copy that takes them."""
         with suppress(Exception):  # types and their validators can raise anything
             if (copy := copied(self._item)) is not self._item:
                 fields = ItemAdapter(copy)
                 for name in self._ours & fields.keys():
                     fields[name] = _short(fields[name])
-                return copy
-        return self._item
+                return str(copy)
+        return str(self._item)
 
 
 def _shortened(result: LogFormatterResult, item: Any) -> LogFormatterResult:

@@ -2,7 +2,7 @@
 
 import argparse
 from importlib import import_module
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -13,7 +13,6 @@ from scrapy_pagelets.crawler.commands.all_commands import add_commands, run_comm
 from scrapy_pagelets.crawler.console import given_settings
 from scrapy_pagelets.session.scrapy_hooks import before_options_are_checked
 
-_SCRIPT: Final = "scrapy pagelets"
 before_options_are_checked(add_parquet_for_options)  # Scrapy imports this module whenever a command starts
 
 
@@ -30,7 +29,7 @@ class PageletsCommand(ScrapyCommand):
         return "Look at pagelets and templates"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        add_commands(parser, _SCRIPT)
+        add_commands(parser, "scrapy pagelets")
         super().add_options(parser)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

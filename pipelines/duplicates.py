@@ -2,16 +2,14 @@
 
 import logging
 import sqlite3
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.base.errors import DiskError, StoreError
 from scrapy_pagelets.duplicates.content_store import ContentStore, PageText, Verdict
 from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import Threshold, encode
@@ -21,8 +19,6 @@ from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.shared.server import RedisProblem
 
 logger = logging.getLogger(__name__)
-
-_FILE: Final = "pagelets-duplicates.sqlite"
 
 
 class DuplicatesPipeline(PagePipeline):
@@ -38,35 +34,16 @@ class DuplicatesPipeline(PagePipeline):
 
     def open_spider(self) -> None:
         super().open_spider()
-        job = job_dir(self.crawler.settings)
-        store = self._open_file(Path(job, _FILE)) if job else self._open(None)
-        shared = self.session.shared
-        self._store = store if shared is None else shared.contents(store)
-
-    def _open_file(self, path: Path) -> ContentStore:
-        """The content store of a job; a temporary one if its file cannot be used."""
-        try:
-            return self._open(path)
-        except StoreError as error:
-            cause = error
-        with suppress(OSError, StoreError):
-            if not isinstance(cause, DiskError):
-                renamed, store = _set_aside(path), self._open(path)
-                sentence = "%s is set aside, pages are not compared with those of earlier runs: %s"
-                self.session.warn("duplicates/set_aside", sentence, renamed, cause)
-                return store
-        sentence = "%s is not used, the next run cannot compare its pages with those of this run: %s"
-        self.session.warn("duplicates/set_aside", sentence, path, cause)
-        return self._open(None)
-
-    def _open(self, path: Path | None) -> ContentStore:
-        config = self.session.config
-        return ContentStore(
-            path,
-            Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
+        job, shared, config = job_dir(self.crawler.settings), self.session.shared, self.session.config
+        make = partial(
+            ContentStore,
+            threshold=Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
             within_sites=config.duplicates_scope == "site",
             failed=partial(self.session.warn, "duplicates/in_memory", "%s"),
         )
+        store = self.opened("duplicates/set_aside", Path(job, "pagelets-duplicates.sqlite"), make) if job else None
+        store = make(None) if store is None else store
+        self._store = store if shared is None else shared.contents(store)
 
     async def process_page(self, item: Any, context: PageContext) -> None:
         text = self.fields.get(item, "text")
@@ -112,11 +89,3 @@ class DuplicatesPipeline(PagePipeline):
 
     def close_spider(self) -> None:
         self._store.close()
-
-
-def _set_aside(path: Path) -> Path:
-    target = next(name for n in range(1, 1000) if not (name := path.with_name(f"{path.name}.{n}")).exists())
-    for end in ("", "-wal", "-shm"):
-        if (file := path.with_name(path.name + end)).exists():
-            file.rename(target.with_name(target.name + end))
-    return target

@@ -27,7 +27,6 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 logger = logging.getLogger(__name__)
 
 _PATIENCE: Final = 20.0  # seconds that the crawl waits at its end for an index that is unavailable
-_FILE: Final = "pagelets-index.json"  # in the job directory: when the crawl began and which sites it has seen
 _ABOUT: Final = ("title", "language", "fetched_at")
 _LEFT: Final = (
     "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or, file by file, for "
@@ -48,7 +47,7 @@ class IndexPipeline(PagePipeline):
         if not self._target:
             raise NotConfigured
         job = job_dir(crawler.settings)
-        self._state_file = Path(job, _FILE) if job else None
+        self._state_file = Path(job, "pagelets-index.json") if job else None  # of the job: when it began, its sites
         self._seen: WeakKeyDictionary[PageContext, set[str]] = WeakKeyDictionary()
         try:
             self._began, self._sites = _saved_state(self._state_file)

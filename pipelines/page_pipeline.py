@@ -3,13 +3,15 @@
 import logging
 from collections.abc import Callable, MutableMapping
 from dataclasses import MISSING, is_dataclass
+from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 from scrapy import Item
 from scrapy.crawler import Crawler
 
+from scrapy_pagelets.base.errors import DiskError, StoreError
+from scrapy_pagelets.base.transactions import set_aside
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.metadata.metadata import TOLD
 from scrapy_pagelets.session.config import FIELDS
@@ -17,12 +19,9 @@ from scrapy_pagelets.session.crawl_session import Component, session_of
 from scrapy_pagelets.session.page_context import PageContext, current_context, current_places, follow_items
 
 logger = logging.getLogger(__name__)
-#: Field -> its alternative name, for items whose spider has set the field; for other fields it is ``page_<name>``.
-_ALTERNATIVES: Final = {"text": "content"}
 #: Fields that the types of items may lack without a warning.
 _OPTIONAL: Final = frozenset(("headline", "comments", "posts", "content_hash", "robots", *TOLD))
 _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
-_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()  # what a crawl has warned of
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -56,6 +55,22 @@ class PagePipeline(Component):
             context.fail()
             return None
 
+    def opened(self, stat: str, path: Path, make: Callable[[Path], T]) -> T | None:
+        """Open what earlier crawls have written, anew if it is damaged; warn, and return None, if that fails."""
+        try:
+            try:
+                return make(path)
+            except DiskError:
+                raise
+            except StoreError as error:
+                sentence = "%s is set aside, pages are not compared with those of earlier crawls: %s"
+                self.session.warn(stat, sentence, set_aside(path), error)
+                return make(path)
+        except (OSError, StoreError) as error:
+            sentence = "%s cannot be used, the next crawl cannot compare its pages with those of this one: %s"
+            self.session.warn(stat, sentence, path, error)
+            return None
+
 
 class Fields:
     """Set fields of the feed on items of any type, under the names from ``PAGELETS_FIELDS``.
@@ -68,7 +83,6 @@ class Fields:
     def __init__(self, crawler: Crawler) -> None:
         self.session = session_of(crawler)
         self._crawler = crawler
-        self._warned = _warned.setdefault(crawler, set())
 
     def put(self, item: Any, name: str, value: Any, *, only_if_missing: bool = False) -> None:
         """Set a field, under an alternative name if the spider has set it; or not at all then."""
@@ -102,7 +116,7 @@ class Fields:
         return not getattr(self._crawler.spider, "yields_blanks", False) and not _is_default(item, field, value)
 
     def _alternative(self, item: Any, name: str) -> str | None:
-        alternative = _ALTERNATIVES.get(name, f"page_{name}")
+        alternative = "content" if name == "text" else f"page_{name}"
         taken = {self.session.config.field_name(each) for each in FIELDS}
         return alternative if isinstance(item, dict) and alternative not in item and alternative not in taken else None
 
@@ -133,8 +147,7 @@ class Fields:
     def _count_and_warn(self, case: str, item: Any, subject: str, what: str) -> None:
         self.session.count(f"fields/{case}")
         sentence = f"{subject} {type(item).__name__}: {what}"
-        if (type(item), sentence) not in self._warned:
-            self._warned.add((type(item), sentence))
+        if self.session.is_new(str(type(item)), sentence):
             logger.warning("%s", sentence)
 
 

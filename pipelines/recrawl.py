@@ -10,8 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.base.errors import DiskError, StoreError
-from scrapy_pagelets.base.transactions import set_aside
+from scrapy_pagelets.base.errors import StoreError
 from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.feed.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
@@ -47,41 +46,25 @@ class RecrawlPipeline(PagePipeline):
                 abort_crawl(crawler, _NOTHING)
             raise NotConfigured
         self._earlier = self._read(config.earlier_feed) if config.earlier_feed else None
-        self._store = self.session.versions = self._open(Path(folder), job) if folder else None
+        self._store: VersionStore | None = None
+        if folder:
+            path = Path(folder, version_store.FILE)
+            self._store = self.opened("store/failed", path, lambda path: VersionStore(path.parent, job))
+        self.session.versions = self._store
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _read(self, name: str) -> VersionStore:
         """The versions in a feed, in a temporary file; a feed that cannot be used ends the crawl."""
         feed = Feed(name, version_store.COLUMNS, ("text",), version_store.NEEDED)
-        store = None
         try:
             store = VersionStore(None)
             number = store.put_feed(feed)
         except (FeedError, StoreError, sqlite3.Error) as error:
-            if store is not None:
-                store.close()
             abort_crawl(self.crawler, f"PAGELETS_EARLIER_FEED cannot be used: {error}")
         logger.info("pages are compared with the %d lines of %s", number, name)
         if feed.note:
             logger.info("%s: %s", name, feed.note)
         return store
-
-    def _open(self, folder: Path, job: str) -> VersionStore | None:
-        """The store of earlier crawls, None if it cannot be used; a damaged file is set aside."""
-        try:
-            try:
-                return VersionStore(folder, job)
-            except DiskError:
-                raise
-            except StoreError as error:
-                sentence = "%s cannot be read: it is renamed to *.broken, and all pages are new: %s"
-                self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
-                set_aside(folder / version_store.FILE)
-                return VersionStore(folder, job)
-        except (OSError, StoreError) as error:
-            sentence = "%s cannot be used, the next crawl cannot compare its pages with those of this one: %s"
-            self.session.warn("store/failed", sentence, folder / version_store.FILE, error)
-            return None
 
     async def process_page(self, item: Any, context: PageContext) -> None:
         found = await self.computed(self._compare, context)

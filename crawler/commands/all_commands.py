@@ -34,7 +34,6 @@ _ABOUT: Final = {
 _NAMES: Final = {"index": "fill_index", "duplicates": "find_duplicates"}  # modules that are not called as their command
 #: Command -> its description and its module.
 COMMANDS: Final = {name: (about, f"{__package__}.{_NAMES.get(name, name)}") for name, about in _ABOUT.items()}
-_EXTRAS: Final = {"sklearn": ("scikit-learn", "topic")}  # library of a command -> its name, and its extra
 
 
 class Parser(argparse.ArgumentParser):
@@ -76,10 +75,9 @@ def run_command(run: Callable[[argparse.Namespace], int | None], options: argpar
         warn(error)
         return 1
     except ModuleNotFoundError as error:
-        if (library := (error.name or "").partition(".")[0]) not in _EXTRAS:
+        if (error.name or "").partition(".")[0] != "sklearn":
             raise
-        name, extra = _EXTRAS[library]
-        warn(f"this needs {name}: pip install 'scrapy-pagelets[{extra}]'")
+        warn("this needs scikit-learn: pip install 'scrapy-pagelets[topic]'")
         return 1
     except OutputClosed:
         return CLOSED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,12 +63,8 @@ def run(options: argparse.Namespace) -> int:
     sources = sources_of(options.input, options.base)
     out = Path(options.output)
     wanted = prepare_job(out, sources, wanted, options.engine)
-    engine = _engine(options, out)
-    try:
-        report = CorpusJob(engine, out, sources, wanted, warn).run()
-    finally:
-        engine.close()
-    return _show(report, out)
+    with closing(_engine(options, out)) as engine:
+        return _show(CorpusJob(engine, out, sources, wanted, warn).run(), out)
 
 
 def corpus_options(config: Config) -> CorpusOptions:
@@ -120,7 +117,7 @@ def _show(report: Report, out: Path) -> int:
         warn(sentence)
     if report.broken:
         warn(f"{len(report.broken)} sources or pages are not there, or not whole")
-    return 1 if report.broken else 0
+    return int(bool(report.broken))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
@@ -43,7 +43,6 @@ from scrapy_pagelets.session.page_context import context_of
 #: Suffix of a feed -> its format.
 _FORMATS: Final = {".jsonl": "jsonlines", ".jl": "jsonlines", ".parquet": "parquet", ".json": "json", ".csv": "csv"}
 _CANDIDATES: Final = 40  # pages of which the one is chosen that is shown before and after
-_WIDTH: Final = 100
 _STOPPING: Final = "stopping: the requests under way are finished, and the feed is kept; Ctrl-C again stops at once"
 
 
@@ -119,7 +118,14 @@ def _settings(options: argparse.Namespace) -> Settings:
     if job := settings["JOBDIR"]:
         require_folder(job)
     goes_on = has_made_pages(job)
-    feed, form = ("stdout:", "jsonlines") if options.out == STDOUT else _feed(options.out)
+    feed, form = "stdout:", "jsonlines"
+    if options.out != STDOUT:
+        path = Path(options.out).absolute()
+        if (suffix := path.suffix.lower()) not in _FORMATS:
+            ends = f"a name that ends in {', '.join(_FORMATS)}, or - for standard output"
+            raise CommandError(f"-o is {options.out}: give {ends}")
+        require_writable(options.out)
+        feed, form = path.as_uri(), _FORMATS[suffix]
     if goes_on and form != "jsonlines" and Path(options.out).exists():
         raise CommandError(f"{options.out} would be replaced, but the job in {job} goes on: give another name with -o")
     # What was written before stays until there is a page to write, unless nothing may be new.
@@ -128,16 +134,6 @@ def _settings(options: argparse.Namespace) -> Settings:
     settings.set("FEEDS", {feed: written}, "cmdline")
     settings.setdict({"LOG_ENABLED": bool(options.log), "LOG_FILE": options.log, "LOG_FILE_APPEND": False}, "cmdline")
     return settings
-
-
-def _feed(name: str) -> tuple[str, str]:
-    """The address of a feed and its format; a feed that cannot be written is refused before a page is loaded."""
-    path = Path(name).absolute()
-    form = _FORMATS.get(path.suffix.lower())
-    if form is None:
-        raise CommandError(f"-o is {name}: give a name that ends in {', '.join(_FORMATS)}, or - for standard output")
-    require_writable(name)
-    return path.as_uri(), form
 
 
 def _log_warnings(name: str | None) -> None:
@@ -172,10 +168,10 @@ class _Sample:
             stripped = context.record.words_of_page - kept
             if (worth := min(kept, 3 * stripped)) > self._worth:
                 regions = [
-                    Region(role, " | ".join(" ".join(one.text[:_LONGEST].split()) for one in pagelets)[:_LONGEST])
+                    (role, " | ".join(" ".join(one.text[:_LONGEST].split()) for one in pagelets)[:_LONGEST])
                     for role, pagelets in groupby(context.record.cut(), key=lambda one: one.role)
                 ]
-                width, ansi = get_terminal_size((_WIDTH, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
+                width, ansi = get_terminal_size((100, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
                 self.lines = list(lines(context.url, kept, stripped, regions, width, ansi=ansi))
                 self._worth = worth
 
@@ -215,11 +211,7 @@ _ROLE: Final = 11  # and of a role
 _STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"  # ANSI: dimmed and struck out, and back
 
 
-class Region(NamedTuple):
-    """Pagelets of one role that follow each other: the role, and the beginning of their text."""
-
-    role: str
-    text: str
+Region = tuple[str, str]  # the role of pagelets that follow each other, and the beginning of their text
 
 
 def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: int, *, ansi: bool) -> Iterator[str]:
@@ -229,7 +221,7 @@ def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: 
     hidden = regions[_FIRST:-_LAST] if len(regions) > _FIRST + _LAST + 1 else []
     for number, region in enumerate(regions):
         if hidden and number == _FIRST:
-            of_template = sum(one.role != CONTENT for one in hidden)
+            of_template = sum(role != CONTENT for role, _ in hidden)
             yield f"  ... {counted(len(hidden), 'more region')}, {of_template} of them stripped"
         if not hidden or not _FIRST <= number < _FIRST + len(hidden):
             yield from _lines(region, width, ansi=ansi)
@@ -237,10 +229,10 @@ def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: 
 
 def _lines(region: Region, width: int, *, ansi: bool) -> Iterator[str]:
     """A region, on two lines if it is content."""
-    is_kept = region.role == CONTENT
-    room = max(20, min(width, _WIDEST) - _ROLE - 8)
-    for number, text in enumerate(wrap(visible(region.text), room, max_lines=2 if is_kept else 1, placeholder=" …")):
-        yield f"  {'' if number else region.role:{_ROLE - 1}} {text if is_kept else _struck(text, ansi=ansi)}"
+    role, text = region
+    room, most = max(20, min(width, _WIDEST) - _ROLE - 8), 2 if role == CONTENT else 1
+    for number, part in enumerate(wrap(visible(text), room, max_lines=most, placeholder=" …")):
+        yield f"  {'' if number else role:{_ROLE - 1}} {part if role == CONTENT else _struck(part, ansi=ansi)}"
 
 
 def _struck(text: str, *, ansi: bool) -> str:

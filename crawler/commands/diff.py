@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = ("pagelets diff last-week.jsonl pages.jsonl", "pagelets diff last-week.jsonl pages.jsonl --changes 0")
 _DIFFERENT, _TROUBLE = 1, 2  # exit codes, as those of ``diff``
-_CHANGES: Final = 10  # changes of a page that are shown unless an option says otherwise
 _SCHEMA: Final = """
 CREATE TABLE old (key INTEGER PRIMARY KEY, url TEXT, hash TEXT, text TEXT);
 CREATE TABLE new (key INTEGER PRIMARY KEY, url TEXT, hash TEXT, text TEXT);
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", help=f"the earlier {about}")
     parser.add_argument("new", help="the later one")
     shown = "changes to show of each page, 0 for none (default: %(default)s)"
-    parser.add_argument("--changes", type=int, default=_CHANGES, metavar="N", help=shown)
+    parser.add_argument("--changes", type=int, default=10, metavar="N", help=shown)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -25,15 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     feed = Feed(options.feed, _COLUMNS, _PAGELET, one_of=("pagelets", "text"))
-    pages, parts, purged = _fill(feed, options)
-    written = f"{counted(pages, 'page')} with {counted(parts, 'pagelet')}"
-    deleted = f", {counted(purged, 'page')} {'was' if purged == 1 else 'were'} deleted" if options.purge else ""
-    show(f"{written} {'is' if pages == 1 else 'are'} in {shown(options.index)}{deleted}")
-    warn(feed.note)
-
-
-def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:
-    """Write the pages; return the numbers of pages, of their pagelets, and of deleted pages."""
     seen, sites, pages, parts = now(), set(), 0, 0
     kind_of(options.index)
     found = _pages(feed)
@@ -46,7 +37,11 @@ def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:
             pages += len(batch)
             parts += sum(len(page.pagelets) for page in batch)
             batch = list(islice(found, _BATCH))
-        return pages, parts, index.purge(seen, sites) if options.purge else 0
+        purged = index.purge(seen, sites) if options.purge else 0
+    written = f"{counted(pages, 'page')} with {counted(parts, 'pagelet')}"
+    deleted = f", {counted(purged, 'page')} {'was' if purged == 1 else 'were'} deleted" if options.purge else ""
+    show(f"{written} {'is' if pages == 1 else 'are'} in {shown(options.index)}{deleted}")
+    warn(feed.note)
 
 
 def _pages(feed: Feed) -> Iterator[IndexedPage]:

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from scrapy_pagelets.base.errors import ConfigError
@@ -17,29 +16,6 @@ _DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
 _SKETCHED: Final = "crawl without PAGELETS_DUPLICATES=off and PAGELETS_FIELDS=lean"
 _SHOWN: Final = 60  # texts of blocks are cut to this length
-
-
-@dataclass
-class Pages:
-    """The pages of a feed, collected while its lines are read."""
-
-    urls: list[str] = field(default_factory=list)
-    #: Number of a page, the page that the feed names as its near-duplicate, and their similarity.
-    named: list[tuple[int, str, float]] = field(default_factory=list)
-
-    def texts(self, feed: Feed) -> Iterator[tuple[str, str]]:
-        for line in feed:
-            if line.get("near_duplicate_of"):
-                self.named.append((len(self.urls), line["near_duplicate_of"], line.get("similarity") or 0.0))
-            self.urls.append(line["url"])
-            yield site_of(line["url"]), content_text(line)
-
-    def blocks(self, feed: Feed) -> Iterator[tuple[str, str]]:
-        """Host and text of each pagelet, which takes the place of a page."""
-        for line in feed:
-            for pagelet in line["pagelets"]:
-                self.urls.append(line["url"])
-                yield host_of(line["url"]), pagelet["text"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,21 +54,28 @@ def _groups(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import connected, mirrors, near_pairs
 
-    pages, alike = Pages(), dict[str, float]()
-    found = list(near_pairs(pages.texts(feed), Threshold(options.threshold, options.across)))
-    pairs = [(pages.urls[of], pages.urls[n], s) for n, of, s in found]
-    pairs += [(of, pages.urls[n], s) for n, of, s in pages.named]
+    urls, named, alike = list[str](), list[tuple[str, str, float]](), dict[str, float]()
+
+    def texts() -> Iterator[tuple[str, str]]:
+        for line in feed:
+            if line.get("near_duplicate_of"):
+                named.append((line["near_duplicate_of"], line["url"], line.get("similarity") or 0.0))
+            urls.append(line["url"])
+            yield site_of(line["url"]), content_text(line)
+
+    found = list(near_pairs(texts(), Threshold(options.threshold, options.across)))
+    pairs = [(urls[of], urls[n], s) for n, of, s in found] + named
     for of, url, similarity in pairs:
         for one in (of, url):
             alike[one] = max(similarity, alike.get(one, 0.0))
     groups = sorted(connected((of, url) for of, url, _ in pairs), key=len, reverse=True)
-    yield f"{len(pages.urls)} pages, {sum(map(len, groups)) - len(groups)} of them near-duplicates of another one"
+    yield f"{len(urls)} pages, {sum(map(len, groups)) - len(groups)} of them near-duplicates of another one"
     if groups:
         yield ""
         yield f"{'group':>5}  {'similarity':>10}  page"
     for number, group in enumerate(groups, 1):
         yield from (f"{number:>5}  {alike[url]:>10.3f}  {url}" for url in group)
-    if copies := mirrors(groups, pages.urls):
+    if copies := mirrors(groups, urls):
         yield ""
         yield f"{'pages':>5}  {'of its own':>10}  host that is a copy of another one"
         yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in copies)
@@ -101,14 +84,20 @@ def _groups(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
 def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     from scrapy_pagelets.duplicates.groups import near_groups, on_several_hosts
 
-    pages = Pages()
-    threshold = Threshold(options.threshold, options.across)
-    rows = on_several_hosts(near_groups(pages.blocks(feed), threshold), pages.urls)
-    yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several hosts"
+    urls = list[str]()
+
+    def blocks() -> Iterator[tuple[str, str]]:
+        for line in feed:
+            for pagelet in line["pagelets"]:
+                urls.append(line["url"])
+                yield host_of(line["url"]), pagelet["text"]
+
+    rows = on_several_hosts(near_groups(blocks(), Threshold(options.threshold, options.across)), urls)
+    yield f"{len(urls)} pagelets, {len(rows)} blocks on several hosts"
     if rows:
         wanted = {block for block, _, _ in rows}
-        found = ((i, text) for i, (_, text) in enumerate(Pages().blocks(feed)) if i in wanted)
-        texts = {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in found}
+        found = enumerate(pagelet["text"] for line in feed for pagelet in line["pagelets"])
+        texts = {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in found if i in wanted}
         yield ""
         yield f"{'hosts':>5}  {'pages':>10}  text"
         yield from (f"{hosts:>5}  {on:>10}  {texts[block]}" for block, on, hosts in rows)
@@ -123,11 +112,11 @@ def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
         raise ConfigError(f"--bloom is {options.bloom}: give the number of pages, from 1")
     if options.pagelets:
         raise ConfigError("--bloom compares pages: leave out --pagelets")
-    filters, pages = BloomBands(options.bloom, options.threshold), Pages()
-    for _, text in pages.texts(feed):
-        hashes = shingles(word_hashes(text))
+    filters = BloomBands(options.bloom, options.threshold)
+    for line in feed:
+        hashes = shingles(word_hashes(content_text(line)))
         if len(hashes) and filters.add(minhash(hashes)[None])[0]:
-            yield pages.urls[-1]
+            yield line["url"]
 
 
 def _excerpts(feed: Feed, options: argparse.Namespace) -> Iterator[str]:

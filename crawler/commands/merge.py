@@ -29,12 +29,13 @@ def run(options: argparse.Namespace) -> None:
     if out in parts:
         raise FeedError(f"{out} is one of the parts: give the merged feed another name")
     try:
-        cut = [path.name for path in parts if _is_cut(path)]
         lines, doubled = _merge(parts, out, options.field)
     except OSError as error:
         raise FeedError(f"{out} cannot be written: {error.strerror}") from None
-    for name in cut:
-        warn(f"the last line of {name} is cut, its process was killed: left out")
+    for path in parts:
+        with _opened(path) as file:
+            if file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n":
+                warn(f"the last line of {path.name} is cut, its process was killed: left out")
     whole = f"{counted(lines, 'line')} of {counted(len(parts), 'part')}"
     show(f"{whole}, {doubled:,} left out that another part has")
 
@@ -65,11 +66,6 @@ def _merge(parts: Sequence[Path], feed: Path, field: str) -> tuple[int, int]:
         file.flush()
         os.fsync(file.fileno())
     return lines, doubled
-
-
-def _is_cut(path: Path) -> bool:
-    with _opened(path) as file:
-        return bool(file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n")
 
 
 def _lines(path: Path, field: str) -> Iterator[tuple[bytes, str | None]]:

@@ -21,9 +21,6 @@ EXAMPLES: Final = (
     'pagelets rank all.jsonl --query "install"',
 )
 _LEAST: Final = 0.0005  # lower scores are not shown
-_TITLE: Final = 60
-_COLUMNS: Final = ("title", "pagelets")
-_PAGELET: Final = ("id", "role", "text", "links")
 _COMMON: Final = 0.5  # a query that fits a larger share of the pages gets a warning
 
 
@@ -124,7 +121,7 @@ def _related(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 def _tables(options: argparse.Namespace) -> Tables:
     from scrapy_pagelets.links.link_tables import Query, TableError, read
 
-    feed = Feed(options.feed, _COLUMNS, _PAGELET)
+    feed = Feed(options.feed, ("title", "pagelets"), ("id", "role", "text", "links"))
     try:
         tables = read(feed, None if options.query is None else Query(options.query))
     except TableError as error:
@@ -163,6 +160,6 @@ def _scores(
     def name(i: int) -> str:
         if pagelets:  # the URL of its page, its number and the beginning of its text
             return f"{tables.urls[tables.page[i]]}  {tables.number[i]}: {tables.labels[i]}".rstrip()
-        return f"{tables.urls[i]}  {shortened(tables.titles[i], _TITLE)}".rstrip()
+        return f"{tables.urls[i]}  {shortened(tables.titles[i], 60)}".rstrip()
 
     yield from (f"{scores[i]:>10.3f}{cited[i]}  {name(i)}" for i in best if scores[i] >= _LEAST)

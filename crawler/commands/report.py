@@ -89,12 +89,8 @@ def show_tables(summary: Summary) -> None:
     for page in summary.doubtful[:_SHOWN]:
         show(f"look at {page.url}: {page.reason}")
     width = terminal_width() or _WIDTH
-    for line in table(summary, width) if width >= _NARROW else entries(summary):
+    for line in (*table(summary, max(width, _NARROW)), *most_stripped(summary, width), _MEANING):
         show(line)
-    for line in most_stripped(summary, width):
-        show(line)
-    if width >= _NARROW:
-        show(_MEANING)
 
 
 def most_stripped(summary: Summary, width: int) -> Iterator[str]:
@@ -107,16 +103,6 @@ def most_stripped(summary: Summary, width: int) -> Iterator[str]:
         yield from (line if len(line) <= width else f"{line[: width - 1]}…" for line in lines)
     elif not summary.all_pagelets:
         yield "to see the texts that were stripped, crawl with -s PAGELETS_EXPORT=all"
-
-
-def entries(summary: Summary) -> Iterator[str]:
-    """The same as the table for a terminal that is too narrow for it."""
-    for name, totals in _rows(summary):
-        yield name
-        yield f"  {counted(totals.pages, 'page')}, {totals.share:.0%} stripped"
-        yield f"  words: {totals.kept:,} kept, {totals.stripped:,} stripped"
-        if totals.duplicates or totals.empty:
-            yield f"  {counted(totals.duplicates, 'near-duplicate')}, {totals.empty:,} empty"
 
 
 def table(summary: Summary, width: int = _WIDTH) -> list[str]:

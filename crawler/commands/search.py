@@ -21,8 +21,6 @@ EXAMPLES: Final = (
     'pagelets search pages.sqlite "install" --feedback segments --top 3',
 )
 _PASSAGE: Final = 40  # length of the passage of a pagelet that is shown, in runs without white space
-_BOLD: Final = ("\033[1m", "\033[0m")
-_STARS: Final = ("**", "**")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +82,7 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     yield f"{len(answer.ranking)} of {collection.size.pages} pages"
     if answer.added:
         yield "added: " + ", ".join(f"{term} {answer.query[term]:.2f}" for term in answer.added)
-    marks = _BOLD if sys.stdout.isatty() else _STARS
+    marks = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("**", "**")
     for place, (score, pagelet) in enumerate(distinct(collection, answer.ranking, options.top), 1):
         yield from _result(place, score, pagelet, answer.query, marks)
 

@@ -20,15 +20,12 @@ EXAMPLES: Final = (
     "pagelets template knowledge/ --out templates/",
 )
 USES_SETTINGS: Final = True
-_WEB: Final = ("http://", "https://")
 _SETTINGS: Final = {  # settings of the crawl of a site: nothing of it stays but its store
     "PAGELETS_DETECTION": "etdm", "PAGELETS_INDEX": "", "ITEM_PIPELINES": {}, "FEEDS": {}, "JOBDIR": "",
     "LOG_ENABLED": False, "LOG_FILE": None,
 }  # fmt: skip
-_ERRORS: Final = 1000  # errors of its log that are remembered
 _NAMED: Final = 20  # number of other classes that are named
 _UNSAFE: Final = lazily(r"[^\w.#-]")
-_LONGEST_NAME: Final = 100
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     if options.out:
         require_folder(options.out)
-    classes = _chosen(_classes(options), options)
+    path = Path(options.source)
+    if options.source.startswith(("http://", "https://")):
+        found = _of_url(options.source, options)
+    else:
+        found = _of_folder(path) if path.is_dir() else _of_store(path)
+    classes = _chosen(found, options)
     if options.out:
         _write_all(classes, Path(options.out), options.source)
     else:
@@ -86,8 +88,7 @@ def _print_largest(classes: list[_Class], source: str) -> None:
     number, html = next(found, (0, ""))
     if not html:
         raise _nothing(source)
-    for line in html.rstrip().split("\n"):
-        write(line)
+    write(html.rstrip())
     for one in classes[:number][:_NAMED]:
         warn(_without(one))
     others = classes[number + 1 :]
@@ -100,7 +101,7 @@ def _print_largest(classes: list[_Class], source: str) -> None:
 def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
     written = set()
     for one in classes:
-        html, path = one.html(), folder / f"{_UNSAFE.sub('_', one.id)[-_LONGEST_NAME:]}.html"
+        html, path = one.html(), folder / f"{_UNSAFE.sub('_', one.id)[-100:]}.html"
         if not html:
             warn(_without(one))
         elif path not in written:
@@ -120,13 +121,6 @@ def _without(one: _Class) -> str:
 
 def _nothing(source: str) -> CommandError:
     return CommandError(f"{source} has no template: no class of pages has enough in common")
-
-
-def _classes(options: argparse.Namespace) -> Iterator[_Class]:
-    if options.source.startswith(_WEB):
-        return _of_url(options.source, options)
-    path = Path(options.source)
-    return _of_folder(path) if path.is_dir() else _of_store(path)
 
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
@@ -168,15 +162,15 @@ def _of_url(url: str, options: argparse.Namespace) -> Iterator[_Class]:
         tell(f"loading {url} and pages of its menu")
         problem = _crawl(url, folder, options)
         sites = [site for path in Path(folder).glob(FILES) for _, site in read_sites(path)]
-    found = [(one, one.subdigraph_template) for site in sites for one in site.classes]
-    if not found:
+    classes = [one for site in sites for one in site.classes]
+    if not classes:
         raise CommandError(f"{url} cannot be used: {problem}")
-    for one, template in found:
-        if template is not None:
-            site, html = one.id.rpartition("#")[0], partial(template_html, template, one.id)
-            yield _Class(site, one.number + 1, template.voters, html)
-    if not any(template for _, template in found):
+    found = [(one, template) for one in classes if (template := one.subdigraph_template) is not None]
+    if not found:
         raise CommandError(f"{url} has no template: no two pages that link each other were found")
+    for one, template in found:
+        site, html = one.id.rpartition("#")[0], partial(template_html, template, one.id)
+        yield _Class(site, one.number + 1, template.voters, html)
 
 
 def _crawl(url: str, store: str, options: argparse.Namespace) -> str:
@@ -188,7 +182,7 @@ def _crawl(url: str, store: str, options: argparse.Namespace) -> str:
 
     settings = project_settings(options)
     settings.setdict(_SETTINGS | {"PAGELETS_STORE": store}, "cmdline")
-    errors = BufferingHandler(_ERRORS)
+    errors = BufferingHandler(1000)
     errors.setLevel(logging.ERROR)
     process = AsyncCrawlerProcess(settings)
     logging.getLogger().addHandler(errors)

@@ -9,6 +9,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +28,6 @@ EXAMPLES: Final = (
     "pagelets train crawl.warc.gz --out model.npz",
     "pagelets train --segments pages/ --gold blocks.jsonl --out segmenter.npz",
 )
-_TIMEOUT = 600.0  # time limit for rendering a page, in seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -199,7 +199,7 @@ async def _rendered(
         return await asyncio.to_thread(resources.get, url)
 
     async with async_playwright() as driver:
-        browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_TIMEOUT)
+        browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=600.0)
 
         async def render(name: str, page: Page, document: str) -> None:
             try:
@@ -229,13 +229,11 @@ def _examples(options: argparse.Namespace) -> Iterator[Example]:
 def _families(name: str | None) -> dict[str, str]:
     if name is None:
         return {}
-    try:
+    with suppress(json.JSONDecodeError):
         families = json.loads(Path(name).read_text(encoding="utf-8"))
-    except json.JSONDecodeError:
-        families = None
-    if not isinstance(families, dict) or not all(isinstance(family, str) for family in families.values()):
-        raise ValueError(f"{name}: a JSON object with the name of a family for each site is needed")
-    return families
+        if isinstance(families, dict) and all(isinstance(family, str) for family in families.values()):
+            return families
+    raise ValueError(f"{name}: a JSON object with the name of a family for each site is needed")
 
 
 def _records(options: argparse.Namespace) -> Iterator[tuple[Record, Page]]:
@@ -263,10 +261,9 @@ def _lines(name: str, *needed: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the lines of a file; each must have all keys of one of the sets."""
     with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            try:
+            record = None
+            with suppress(json.JSONDecodeError):
                 record = json.loads(line)
-            except json.JSONDecodeError:
-                record = {}
             if not (isinstance(record, dict) and any(keys <= record.keys() for keys in needed)):
                 wanted = " or ".join("`, `".join(sorted(keys)).join("``") for keys in needed)
                 raise ValueError(f"{name}, line {number}: a JSON object with {wanted} is needed")

@@ -29,15 +29,12 @@ EXAMPLES: Final = (
     "pagelets view pages.jsonl --page https://example.com/ --no-picture",
 )
 USES_SETTINGS: Final = True
-_TIMEOUT: Final = 60.0
 _MAX_HEIGHT: Final = 16_000  # largest height of a picture of a page, in pixels
 _REQUEST: Final = "APIRequestContext.get: "  # how Playwright begins to say that an address cannot be loaded
 #: Options of the browser's screenshot, by the suffix of the file to write.
 _JPEG: Final = {"type": "jpeg", "quality": 40}
 _PICTURES: Final[dict[str, dict[str, Any]]] = {".png": {"type": "png"}, ".jpg": _JPEG, ".jpeg": _JPEG}
 _TEXT: Final = 80  # characters of a pagelet in the list
-_FAILED: Final = 400  # status codes from here on mean that a page is not there
-_PAGES: Final = (".html", ".htm")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
 
-    if _suffix(options.out) not in (*_PAGES, *_PICTURES):
+    if _suffix(options.out) not in (".html", ".htm", *_PICTURES):
         raise CommandError(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
     if options.no_picture and _suffix(options.out) in _PICTURES:
         raise CommandError(f"--out is {options.out}, a picture, which --no-picture excludes: give a file in .html")
@@ -173,7 +170,7 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
 
     async def received(response: playwright.Response) -> None:
         nonlocal own
-        if response.status >= _FAILED and source.line is not None:
+        if response.status >= 400 and source.line is not None:  # the page is not there
             raise RenderError("failed", f"the server answers {response.status}")
         body, kind = await response.body(), await response.header_value("content-type")
         own = await asyncio.to_thread(Page.parse, body, source.url, kind, config.limits)
@@ -183,7 +180,7 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         return await asyncio.to_thread(source.resources.get, url)
 
     async with async_playwright() as driver:
-        browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=_TIMEOUT)
+        browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=60.0)
         try:
             found = lookup if source.resources is not None else None
             frames = await browser.render(source.url, source.html, found, look=look, received=received)

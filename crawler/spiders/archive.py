@@ -62,8 +62,7 @@ class ArchiveSpider(Spider):
         super().__init__(**kwargs)
         if not path:
             raise ValueError("the spider archive needs a path: -a path=FILE, a glob in quotes, or a folder")
-        if problem := start_pages.unknown(kwargs, "path and base"):
-            logger.warning("%s", problem)
+        start_pages.warn_of_unknown(kwargs, "path and base")
         self.path, self.base = path, start_pages.beginning("base", base)
         self.sources = expand(path)
         #: Number of pages, once all are learnt; bytes of the WARC files.

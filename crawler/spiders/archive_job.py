@@ -25,7 +25,6 @@ from scrapy_pagelets.session.crawl_session import session_of
 logger = logging.getLogger(__name__)
 
 NUMBER: Final = "_pagelets_page_number"  # request meta: the place of a page among those of the archive
-_QUEUE: Final = "requests.queue"  # in the job directory: Scrapy's request queue
 _APPENDED: Final = (
     "%s already has lines, which stay. If an earlier run has written them from the same archive, each page will stand "
     "there twice: replace the feed (-O), or use JOBDIR, with which a run goes on where the last one was killed"
@@ -82,7 +81,7 @@ class ArchiveJob:
         except BaseException:
             self._base.close()
             raise
-        shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)  # the archive is the queue
+        shutil.rmtree(Path(job, "requests.queue"), ignore_errors=True)  # the archive is the queue
 
     def _restore(self, base: sqlite3.Connection) -> list[str]:
         """Cut off what feeds have behind the lines of finished pages; return sentences about lines that were moved."""

@@ -36,12 +36,9 @@ logger = logging.getLogger(__name__)
 
 _FIRST_PAGES: Final = 100  # default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk
 _SPARE: Final = 10_000  # with a limited number of pages: URLs in reserve, to replace pages that fail
-_QUEUE: Final = "requests.queue"  # in the job directory: Scrapy's request queue
-_SEEN: Final = "requests.seen"  # and the requests that Scrapy has seen
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
 _MAX_LISTED: Final = 100_000  # pages of sitemaps whose keys are kept: probes prefer them
 _MAX_LINKS: Final = 1 << 31  # links of a crawl that are remembered: as many as a table can hold
-_ARGUMENTS: Final = "url, urls, depth, pages, sitemap, listed and since"
 _NO_SITEMAP: Final = "listed and since are for the pages of sitemaps: add -a sitemap=1, or the URL of a sitemap"
 
 
@@ -76,8 +73,7 @@ class SiteSpider(Spider):
             raise ValueError(_NO_SITEMAP)
         self.start_urls = start_pages.start_urls(url, urls) if url or urls or not self.sitemap_url else []
         self.depth, self.pages = start_pages.number("depth", depth), start_pages.number("pages", pages)
-        if problem := start_pages.unknown(kwargs, _ARGUMENTS):
-            logger.warning("%s", problem)
+        start_pages.warn_of_unknown(kwargs, "url, urls, depth, pages, sitemap, listed and since")
         self.journal = RequestJournal(None)
         self._requested = self._received = self._lost_starts = 0
         self._conditional: dict[str, Any] = {}
@@ -100,13 +96,13 @@ class SiteSpider(Spider):
         if spider.pages and crawler.settings.get("PAGELETS_REDIS"):
             abort_crawl(crawler, _NOT_SHARED)
         if job := job_dir(crawler.settings):
-            seen = Path(job, _SEEN)
+            seen = Path(job, "requests.seen")
             try:
                 spider.journal = RequestJournal(Path(job, SITE_JOURNAL))
             except ConfigError as error:
                 abort_crawl(crawler, error)
             if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed
-                shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
+                shutil.rmtree(Path(job, "requests.queue"), ignore_errors=True)
             elif not spider.journal.problem and seen.exists() and seen.stat().st_size:  # of a version without a journal
                 abort_crawl(crawler, FORMER_JOB.format(job))
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
@@ -119,10 +115,11 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
-        self.session.start_hosts.update(map(host_of, self._given))
+        given = [*self.start_urls, *filter(None, [self.sitemap_url])]
+        self.session.start_hosts.update(map(host_of, given))
         if self.session.config.changed == ONLY:
             self._conditional = {CONDITIONAL: True}
-        await self._resume()
+        await self._resume(given)
         if not self.listed:
             meta = {"pagelets_start": True, FOLLOWED: True, **self._conditional}
             starts = (Request(url, errback=self.start_failed, meta=meta) for url in self.start_urls)
@@ -135,16 +132,12 @@ class SiteSpider(Spider):
             for url in {urljoin(u, "/robots.txt") for u in self.start_urls}:
                 yield Request(url, self.parse_robots, errback=self.failed, meta=meta, dont_filter=True)
 
-    @property
-    def _given(self) -> list[str]:
-        return [*self.start_urls, *filter(None, [self.sitemap_url])]
-
-    async def _resume(self) -> None:
+    async def _resume(self, given: list[str]) -> None:
         """Continue where an earlier run of the job stopped or was killed."""
         self.journal.failed = lambda sentence: self.session.warn("journal/failed", "%s", sentence)
         if self.journal.problem:
             self.session.warn("journal/failed", "%s", self.journal.problem)
-        self.hosts = self.journal.names("host") or set(map(_host, self._given))
+        self.hosts = self.journal.names("host") or set(map(_host, given))
         self.journal.add_names("host", self.hosts)
         self._spare = self.journal.spare()
         self.held = SettlingPages(self.crawler, self.item, partial(self._page, depth=0), self.journal)
@@ -161,7 +154,6 @@ class SiteSpider(Spider):
         return self.session.config.blank_item(response.url)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
-        start = response.meta.get("pagelets_start", False)
         if UNMODIFIED in response.meta:
             for request in self._unmodified(response):
                 yield request
@@ -173,7 +165,7 @@ class SiteSpider(Spider):
                 self.session.warn("pages/not_html", "%s is labelled HTML, but it is %s", response.url, kind)
             else:
                 self.session.count("pages/not_html")
-            if start:
+            if response.meta.get("pagelets_start"):
                 declared = (response.headers.get("Content-Type") or b"").decode("latin-1")
                 kind = kind or visible(declared) or type(response).__name__
                 self._lose_start("%s is not an HTML page (%s): give the URL of a page", response.url, kind)
@@ -267,16 +259,13 @@ class SiteSpider(Spider):
             self.session.record_loss(what, "check the address, or the server, and crawl again")
 
     def request_scheduled(self, request: Request) -> None:
-        """Drop redirects to other sites, except those of start pages, and write requests into the journal."""
+        """Drop redirects to other sites, except those of start pages; write requests into the journal, once each."""
         if "redirect_urls" in request.meta and "pagelets_start" not in request.meta and not self._is_own(request.url):
             self.settle(request)
             self.session.count("pages/missing/offsite")
             raise IgnoreRequest("redirected to another site")
-        if self.journal.is_open:
-            self._record(request)
-
-    def _record(self, request: Request) -> None:
-        """Write a request into the journal; drop it if it is there already, perhaps from an earlier run."""
+        if not self.journal.is_open:
+            return
         number, fingerprint = request.meta.get(NUMBER), fingerprint_of(self.crawler, request)
         known = self.journal.number_of(fingerprint)
         if known not in (None, number) and not (request.dont_filter and number is None):
@@ -324,16 +313,12 @@ class SiteSpider(Spider):
         spare, self._spare = self._spare[:missing], self._spare[missing:]
         self.journal.drop_spare(len(spare))
         self._finished = not spare
-        if self._finished and not self._requested:
-            self._tell_empty()
         for url, depth in spare:
             self.crawler.engine.crawl(self._page(url, depth))
         if spare:
             raise DontCloseSpider
-
-    def _tell_empty(self) -> None:
-        """Report that no sitemap lists a page of the site; one that lists only old pages is as it should be."""
-        if not self.session.stat("sitemaps/failed") + self.session.stat("sitemaps/older"):
+        explained = self.session.stat("sitemaps/failed") + self.session.stat("sitemaps/older")
+        if not (self._requested or explained):
             logger.error("no sitemap lists a page of %s: nothing to crawl", ", ".join(sorted(self.hosts)))
             self.session.count("start/failed")
             self.crawler.signals.connect(mark_failed, signals.engine_stopped)

@@ -18,6 +18,8 @@ from twisted.python.failure import Failure
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.session.requests import ForbiddenAddress
 
+logger = logging.getLogger(__name__)
+
 _START: Final = "the spider site needs a start page: -a url=https://example.com/, or -a urls=FILE with one per line"
 #: Servers of this machine, which rarely have a certificate.
 _OF_THIS_MACHINE: Final = lazily(r"(localhost|127(\.\d+){3}|\[::1\])(?![\w.-])", re.IGNORECASE)
@@ -89,10 +91,10 @@ def flag(name: str, value: str) -> bool:
     return value == "1"
 
 
-def unknown(names: dict[str, object], known: str) -> str:
-    """Return a sentence about unknown arguments, "" if there are none; tools like scrapyd pass some like ``_job``."""
-    unknown_names = [name for name in names if not name.startswith("_")]
-    return f"unknown argument {', '.join(unknown_names)}: the spider takes {known}" if unknown_names else ""
+def warn_of_unknown(names: dict[str, object], known: str) -> None:
+    """Log a warning about unknown arguments, if there are any; tools like scrapyd pass some like ``_job``."""
+    if unknown := ", ".join(name for name in names if not name.startswith("_")):
+        logger.warning("unknown argument %s: the spider takes %s", unknown, known)
 
 
 _MAX_SIZE: Final = 50 << 20  # bytes of an unpacked sitemap: the protocol allows 50 MB; a compressed one may be a bomb
@@ -171,8 +173,8 @@ def failed(failure: Failure) -> tuple[str, str]:
 
 def mute(*loggers: str) -> None:
     """Log the errors of other loggers at INFO level without tracebacks: the spider reports failed pages itself."""
-    for logger in loggers:
-        logging.getLogger(logger).addFilter(_muted)
+    for name in loggers:
+        logging.getLogger(name).addFilter(_muted)
 
 
 def _muted(record: logging.LogRecord) -> bool:

@@ -21,15 +21,11 @@ from scrapy_pagelets.session import values
 FIELDS: Final = tuple(field.name for field in FEED)  # the names of the fields of the feed
 FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELETS_FORMATS")
 SWITCHES: Final = tuple(field.name for field in fields(Switches))  # what Markdown may have beside text
-EXPORTS: Final = ("content", "all")
-DUPLICATES: Final = ("flag", "drop", "off")
 ONLY: Final = "only"  # of the pages of a recrawl: only those that are new or have changed
 AUTO: Final = "auto"  # of the rendering: only what needs it
-SCOPES: Final = ("auto", "all", "site")
 #: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
 FEW: Final = 10
 _LEAN: Final[Mapping[str, None]] = MappingProxyType(dict.fromkeys(HEAVY))
-_PREFIX: Final = "PAGELETS_"
 #: Settings that do not work in a shared crawl.
 _NOT_SHARED: Final = ("store", "templates", "report", "index", "index_purge")
 _REMOVED: Final = {  # settings of earlier versions, by field, and what to do instead
@@ -37,7 +33,6 @@ _REMOVED: Final = {  # settings of earlier versions, by field, and what to do in
     "vips_tree": "scrapy_pagelets.papers.vips.vips.vips(page) returns the blocks of a page",
     "duplicates_shingle": "shingles have five words",
 }
-_LIKE_OURS: Final = "PAGELET"  # prefix of settings that are probably meant for this plugin, perhaps misspelt
 _RESEMBLANCE: Final = values.decimal(f"give a resemblance from {LEAST} to 1", LEAST, 1)
 _TOKENS: Final = values.whole(
     f"give a number of tokens from {LEAST_TOKENS}, or 0 for no limit", lambda n: n == 0 or n >= LEAST_TOKENS
@@ -70,7 +65,7 @@ class Config:
     #: PAGELETS_SEGMENTER_WEIGHTS: file with weights for GCuts and CClus, instead of the shipped ones.
     segmenter_weights: str = _setting("", values.path)
     #: PAGELETS_EXPORT: which pagelets are exported.
-    export: str = _setting("content", values.choice(EXPORTS))
+    export: str = _setting("content", values.choice(("content", "all")))
     #: PAGELETS_KEEP: what counts as content beside the content itself.
     keep: tuple[str, ...] = _setting((CONTENT,), values.choices(ROLES))
     #: PAGELETS_FORMATS: in which formats the content is exported.
@@ -116,13 +111,13 @@ class Config:
     #: PAGELETS_RENDER_TIMEOUT: seconds that rendering a page may take.
     render_timeout: float = _setting(30.0, values.decimal("give seconds, from 1 to 3600", 1, 3600))
     #: PAGELETS_DUPLICATES: whether near-duplicates are flagged, dropped or ignored.
-    duplicates: str = _setting("flag", values.choice(DUPLICATES))
+    duplicates: str = _setting("flag", values.choice(("flag", "drop", "off")))
     #: PAGELETS_DUPLICATES_THRESHOLD: least resemblance of near-duplicates on one site.
     duplicates_threshold: float = _setting(Threshold().within, _RESEMBLANCE)
     #: PAGELETS_DUPLICATES_THRESHOLD_ACROSS: least resemblance of near-duplicates on two sites.
     duplicates_threshold_across: float = _setting(Threshold().across, _RESEMBLANCE)
     #: PAGELETS_DUPLICATES_SCOPE: whether a page is compared with all pages, or with those of its site.
-    duplicates_scope: str = _setting("auto", values.choice(SCOPES))
+    duplicates_scope: str = _setting("auto", values.choice(("auto", "all", "site")))
     #: PAGELETS_PRIORITY: whether requests get priorities; a topic switches this on as well.
     priority: bool = _setting(False, values.flag)
     #: PAGELETS_TOPIC: words that describe the topic of the crawl.
@@ -231,7 +226,7 @@ _READERS: Final[Mapping[str, values.Reader]] = {f.name: f.metadata["read"] for f
 
 def setting_of(name: str) -> str:
     """Return the name of the setting for a field of `Config`: ``PAGELETS_MAX_NODES`` for ``max_nodes``."""
-    return _PREFIX + name.upper()
+    return f"PAGELETS_{name.upper()}"
 
 
 def _read(name: str, value: Any) -> Any:
@@ -245,7 +240,7 @@ def unknown(settings: Iterable[str]) -> Iterator[str]:
     """Yield a sentence for each unknown setting that looks like one of this plugin."""
     known = {setting_of(name): name.upper() for name in _READERS}
     for name in settings:
-        if isinstance(name, str) and name.upper().startswith(_LIKE_OURS) and name not in known:
+        if isinstance(name, str) and name.upper().startswith("PAGELET") and name not in known:
             # The prefix, which all have in common, would make any two names alike.
             stem = name.upper().partition("_")[2]
             closest = get_close_matches(stem, known.values(), 1)

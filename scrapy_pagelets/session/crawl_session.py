@@ -67,7 +67,7 @@ class Progress:
 
     waiting: dict[str, Callable[[], int]] = field(default_factory=dict)  # by reason, counts the pages that wait
     step: Step | None = None  # the running step, if the crawl goes by steps
-    feeds: dict[str, int] = field(default_factory=dict)  # by path or URI of a feed, the number of items
+    feeds: Counter[str] = field(default_factory=Counter)  # by path or URI of a feed, the number of items
     #: the site and the URLs of each complete subdigraph that was found, at most 1,000
     subdigraphs: list[tuple[str, list[str]]] = field(default_factory=list)
     loaded: Counter[str] = field(default_factory=Counter)  # by site, pages loaded for templates; 1,000 sites
@@ -151,7 +151,13 @@ class CrawlSession:
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
         self.shared = SharedCrawl(config, crawler, self.warn, self.record_loss) if is_shared else None
         self.leases = Leases()  # the requests of a shared crawl that this process works on
-        folder = _made(config.store) or job
+        try:
+            Path(config.store).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:  # on a full disk, the crawl goes on with what is in memory
+                problem = f"{config.store} cannot be a folder ({error.strerror}): name another one"
+                raise ConfigError(f"PAGELETS_STORE cannot be used: {problem}") from None
+        folder = config.store or job
         store_failed = partial(self.warn, "store/failed", "%s")
         self._store = SiteStore(Path(folder) if folder else None, model, store_failed)
         store = self._store if self.shared is None else self.shared.sites
@@ -174,6 +180,7 @@ class CrawlSession:
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
         self._reported = RecentKeys(_REPORTED)
         self.cut_bodies = CutBodies(crawler, lambda url: self._warn_once(url, "truncated", _CUT))
+        self.follows_items = False  # whether item pipelines know the pages of their items, see `follow_items`
         self._lost: Counter[tuple[str, str]] = Counter()
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -218,7 +225,7 @@ class CrawlSession:
         asked = ", ".join(tag.decode("latin-1") for tag in response.headers.getlist("X-Robots-Tag"))
         page = marked(self.rules.mark(page), response.body, asked, self.agent, obey=self.config.robots == OBEY)
         for problem in page.marks.problems:
-            if self._is_new(page.url, problem):
+            if self.is_new(page.url, problem):
                 self.warn("rules/failed", "%s", problem)
         return page
 
@@ -227,7 +234,7 @@ class CrawlSession:
         found = with_data(page)
         if self.config.render:
             return found
-        if found is not page and self._is_new(page.url, "from_data"):
+        if found is not page and self.is_new(page.url, "from_data"):
             self.count("pages/from_data")
         elif found is page and is_shell(page):
             self._warn_once(page.url, "shells", _SHELL)
@@ -257,11 +264,11 @@ class CrawlSession:
             self._warn_once(page.url, "too_deep", "%s nests deeper than %d levels: deeper content is lost", MAX_DEPTH)
 
     def _warn_once(self, url: str, name: str, message: str, *arguments: object) -> None:
-        if self._is_new(url, name):  # pages that were held back, or loaded for a template, are parsed again
+        if self.is_new(url, name):  # pages that were held back, or loaded for a template, are parsed again
             self.warn(f"pages/{name}", message, url, *arguments)
 
-    def _is_new(self, url: str, problem: str) -> bool:
-        """Remember a problem of a page; True if it was not known."""
+    def is_new(self, url: str, problem: str) -> bool:
+        """Remember a problem of a page, or of something else that has a name; True if it was not known."""
         is_new = (key := key_of(f"{url}\n{problem}")) not in self._reported
         self._reported.add(key)
         return is_new
@@ -333,18 +340,6 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
         return read(name)
     except ConfigError as error:
         raise ConfigError(f"{setting} cannot be used: {error}") from error
-
-
-def _made(store: str) -> str:
-    """Create the folder ``PAGELETS_STORE``. A full disk is no error: the crawl goes on with what is in memory."""
-    try:
-        if store:
-            Path(store).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            problem = f"{store} cannot be a folder ({error.strerror}): name another one"
-            raise ConfigError(f"PAGELETS_STORE cannot be used: {problem}") from None
-    return store
 
 
 _sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()

@@ -1,15 +1,14 @@
 """The page behind an item, for pipelines and middlewares, and items that wait until their site is known."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import RLock
 from typing import Any, Final
-from weakref import WeakKeyDictionary, WeakSet, ref
+from weakref import WeakKeyDictionary, ref
 
 from itemadapter import ItemAdapter
 from scrapy import Item, signals
@@ -147,31 +146,6 @@ def current_places() -> dict[str, str]:
     return _places.get({})
 
 
-@contextmanager
-def current(response: Any, session: CrawlSession) -> Iterator[PageContext | None]:
-    """Make the context of a response the current one while one of its items is in the pipelines."""
-    context = context_of(response, session)
-    context_before, places_before = _current.set(context), _places.set({})
-    if context is not None:
-        context.item_arrived()
-    try:
-        yield context
-    finally:
-        _current.reset(context_before)
-        _places.reset(places_before)
-        if context is not None:
-            context.item_left()
-
-
-def response_left(response: Any, session: CrawlSession) -> None:
-    """Let go of the page of a response of which the spider has yielded everything, as soon as its items have left."""
-    if isinstance(response, HtmlResponse):
-        if (context := _contexts.get(response)) is not None:
-            context.response_left()
-        else:
-            session.forget(response)
-
-
 def copied(item: Any) -> Any:
     """Return a shallow copy of an item, or the item itself if it cannot be copied."""
     if not ItemAdapter.is_item(item):
@@ -290,22 +264,21 @@ class FirstPages:
             scrapy_hooks.look_for_work(self.crawler)
 
     def _release_ready(self) -> None:
-        for held in [one for one in self._held if one.has(self.session.config.first_pages)]:
-            self._release(held, "enough")
-
-    def _release_all(self, why: str) -> None:
-        while self._held:
-            self._release(self._held[0], why)
+        for held in self._held[:]:
+            if held.has(self.session.config.first_pages):
+                self._release(held, "enough")
 
     def spider_idle(self) -> None:
         """Release all items: no other page is on its way."""
-        self._release_all("idle")
+        for held in self._held[:]:
+            self._release(held, "idle")
         if self._running:
             raise DontCloseSpider
 
     def _close(self) -> None:
         self._closing = True
-        self._release_all("closing")
+        for held in self._held[:]:
+            self._release(held, "closing")
 
     async def _close_and_wait(self) -> None:
         self._close()
@@ -314,21 +287,35 @@ class FirstPages:
 
 def follow_items(crawler: Crawler) -> None:
     """Make `current_context` available to item pipelines that call this, and let the items of first pages wait."""
-    if crawler in _followed:
-        return
-    _followed.add(crawler)
     session = session_of(crawler)
+    if session.follows_items:
+        return
+    session.follows_items = True
 
     async def process_in_context(item: Any, *, response: Any) -> None:
-        with current(response, session) as context:
-            # A spider may change an item, and yield it again.
-            await process(item if context is None else copied(item), response=response)
+        context = context_of(response, session)
+        context_before, places_before = _current.set(context), _places.set({})
+        if context is not None:
+            context.item_arrived()
+            item = copied(item)  # a spider may change an item, and yield it again
+        try:
+            await process(item, response=response)
+        finally:
+            _current.reset(context_before)
+            _places.reset(places_before)
+            if context is not None:
+                context.item_left()
+
+    def response_left(response: Any) -> None:
+        """Let go of the page of a response of which the spider has yielded everything, when its items have left."""
+        if isinstance(response, HtmlResponse):
+            if (context := _contexts.get(response)) is not None:
+                context.response_left()
+            else:
+                session.forget(response)
 
     process = scrapy_hooks.wrap_items(crawler, process_in_context)
-    scrapy_hooks.after_responses(crawler, lambda response: response_left(response, session))
+    scrapy_hooks.after_responses(crawler, response_left)
     waits = session.config.first_pages > 1 and not getattr(crawler.spider, "holds_first_pages", False)
     if waits and is_asyncio_available():
         FirstPages(crawler)
-
-
-_followed: WeakSet[Crawler] = WeakSet()

@@ -19,7 +19,7 @@ Scrapy's command imports this module at each start, so it imports nothing slow.
 
 import argparse
 from collections.abc import Awaitable, Callable, Sized
-from typing import Any, Final
+from typing import Any
 
 from scrapy import Request, signals
 from scrapy.commands import ScrapyCommand
@@ -27,7 +27,6 @@ from scrapy.crawler import Crawler
 from scrapy.utils.spider import DefaultSpider
 
 ProcessItem = Callable[..., Awaitable[None]]  # ``await process(item, response=response)`` passes an item on
-_COMMANDS: Final = "scrapy.commands."
 
 
 def wrap_items(crawler: Crawler, process: ProcessItem) -> ProcessItem:
@@ -121,7 +120,7 @@ def is_for_single_pages(crawler: Crawler) -> bool:
     spider = crawler.spider
     if spider is None or isinstance(spider, DefaultSpider):
         return True
-    return type(spider).start.__module__.startswith(_COMMANDS)
+    return type(spider).start.__module__.startswith("scrapy.commands.")
 
 
 def look_for_work(crawler: Crawler) -> None:

@@ -16,8 +16,6 @@ from scrapy_pagelets.index.interface import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 
 Reader = Callable[[Any], Any]
-_SHOWN: Final = 100  # longer values are truncated in messages
-_REDIS: Final = ("redis://", "rediss://", "unix://")  # how the URL of a Redis server may begin
 _FLAGS: Final = {"0": False, "1": True, "false": False, "true": True}
 
 
@@ -126,7 +124,7 @@ def tokenizer(value: Any) -> str:
 def server(value: Any) -> str:
     """Read the URL of a Redis server, "" for none."""
     name = path(value)
-    if name and not name.startswith(_REDIS):
+    if name and not name.startswith(("redis://", "rediss://", "unix://")):
         _refuse(value, "give the URL of a Redis server, such as redis://localhost:6379/0")
     return name
 
@@ -172,4 +170,4 @@ def _shown(value: Any) -> str:
         text = repr(shown(value) if isinstance(value, str) else value)
     except (ValueError, RecursionError):  # a number with more digits than Python converts to a string
         text = f"a {type(value).__name__} too large to be shown"
-    return shortened(text, _SHOWN)
+    return shortened(text, 100)

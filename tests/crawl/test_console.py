@@ -20,7 +20,7 @@ import pytest
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler import console
 from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
-from scrapy_pagelets.crawler.commands.crawling import Region, lines
+from scrapy_pagelets.crawler.commands.crawling import lines
 from tests import crawling
 from tests.corpora import warc
 from tests.crawling import (
@@ -534,7 +534,7 @@ def test_settings_are_names_and_values():
 
 
 def test_what_was_stripped_is_struck_out_on_a_terminal():
-    regions = [Region("navigation", "Home \x1b[31mHelp"), Region("content", "All about tea")]
+    regions = [("navigation", "Home \x1b[31mHelp"), ("content", "All about tea")]
     _, menu, content = lines("http://h/", 3, 2, regions, 80, ansi=True)
     assert menu.startswith("  navigation \x1b[2;9mHome ")
     assert menu.endswith("\x1b[0m")
@@ -543,7 +543,7 @@ def test_what_was_stripped_is_struck_out_on_a_terminal():
 
 
 def test_a_long_page_is_shortened():
-    regions = [Region("content" if n % 2 else "navigation", "word " * 80) for n in range(40)]
+    regions = [("content" if n % 2 else "navigation", "word " * 80) for n in range(40)]
     shown = list(lines("http://h/", 1, 1, regions, 80, ansi=False))
     assert len(shown) < 15
     assert "  ... 32 more regions, 16 of them stripped" in shown

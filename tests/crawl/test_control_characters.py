@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.base.characters import quoted, readable, visible, without_controls
-from scrapy_pagelets.crawler.commands.crawling import Region, lines
+from scrapy_pagelets.crawler.commands.crawling import lines
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import cleaned
 from tests.crawling import answer, crawl, page, scrapy
@@ -156,7 +156,7 @@ def foreign(bad):
 
 
 def test_a_page_before_and_after_shows_them():
-    regions = [Region("content", "a\u2028b\x85\u202e\x9b"), Region("template", "c\x1b[2J")]
+    regions = [("content", "a\u2028b\x85\u202e\x9b"), ("template", "c\x1b[2J")]
     shown = "\n".join(lines("http://h/\x9b", 2, 1, regions, 80, ansi=False))
     assert r"a b \u202e\x9b" in shown
     assert "\x1b" not in shown

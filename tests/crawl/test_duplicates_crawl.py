@@ -197,11 +197,11 @@ def test_a_store_with_other_settings_is_set_aside(tmp_path):
         found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_SCOPE": "site"})
     assert found.stat("duplicates/set_aside") == 1
     assert len(found.warnings) == 1
-    assert "is set aside, pages are not compared with those of earlier runs: it cannot be used" in found.warnings[0]
+    assert "is set aside, pages are not compared with those of earlier crawls: it cannot be used" in found.warnings[0]
     assert "its scheme is" in found.warnings[0]
     assert sorted(path.name for path in (tmp_path / "job").glob("*duplicates*")) == [
         "pagelets-duplicates.sqlite",
-        "pagelets-duplicates.sqlite.1",
+        "pagelets-duplicates.sqlite.broken",
     ]
 
 

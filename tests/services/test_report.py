@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as Tab
 
-from scrapy_pagelets.crawler.commands.report import entries, most_stripped
+from scrapy_pagelets.crawler.commands.report import most_stripped
 from scrapy_pagelets.report.html_report import html_file
 from scrapy_pagelets.report.summary import Frequent, Summary, summary_of
 from tests.browsing import in_tab
@@ -261,12 +261,6 @@ def test_the_terminal_tells_what_was_stripped_in_its_words():
     assert found == ["stripped most from a.example#1, on how many of its 3 pages:", "      3  Home <b> About"]
     content = [line(1) | {"pagelets": line(1)["pagelets"][1:]}]
     assert "PAGELETS_EXPORT=all" in next(most_stripped(of(*content), 30))
-
-
-def test_a_narrow_terminal_has_no_table():
-    narrow = list(entries(of(line(1, kept=32_098, stripped=7_862))))
-    assert narrow[:3] == ["a.example", "  1 page, 20% stripped", "  words: 32,098 kept, 7,862 stripped"]
-    assert max(map(len, narrow)) <= 40
 
 
 def test_long_texts_end_with_a_mark_and_keep_their_order():

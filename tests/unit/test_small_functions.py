@@ -24,7 +24,7 @@ from scrapy_pagelets.base.characters import (
 from scrapy_pagelets.base.display import counted, shortened, table
 from scrapy_pagelets.base.transactions import why_not_writable, writing
 from scrapy_pagelets.corpus.job import _ranges
-from scrapy_pagelets.crawler.commands.crawling import Region, lines
+from scrapy_pagelets.crawler.commands.crawling import lines
 from scrapy_pagelets.crawler.console import given_settings
 from scrapy_pagelets.crawler.progress_log import duration
 from scrapy_pagelets.crawler.spiders.start_pages import moment, number, sitemap, start_urls
@@ -177,7 +177,7 @@ def test_filters_know_earlier_sketches():
 
 
 def test_a_page_before_and_after():
-    regions = [Region("navigation", "Home Help"), Region("content", "All about tea")]
+    regions = [("navigation", "Home Help"), ("content", "All about tea")]
     assert list(lines("http://h/", 3, 2, regions, 60, ansi=False)) == [
         "http://h/: 3 words kept, 2 stripped [-like this-]",
         "  navigation [-Home Help-]",
