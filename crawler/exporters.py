@@ -209,7 +209,10 @@ class ParquetItemExporter(BaseItemExporter):
         require_pyarrow()
         if batch_items < 1:
             raise ValueError(f"batch_items is {batch_items}: a row group has at least one item")
-        if not isinstance(file, PostProcessingManager) and _has_data(file):
+        position = 0
+        with suppress(OSError, AttributeError):  # a pipe has none
+            position = file.tell()
+        if position and not isinstance(file, PostProcessingManager):
             advice = "Parquet cannot be appended to: use -O, or 'overwrite': True in FEEDS"
             raise ValueError(f"{getattr(file, 'name', 'the feed')} already has data and {advice}")
         self._file = file
@@ -293,10 +296,3 @@ def require_pyarrow() -> None:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise ImportError("writing Parquet needs pyarrow: pip install 'scrapy-pagelets[corpus]'") from None
-
-
-def _has_data(file: IO[bytes]) -> bool:
-    try:
-        return file.tell() > 0
-    except (OSError, AttributeError):  # a pipe
-        return False

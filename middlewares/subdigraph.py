@@ -175,9 +175,9 @@ class MenuSubdigraphMiddleware(Component):
             yield
             return
         async with shared.searching(site.name):
-            await in_waiting_thread(self.session.sites.exchange_site, site)
+            await in_waiting_thread(self.session.sites.exchange, site)
             yield
-            await in_waiting_thread(self.session.sites.exchange_site, site)
+            await in_waiting_thread(self.session.sites.exchange, site)
 
     async def _search_now(
         self, running: _RunningSearch, site: Site, history: _SiteHistory, page: Page, request: Request

@@ -90,17 +90,13 @@ class RecrawlPipeline(PagePipeline):
                     if any(content_hash(content) == earlier.hash for content in contents):  # some is only doubtful now
                         found, now = Change(version_store.SAME, 0.0), now._replace(hash=earlier.hash)
             if self._store is not None:
-                self._store.put(page.key, now, self._validators(context))
+                asks = self.session.config.changed == ONLY and context.validators != (None, None)
+                validators = Validators(*context.validators, tuple(links_of(page))) if asks else None
+                self._store.put(page.key, now, validators)
         except sqlite3.Error as error:
             sentence = "%s is not compared with its earlier version, or not kept for the next crawl: %s"
             self.session.warn("recrawl/failed", sentence, context.url, error)
         return found
-
-    def _validators(self, context: PageContext) -> Validators | None:
-        """What the next crawl needs to ask whether the page has been modified; None if it cannot ask."""
-        if self.session.config.changed != ONLY or context.validators == (None, None):
-            return None
-        return Validators(*context.validators, tuple(links_of(context.page)))
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         await in_thread(self._close, reason == "finished")

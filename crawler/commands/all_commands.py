@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 from typing import Final, NoReturn
 
 from scrapy_pagelets.base.errors import PageletsError
@@ -51,18 +50,16 @@ def add_commands(parser: argparse.ArgumentParser, script: str, wanted: str | Non
     for name, (about, module) in COMMANDS.items():
         sub = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
         sub.set_defaults(module=module, script=script)
-        if wanted in (None, name):
-            _describe(sub, import_module(module), script)
-
-
-def _describe(parser: argparse.ArgumentParser, module: ModuleType, script: str) -> None:
-    module.add_arguments(parser)
-    if getattr(module, "USES_SETTINGS", False):
-        about = "set a setting (repeatable)"
-        parser.add_argument("-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help=about)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    examples = (f"  {example.replace('pagelets', script, 1)}" for example in module.EXAMPLES)
-    parser.epilog = "\n".join(("examples:", *examples))
+        if wanted not in (None, name):
+            continue
+        command = import_module(module)
+        command.add_arguments(sub)
+        if getattr(command, "USES_SETTINGS", False):
+            about = "set a setting (repeatable)"
+            sub.add_argument("-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help=about)
+        sub.formatter_class = argparse.RawDescriptionHelpFormatter
+        examples = (f"  {example.replace('pagelets', script, 1)}" for example in command.EXAMPLES)
+        sub.epilog = "\n".join(("examples:", *examples))
 
 
 def run_command(run: Callable[[argparse.Namespace], int | None], options: argparse.Namespace) -> int:

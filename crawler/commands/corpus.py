@@ -10,10 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from scrapy.settings import BaseSettings
-
 from scrapy_pagelets.base.display import counted
-from scrapy_pagelets.base.errors import CommandError, ConfigError, PageletsError
+from scrapy_pagelets.base.errors import CommandError, ConfigError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.session.config import Config
 
@@ -120,19 +118,7 @@ def _show(report: Report, out: Path) -> int:
     return int(bool(report.broken))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run as an application of its own, for ``spark-submit``; ``-s NAME=VALUE`` sets a setting."""
-    parser = argparse.ArgumentParser(prog="corpus.py", description="Clean a corpus of WARC or Parquet files on Spark.")
-    add_arguments(parser)
-    parser.set_defaults(engine="spark")
-    options = parser.parse_args(arguments)
-    options.settings = BaseSettings()
-    try:
-        return run(options)
-    except PageletsError as error:
-        warn(error)
-        return 1
+if __name__ == "__main__":  # an application of its own, for ``spark-submit``
+    from scrapy_pagelets.crawler.console import main
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["corpus", "--engine", "spark", *sys.argv[1:]]))

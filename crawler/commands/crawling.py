@@ -66,7 +66,13 @@ def crawl(spider: type[Spider], options: argparse.Namespace, **arguments: str) -
     """Run a spider, print what came out, and return the exit code."""
     settings = _settings(options)
     process = _Process(settings)
-    _log_warnings(options.log)
+    if sys.stderr is not None:  # which shows warnings and errors, a line each, whether there is a log file or not
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setLevel(logging.WARNING)
+        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+        logging.getLogger().addHandler(handler)
+        if options.log is None:
+            logging.getLogger().setLevel(logging.WARNING)
     crawler = process.create_crawler(spider)
     sample = _Sample(crawler)
     began = time.monotonic()
@@ -134,18 +140,6 @@ def _settings(options: argparse.Namespace) -> Settings:
     settings.set("FEEDS", {feed: written}, "cmdline")
     settings.setdict({"LOG_ENABLED": bool(options.log), "LOG_FILE": options.log, "LOG_FILE_APPEND": False}, "cmdline")
     return settings
-
-
-def _log_warnings(name: str | None) -> None:
-    """Show warnings and errors on standard error, a line each, whether there is a log file or not."""
-    if sys.stderr is None:
-        return
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(logging.WARNING)
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    logging.getLogger().addHandler(handler)
-    if name is None:
-        logging.getLogger().setLevel(logging.WARNING)
 
 
 class _Sample:

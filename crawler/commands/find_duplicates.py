@@ -12,7 +12,6 @@ from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
 
 EXAMPLES: Final = ("pagelets duplicates pages.jsonl", "pagelets duplicates pages.jsonl --pagelets")
-_DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
 _SKETCHED: Final = "crawl without PAGELETS_DUPLICATES=off and PAGELETS_FIELDS=lean"
 _SHOWN: Final = 60  # texts of blocks are cut to this length
@@ -30,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show the pages of whose content at least this share stands on a larger page, as of excerpts, digests and "
         "print versions; the feed needs the field sketch",
     )  # fmt: skip
-    within, across = _DEFAULT.duplicates_threshold, _DEFAULT.duplicates_threshold_across
+    within, across = Threshold().within, Threshold().across
     about = "similarity of near-duplicates within a site (default: %(default)s)"
     parser.add_argument("--threshold", type=float, default=within, help=about)
     parser.add_argument("--across", type=float, default=across, help="the same between sites (default: %(default)s)")

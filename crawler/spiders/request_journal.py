@@ -128,17 +128,14 @@ class RequestJournal:
         query = "SELECT number, request FROM requests WHERE state = ? AND number > ? ORDER BY number LIMIT 1000"
         while rows := self._all(query, _ASKED, last):
             for last, content in rows:
-                if (request := self._read(last, content, spider)) is not None:
+                try:
+                    request = from_json(content, spider)
+                except Exception as error:  # damaged, or of another version: what is made of it can raise anything
+                    self.unreadable += 1
+                    self.failed(f"request {last} of the job cannot be read and is left out: {error!r}")
+                    self.settle(last, page=False)
+                else:
                     yield last, request
-
-    def _read(self, number: int, content: bytes, spider: Spider) -> Request | None:
-        try:
-            return from_json(content, spider)
-        except Exception as error:  # damaged, or of another version: what is made of it can raise anything
-            self.unreadable += 1
-            self.failed(f"request {number} of the job cannot be read and is left out: {error!r}")
-            self.settle(number, page=False)
-            return None
 
     @property
     def pages(self) -> int:

@@ -50,17 +50,12 @@ class SettlingPages:
                 self._waiting.setdefault(held.site, []).append(held)
             elif held.number is not None:
                 self._journal.ask_again(held.number)
-        if self._journal.goes_on:
-            await in_thread(self._drop_unknown)
-            return
-        for key in self.session.responses.keys(_PREFIX):
-            await self._adopt(key)
-
-    def _drop_unknown(self) -> None:
-        """Remove stored pages that are not in the journal: they will be requested again."""
         known = {held.key for waiting in self._waiting.values() for held in waiting}
-        for key in set(self.session.responses.keys(_PREFIX)) - known:
-            self.session.responses.remove(key)
+        for key in self.session.responses.keys(_PREFIX):
+            if not self._journal.goes_on:
+                await self._adopt(key)
+            elif key not in known:  # its page will be requested again
+                self.session.responses.remove(key)
 
     async def _adopt(self, key: str) -> None:
         """Take over a stored page without a journal: that of the run that stored it was damaged."""

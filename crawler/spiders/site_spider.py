@@ -187,8 +187,7 @@ class SiteSpider(Spider):
     def _unmodified(self, response: Response) -> Iterator[Request]:
         """Follow the links that a page had when it was loaded: its server says that it has not been modified."""
         self._received += 1
-        assert response.request is not None
-        self.journal.settle(response.request.meta.get(NUMBER))
+        self.journal.settle(response.meta.get(NUMBER))
         yield from self._followed(response, (url for url in response.meta[UNMODIFIED] if self._is_new(key(url))))
 
     def _followed(self, response: Response, links: Iterable[str]) -> Iterator[Request]:
@@ -224,7 +223,6 @@ class SiteSpider(Spider):
         yield from self._within_limit(self._page(url, 0) for url in pages)
 
     def start_failed(self, failure: Failure) -> None:
-        """Log in a sentence why there is nothing to crawl."""
         self.settle(failure.request)  # type: ignore[attr-defined]
         self._lose_start("%s", start_pages.failed(failure)[1])
 

@@ -220,25 +220,18 @@ class CrawlSession:
         self._warn_about(page, response, text)
         if isinstance(response, RenderedResponse):
             page = page_of(response.frames, response.url, page, self.config.limits)
-        else:
-            page = self._with_data(page)
+        elif (found := with_data(page)) is not page:
+            page = found
+            if not self.config.render and self.is_new(page.url, "from_data"):
+                self.count("pages/from_data")
+        elif not self.config.render and is_shell(page):
+            self._warn_once(page.url, "shells", _SHELL)
         asked = ", ".join(tag.decode("latin-1") for tag in response.headers.getlist("X-Robots-Tag"))
         page = marked(self.rules.mark(page), response.body, asked, self.agent, obey=self.config.robots == OBEY)
         for problem in page.marks.problems:
             if self.is_new(page.url, problem):
                 self.warn("rules/failed", "%s", problem)
         return page
-
-    def _with_data(self, page: Page) -> Page:
-        """The page with the text of its data; a shell without any is reported."""
-        found = with_data(page)
-        if self.config.render:
-            return found
-        if found is not page and self.is_new(page.url, "from_data"):
-            self.count("pages/from_data")
-        elif found is page and is_shell(page):
-            self._warn_once(page.url, "shells", _SHELL)
-        return found
 
     def text(self, response: Response) -> str:
         """Return the text of a response, for the parser; `TooLarge` if it exceeds the limits of the settings."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 
 from scrapy.crawler import Crawler
 from scrapy.http import Response
@@ -43,8 +43,7 @@ class SharedCrawl:
         self._warn, self._record_loss = warn, record_loss
         host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
         self.worker = f"{host}-{os.getpid()}-{token_hex(2)}"  # name of this process, which no other has
-        spider = crawler.spider
-        assert spider is not None
+        spider: Any = crawler.spider
         starts = "\n".join(map(str, getattr(spider, "start_urls", ())))
         name = config.redis_key or f"{spider.name}:{xxh3_64_hexdigest(starts.encode())[:8]}"
         self.server = Server(config.redis, f"pagelets:{name}:", warn)

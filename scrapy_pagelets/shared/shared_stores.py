@@ -5,72 +5,41 @@ import zlib
 from collections.abc import Callable
 from secrets import token_bytes
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, PageText, Prepared, Verdict
 from scrapy_pagelets.duplicates.shingles import Hashes
-from scrapy_pagelets.evidence.site_counts import SiteCounts
+from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts
 from scrapy_pagelets.shared.frontier import CrawlLost
 from scrapy_pagelets.shared.server import LastSeconds, RedisProblem, Server
-from scrapy_pagelets.sites.site_store import UNREADABLE, pack, unpack
+from scrapy_pagelets.sites.site_store import UNREADABLE, MergingStore, pack, unpack
 
 _ATTEMPTS: Final = 100  # to write a site that others write too: a version is random, so that none comes back
 
 
-class SharedSites:
-    """Sites in Redis, the counterpart of `SiteStore`; ``unreadable`` is told if one is damaged, and replaced."""
-
-    lasting: Final = True  # observations are recorded, to be added to what others have written
+class SharedSites(MergingStore):
+    """Sites in Redis; ``unreadable`` is told if one is damaged, and replaced. Pagelets of pages are not shared."""
 
     def __init__(self, server: Server, failed: Callable[[str], None], unreadable: Callable[[str], None]) -> None:
+        super().__init__(failed, RedisProblem)
         self._server = server
-        self._failed, self._unreadable = failed, unreadable
-        self._lock = threading.Lock()
+        self._unreadable = unreadable
         self._replace = server.script("replace_site.lua")
-        self._versions: WeakKeyDictionary[Site, bytes] = WeakKeyDictionary()
 
-    def load(self, site: Site) -> None:
-        """Read what other processes have learnt about a site since it was read or written."""
-        with self._lock:
-            try:
-                version, learnt = self._read(site)
-            except RedisProblem as error:
-                self._failed(f"the data of {site.name} cannot be read: {error}")
-            else:
-                if learnt is not None:
-                    site.replace(learnt)
-                self._versions[site] = version
-        site.record()
-
-    def save(self, site: Site) -> bool:
-        """Write a site, merged with what other processes have learnt about it; returns False if that fails."""
-        with self._lock:
-            observations = site.hand_over()
-            try:
-                for _ in range(_ATTEMPTS):
-                    version, learnt = self._read(site)
-                    if learnt is not None:
-                        learnt.count_new(observations)
-                        site.replace(learnt)
-                    self._versions[site] = version
-                    content, new = zlib.compress(pack(site.arrays()), 1), token_bytes(8)
-                    if self._replace([site.name, version, new, content]):
-                        self._versions[site] = new
-                        return True
-                problem = "other processes have always been faster"
-            except RedisProblem as error:
-                problem = str(error)
-            site.keep(observations)
-            self._failed(f"the data of {site.name} cannot be written, the crawl goes on with its own: {problem}")
-            return False
+    def _write(self, site: Site, observations: list[Observation]) -> None:
+        for _ in range(_ATTEMPTS):
+            version = self.versions[site] = self.merge(site, observations)
+            content, new = zlib.compress(pack(site.arrays()), 1), token_bytes(8)
+            if self._replace([site.name, version, new, content]):
+                self.versions[site] = new
+                return
+        raise RedisProblem("other processes have always been faster")
 
     def _read(self, site: Site) -> tuple[bytes, SiteCounts | None]:
-        """Read version and data of a site; the data are None if they are damaged, or of the known version."""
         key = self._server.key
 
         def read(redis: Any) -> tuple[bytes, bytes | None]:
-            if (version := redis.hget(key + "versions", site.name) or b"") == self._versions.get(site, b""):
+            if (version := redis.hget(key + "versions", site.name) or b"") == self.versions.get(site, b""):
                 return version, None
             with redis.pipeline() as pipe:  # both of one moment
                 pipe.hget(key + "versions", site.name)
@@ -85,9 +54,6 @@ class SharedSites:
         except (zlib.error, *UNREADABLE) as error:
             self._unreadable(f"the data of {site.name} in Redis are damaged, the site is learnt again: {error}")
             return version, None
-
-    def exchange(self, pages: object, sites: object) -> None:
-        """Pagelets of pages are not shared: ``PAGELETS_DETECTION`` local and global are refused."""
 
 
 _BATCH: Final = 200  # entries that are read at once
@@ -141,16 +107,13 @@ class SharedContents:
             last = min(start + _BATCH, end) - 1
             entries: list[Any] = self._server.call(lambda redis: list(redis.lrange(key, start, last)))  # noqa: B023
             for entry in entries:
-                self._enter(entry)
+                try:
+                    prepared = Prepared.unpacked(entry)
+                except Exception as error:  # what is made of it can raise anything
+                    self._unreadable(f"a content in Redis is damaged or of another version, and is left out: {error!r}")
+                else:
+                    self._store.enter(prepared)
         self._entered = end + 1
-
-    def _enter(self, entry: bytes) -> None:
-        try:
-            prepared = Prepared.unpacked(entry)
-        except Exception as error:  # what is made of it can raise anything
-            self._unreadable(f"a content in Redis is damaged or of another version, and is left out: {error!r}")
-        else:
-            self._store.enter(prepared)
 
     def close(self) -> None:
         """Close the store of this process."""

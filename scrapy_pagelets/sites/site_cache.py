@@ -2,8 +2,8 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Final
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -15,27 +15,11 @@ from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
-from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, PageletShingles, RepeatedPagelets
+from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, RepeatedPagelets
+from scrapy_pagelets.sites.site_store import MergingStore
 
 _CAPACITY: Final = 2_000_000  # entries of all sites in memory, of about 60 bytes each (``python -m benchmarks memory``)
 _FLUSH: Final = 50  # pages of a site that are learnt before it is written; a killed process loses up to this many
-
-
-class Store(Protocol):
-    """Where a `SiteCache` keeps its sites: `SiteStore`, or `shared.shared_stores.SharedSites`."""
-
-    @property
-    def lasting(self) -> bool:
-        """Whether what is written outlives the process, or is read by others."""
-
-    def load(self, site: Site) -> None:
-        """Read what is stored about a site."""
-
-    def save(self, site: Site) -> bool:
-        """Write a site; return False if that fails."""
-
-    def exchange(self, pages: Iterable[PageletShingles], sites: Iterable[str]) -> list[PageletShingles] | None:
-        """Write the pagelets of pages, and read those that other processes have written."""
 
 
 class SiteCache:
@@ -48,7 +32,7 @@ class SiteCache:
 
     def __init__(
         self,
-        store: Store,
+        store: MergingStore,
         model: str = LABELLED,
         capacity: int = _CAPACITY,
         detection: str = FUSED,
@@ -156,29 +140,26 @@ class SiteCache:
 
     def close(self) -> None:
         """Write the sites that have changed."""
+        if not self._store.lasting:
+            return
         with self._lock:
             changed = list(self._changed.values())
-        if self._store.lasting:
-            for site in changed:
-                self._save(site)
-            if self.repeated is not None:
-                self._exchange(self.repeated)
-
-    def exchange(self) -> None:
-        """Write the sites in memory that have changed, and read what other processes have learnt since."""
-        with self._lock:
-            sites = list(self._loaded.values())
-        for site in sites:
-            self.exchange_site(site)
-
-    def exchange_site(self, site: Site) -> None:
-        """Write a site if it has changed, and read what other processes have learnt about it."""
-        with self._lock:
-            changed = site.name in self._changed
-        if changed:
+        for site in changed:
             self._save(site)
-        else:
-            self._store.load(site)
+        if self.repeated is not None:
+            self._exchange(self.repeated)
+
+    def exchange(self, *only: Site) -> None:
+        """Write the sites in memory that have changed, or some; read what other processes have learnt about others."""
+        with self._lock:
+            sites = list(only or self._loaded.values())
+        for site in sites:
+            with self._lock:
+                changed = site.name in self._changed
+            if changed:
+                self._save(site)
+            else:
+                self._store.load(site)
 
     def _share(self, page: Page, repeated: RepeatedPagelets) -> None:
         with self._lock:

@@ -20,7 +20,7 @@ from scrapy_pagelets.decision.model import Model
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.evidence import Column, keys_of
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
-from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of, outline
+from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts, body_of, outline
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets.incremental import PageletShingles
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
@@ -48,28 +48,24 @@ _REFERENCE: Final = (  # a page with an example of everything that is hashed
 )
 
 
-class SiteStore:
-    """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
+class MergingStore:
+    """Store sites by name: the new pages of each are added to what other processes have written meanwhile. Thread-safe.
 
-    A process that writes its copy of a site adds its new pages to what another one has written meanwhile, in one
-    transaction. ``failed`` is told what cannot be written, and stays in memory. ``folder``: of the file, created if it
-    is missing; None for a temporary one. ``model``: by which sites are learnt. The name of the file depends on it and
-    on the meaning of all hashes; one of another version is left alone, with a warning.
+    ``failed`` is told what a ``problem`` keeps from being read or written; it stays in memory.
     """
 
-    def __init__(self, folder: Path | None, model: Model, failed: Callable[[str], None] = logger.warning) -> None:
-        self.lasting = folder is not None
+    lasting = True  # whether what is written outlives the process, or is read by others
+
+    def __init__(self, failed: Callable[[str], None], problem: type[Exception]) -> None:
         self._failed = failed
+        self._problem = problem
         self._lock = threading.Lock()
-        self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
-        self._last_pages: dict[str, int] = {}  # number of the last page of each site whose pagelets have been read
-        path = folder / f"pagelets-sites-{meaning(model)}.sqlite" if folder else None
-        self._db = self._open(path) if path else open_shared("", _LOCK_TIMEOUT, _SCHEMA)
+        self.versions: WeakKeyDictionary[Site, Any] = WeakKeyDictionary()
 
     def load(self, site: Site) -> None:
-        """Load what is stored about a new site."""
+        """Read what is stored about a site since it was read or written."""
         with self._lock, self._faults(f"the data of {site.name} cannot be read"):
-            self._versions[site], learnt = self._read(site.name)
+            self.versions[site], learnt = self._read(site)
             if learnt is not None:
                 site.replace(learnt)
         if self.lasting:
@@ -80,19 +76,62 @@ class SiteStore:
         with self._lock, self._faults(f"the data of {site.name} cannot be written"):
             observations = site.hand_over()
             try:
-                with writing(self._db):
-                    version, learnt = self._read(site.name, known=self._versions.get(site, 0))
-                    if learnt is not None:
-                        learnt.count_new(observations)
-                        site.replace(learnt)
-                    self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
+                self._write(site, observations)
             except BaseException:
                 if observations:
                     site.keep(observations)
                 raise
-            self._versions[site] = version + 1
             return True
         return False
+
+    def exchange(self, pages: Iterable[PageletShingles], sites: Iterable[str]) -> list[PageletShingles] | None:
+        """Write pagelets; return what others have written for the sites since the last call, None if that fails."""
+        raise NotImplementedError
+
+    def _read(self, site: Site) -> tuple[Any, SiteCounts | None]:
+        """Read version and data of a site; the data are None if they are damaged, or of the known version."""
+        raise NotImplementedError
+
+    def _write(self, site: Site, observations: list[Observation]) -> None:
+        raise NotImplementedError
+
+    def merge(self, site: Site, observations: list[Observation]) -> Any:
+        """Add observations to what others have written since the site was read; return the version of that."""
+        version, learnt = self._read(site)
+        if learnt is not None:
+            learnt.count_new(observations)
+            site.replace(learnt)
+        return version
+
+    @contextmanager
+    def _faults(self, sentence: str) -> Iterator[None]:
+        try:
+            yield
+        except self._problem as error:
+            self._failed(f"{sentence}, the crawl goes on with what is in memory: {error}")
+
+
+class SiteStore(MergingStore):
+    """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
+
+    A process that writes its copy of a site adds its new pages to what another one has written meanwhile, in one
+    transaction. ``failed`` is told what cannot be written, and stays in memory. ``folder``: of the file, created if it
+    is missing; None for a temporary one. ``model``: by which sites are learnt. The name of the file depends on it and
+    on the meaning of all hashes; one of another version is left alone, with a warning.
+    """
+
+    def __init__(self, folder: Path | None, model: Model, failed: Callable[[str], None] = logger.warning) -> None:
+        super().__init__(failed, sqlite3.Error)
+        self.lasting = folder is not None
+        self._last_pages: dict[str, int] = {}  # number of the last page of each site whose pagelets have been read
+        path = folder / f"pagelets-sites-{meaning(model)}.sqlite" if folder else None
+        self._db = self._open(path) if path else open_shared("", _LOCK_TIMEOUT, _SCHEMA)
+
+    def _write(self, site: Site, observations: list[Observation]) -> None:
+        with writing(self._db):
+            version = self.merge(site, observations) + 1
+            self._db.execute(_UPSERT, (site.name, version, pack(site.arrays())))
+        self.versions[site] = version
 
     def exchange(self, pages: Iterable[PageletShingles], sites: Iterable[str]) -> list[PageletShingles] | None:
         """Write pagelets; return what others have written for the sites since the last call, None if that fails."""
@@ -146,16 +185,15 @@ class SiteStore:
             set_aside(path)
             return self._open(path)
 
-    def _read(self, name: str, known: int = 0) -> tuple[int, SiteCounts | None]:
-        """Read version and data of a site; the data are None if they are damaged, or of the known version."""
-        row = self._db.execute("SELECT version FROM sites WHERE name = ?", (name,)).fetchone()
-        if row is None or row[0] == known:
+    def _read(self, site: Site) -> tuple[int, SiteCounts | None]:
+        row = self._db.execute("SELECT version FROM sites WHERE name = ?", (site.name,)).fetchone()
+        if row is None or row[0] == self.versions.get(site):
             return (row[0] if row else 0), None
-        [content] = self._db.execute("SELECT learnt FROM sites WHERE name = ?", (name,)).fetchone()
+        [content] = self._db.execute("SELECT learnt FROM sites WHERE name = ?", (site.name,)).fetchone()
         try:
-            return row[0], SiteCounts.from_arrays(name, unpack(content))
+            return row[0], SiteCounts.from_arrays(site.name, unpack(content))
         except UNREADABLE as error:
-            self._failed(f"the stored data of {name} cannot be read, the site is learnt again: {error}")
+            self._failed(f"the stored data of {site.name} cannot be read, the site is learnt again: {error}")
             return row[0], None
 
     def _unpacked(self, key: int, site: str, content: bytes) -> PageletShingles | None:
@@ -167,13 +205,6 @@ class SiteStore:
         except UNREADABLE as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
             return None
-
-    @contextmanager
-    def _faults(self, sentence: str) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            self._failed(f"{sentence}, the crawl goes on with what is in memory: {error}")
 
 
 def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
