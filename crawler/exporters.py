@@ -258,20 +258,22 @@ class ParquetItemExporter(BaseItemExporter):
         """Write the row group in a thread; one at a time, to bound memory."""
         rows, self._rows, self._size = self._rows, [], 0
         self._wait()
-        is_first = self._writer is None
-        self._writing = self._thread.submit(self._write_group, rows)
-        if is_first:  # whether the file can be opened is known at once
-            self._wait()
+        if self._writer is None:  # whether the file can be opened is known at once
+            self._writing = self._thread.submit(self._opened, rows)
+            self._writer = self._writing.result()
+        if rows:
+            self._writing = self._thread.submit(self._write_group, rows)
+
+    def _opened(self, rows: list[Row]) -> Any:
+        from pyarrow.parquet import ParquetWriter
+
+        return ParquetWriter(self._file, schema_of(rows, self._declared()), compression=self._compression)
 
     def _write_group(self, rows: list[Row]) -> None:
         import pyarrow as pa
-        from pyarrow.parquet import ParquetWriter
 
-        if self._writer is None:
-            schema = schema_of(rows, self._declared())
-            self._writer = ParquetWriter(self._file, schema, compression=self._compression)
         batches = [batch_of(row, self._writer.schema) for row in rows]
-        self._writer.write_table(pa.Table.from_batches(batches, self._writer.schema).combine_chunks())
+        self._writer.write_table(pa.Table.from_batches(batches).combine_chunks())
 
     def _wait(self) -> None:
         if self._writing is not None:
