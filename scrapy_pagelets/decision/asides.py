@@ -345,20 +345,12 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
         if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & looks.CONTROL:
             return True
         if nodes.tag.item(row) == TAG["a"]:
-            return _leads_nowhere(nodes, row)
+            element = nodes.elements[row]
+            href = (element.get("href") or "").strip()
+            names_place = element.get("name") or element.get("id")
+            return href.startswith(_RUN) or (href in ("", "#") and not names_place)
         row = nodes.parent.item(row)
     return False
-
-
-def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
-    """Whether a link runs a script, and leads neither to a page nor to a place that has a name."""
-    link = bisect_left(nodes.links.row, row)
-    is_known = link < len(nodes.links.href) and nodes.links.row.item(link) == row
-    href = nodes.links.href[link].strip() if is_known else ""
-    if href not in ("", "#"):
-        return href.startswith(_RUN)
-    element = nodes.elements[row]
-    return not (element.get("name") or element.get("id"))
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:
