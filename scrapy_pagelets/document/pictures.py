@@ -43,7 +43,7 @@ _LONGEST_VALUE: Final = 20_000
 _WIDTH: Final = "{width}"  # a width that a script sets for the window
 _WIDTHS: Final = lazily(r"\d{2,4}")  # those that it chooses from
 _USUAL_WIDTH: Final = "1080"
-#: Elements ``source`` and ``param`` of one picture or player, and those around a picture: the parser nests them.
+#: Elements of one picture or player that are looked at, and those around a picture.
 _MANY: Final = 20
 
 
@@ -100,15 +100,9 @@ def _late(image: etree._Element, name: str) -> str:
 
 
 def _sources(image: etree._Element) -> list[etree._Element]:
-    """The elements ``source`` of a picture, in document order."""
-    found: list[etree._Element] = []
-    for above in islice(image.iterancestors(), _MANY):
-        if above.tag == "picture":
-            return [*islice(above.iterchildren("source"), _MANY), *reversed(found)]
-        if above.tag != "source":
-            break
-        found.append(above)
-    return []
+    """The elements ``source`` of a picture, in document order; the parser nests them."""
+    picture = next((above for above in islice(image.iterancestors(), _MANY) if above.tag == "picture"), None)
+    return [] if picture is None else [each for each in islice(picture.iter(), _MANY) if each.tag == "source"]
 
 
 def _largest(candidates: str) -> str:
