@@ -342,7 +342,10 @@ def add_own(page: Page, headline: Headline | None, shown: Bools, keep: Bools, re
     They are content wherever they stand, but for headers, menus, footers and links to other pages; captions may be
     template. ``keep``, ``repeated``: see `builder.document_of`.
     """
-    nodes, around = page.nodes, _elsewhere(page, headline.row if headline is not None else 0)
+    nodes = page.nodes
+    if not len(picture_rows(nodes)):
+        return
+    around = _elsewhere(page, headline.row if headline is not None else 0)
     own = _first_apart(_declared(page), shown, around)
     if headline is not None:
         shown[own] = True
