@@ -200,14 +200,11 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
     tags = ((nodes.tag.item(row), nodes.tag.item(nodes.parent.item(row))) for row in idle)
     idle = [row for row, own in zip(idle, tags, strict=True) if _HOLDS_TEXT.isdisjoint(own)]
     yield from (row for row, each in zip(idle, elements_at(nodes, idle), strict=True) if _OPENS.isdisjoint(each.attrib))
-    count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
-    yield from (row for row, text in zip(buttons, texts, strict=True) if count[text] > 1)
-    short = [row for row, text in zip(buttons, texts, strict=True) if len(text.split()) <= _OF_ROW]
-    in_row = [row for row in short if above[nodes.parent.item(row)] > 1]
-    tabs = set(panels_of(nodes).values()) if in_row else set[int]()
-    for row in in_row:
-        is_tab = row in tabs or nodes.looks[nodes.look.item(row)][3] == "tab"
-        if not is_tab and nodes.tag.item(nodes.parent.item(row)) != TAG["p"]:  # a sentence names what one presses
+    count, above, tabs = Counter(texts), Counter(map(nodes.parent.item, buttons)), {*panels_of(nodes).values()}
+    for row, text in zip(buttons, texts, strict=True):
+        around, is_tab = nodes.parent.item(row), row in tabs or nodes.looks[nodes.look.item(row)][3] == "tab"
+        in_row = above[around] > 1 and nodes.tag.item(around) != TAG["p"]  # a sentence names what one presses
+        if count[text] > 1 or (in_row and not is_tab and len(text.split()) <= _OF_ROW):
             yield row
 
 
@@ -236,10 +233,8 @@ def _menus(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     plain = nodes.words * ~nodes.anchor[nodes.leaves] if rows else nodes.words
     for row in nodes.outermost(rows) if rows and (plain * keep).sum() >= _ARTICLE else ():
         leaves = nodes.leaves_of(row)
-        if (
-            leaves.stop - leaves.start >= _LINKS_OF_MENU
-            and plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words[leaves].sum()
-        ):
+        is_linked = plain[leaves].sum() * _SHARE_OF_LINKS <= nodes.words_of(row)
+        if is_linked and leaves.stop - leaves.start >= _LINKS_OF_MENU:
             yield row
 
 
@@ -345,20 +340,12 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
         if nodes.tag.item(row) == TAG["button"] or nodes.signs.item(look) & looks.CONTROL:
             return True
         if nodes.tag.item(row) == TAG["a"]:
-            return _leads_nowhere(nodes, row)
+            element = nodes.elements[row]
+            href = (element.get("href") or "").strip()
+            names_place = element.get("name") or element.get("id")
+            return href.startswith(_RUN) or (href in ("", "#") and not names_place)
         row = nodes.parent.item(row)
     return False
-
-
-def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
-    """Whether a link runs a script, and leads neither to a page nor to a place that has a name."""
-    link = bisect_left(nodes.links.row, row)
-    is_known = link < len(nodes.links.href) and nodes.links.row.item(link) == row
-    href = nodes.links.href[link].strip() if is_known else ""
-    if href not in ("", "#"):
-        return href.startswith(_RUN)
-    element = nodes.elements[row]
-    return not (element.get("name") or element.get("id"))
 
 
 def _short(nodes: NodeTable, rows: Iterable[int], most: int = _SHORT) -> list[int]:

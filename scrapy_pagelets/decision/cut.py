@@ -16,7 +16,7 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.features import cut_features as cut_features
 from scrapy_pagelets.core.features import mean_cut as mean_cut
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
-from scrapy_pagelets.decision.page_features import Feature, FeatureTable
+from scrapy_pagelets.decision.page_features import table
 from scrapy_pagelets.page.nodes import NodeTable
 
 #: The cuts compared, in log odds of template.
@@ -36,46 +36,46 @@ _WORDS: Final = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 _MASS: Final = (0.25, 0.5, 0.75, 0.9)
 
 #: The features of a cut. Content and its words are expected values.
-CUT: Final = FeatureTable((
-    Feature("cut_cut", "The cut, in log odds."),
-    Feature("cut_from_best", "Its distance from the cut of the best expected F1."),
-    Feature("cut_kept", "Share of the words that are kept."),
-    Feature("cut_kept_words", "Words that are kept, log."),
-    Feature("cut_precision", "Share of content in what is kept."),
-    Feature("cut_recall", "Share of the content that is kept."),
-    Feature("cut_f1", "Expected F1."),
-    Feature("cut_links", "Share of links in what is kept."),
-    Feature("cut_prose", "Share of prose in what is kept."),
-    Feature("cut_prose_kept", "Share of the prose that is kept."),
-    Feature("cut_leaves", "Share of the leaves that are kept."),
-    Feature("cut_runs", "Runs of leaves that are kept."),
-    Feature("cut_runs_per_leaf", "Runs by leaf that is kept, log."),
-    Feature("cut_span", "Share of the page from the first to the last leaf that is kept."),
-    Feature("cut_longest_run", "Share of the longest run in what is kept."),
-    Feature("cut_gap_above", "Distance to the next log odds above the cut."),
-    Feature("cut_gap_below", "Distance to the next log odds below the cut."),
-    Feature("cut_near", "Words within 0.5 of the cut, over the content."),
-    Feature("cut_just_above", "Words up to 1 above the cut, over what is kept."),
-    Feature("cut_just_below", "Words up to 1 below the cut, over what is kept."),
-    Feature("cut_of_mean", "Probability of content at the cut, over its mean on the page."),
-    Feature("page_words", "Words of the page, log."),
-    Feature("page_leaves", "Leaves of the page, log."),
-    Feature("page_share", "Share of content in the words."),
-    Feature("page_mean", "Mean probability of content, by content."),
-    Feature("page_mass", "Words of content, log."),
-    Feature("page_links", "Share of links in the words."),
-    Feature("page_prose", "Share of prose in the words."),
-    Feature("page_sure", "Share of the words that are surely content."),
-    Feature("page_unsure", "Share of the words in doubt."),
-    Feature("page_unsure_of_mass", "Words in doubt, over the content."),
-    Feature("page_best", "The cut of the best expected F1, in log odds."),
-    Feature("page_best_f1", "The best expected F1."),
-    *(Feature(f"page_words_{share}", f"Log odds up to which {share} of the words lie.") for share in _WORDS),
-    *(Feature(f"page_mass_{share}", f"Log odds up to which {share} of the content lies.") for share in _MASS),
-    Feature("page_hidden", "Share of the leaves that are hidden."),
-    Feature("page_least", "The least log odds."),
-    Feature("page_others", "Other pages of the site that are known, log."),
-))  # fmt: skip
+CUT: Final = table(
+    "cut_cut",  # the cut, in log odds
+    "cut_from_best",  # its distance from the cut of the best expected F1
+    "cut_kept",  # share of the words that are kept
+    "cut_kept_words",  # words that are kept, log
+    "cut_precision",  # share of content in what is kept
+    "cut_recall",  # share of the content that is kept
+    "cut_f1",  # expected F1
+    "cut_links",  # share of links in what is kept
+    "cut_prose",  # share of prose in what is kept
+    "cut_prose_kept",  # share of the prose that is kept
+    "cut_leaves",  # share of the leaves that are kept
+    "cut_runs",  # runs of leaves that are kept
+    "cut_runs_per_leaf",  # runs by leaf that is kept, log
+    "cut_span",  # share of the page from the first to the last leaf that is kept
+    "cut_longest_run",  # share of the longest run in what is kept
+    "cut_gap_above",  # distance to the next log odds above the cut
+    "cut_gap_below",  # distance to the next log odds below the cut
+    "cut_near",  # words within 0.5 of the cut, over the content
+    "cut_just_above",  # words up to 1 above the cut, over what is kept
+    "cut_just_below",  # words up to 1 below the cut, over what is kept
+    "cut_of_mean",  # probability of content at the cut, over its mean on the page
+    "page_words",  # words of the page, log
+    "page_leaves",  # leaves of the page, log
+    "page_share",  # share of content in the words
+    "page_mean",  # mean probability of content, by content
+    "page_mass",  # words of content, log
+    "page_links",  # share of links in the words
+    "page_prose",  # share of prose in the words
+    "page_sure",  # share of the words that are surely content
+    "page_unsure",  # share of the words in doubt
+    "page_unsure_of_mass",  # words in doubt, over the content
+    "page_best",  # the cut of the best expected F1, in log odds
+    "page_best_f1",  # the best expected F1
+    *(f"page_words_{share}" for share in _WORDS),  # log odds up to which this share of the words lie
+    *(f"page_mass_{share}" for share in _MASS),  # log odds up to which this share of the content lies
+    "page_hidden",  # share of the leaves that are hidden
+    "page_least",  # the least log odds
+    "page_others",  # other pages of the site that are known, log
+)
 CUT_FEATURES: Final = CUT.names
 
 

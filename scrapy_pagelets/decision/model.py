@@ -72,14 +72,10 @@ def _alphabetic(text: str) -> list[str]:
     return "".join(c if c.isalpha() else " " for c in text).split()
 
 
+@cached
 def heading_tokens(text: str) -> tuple[int, ...]:
     """Hashes of the words of a short heading, of pairs of adjacent words, and of the whole heading."""
-    return _heading_tokens(text) if len(text) < _HEADING_CHARACTERS else ()
-
-
-@cached
-def _heading_tokens(text: str) -> tuple[int, ...]:
-    words = words_of(text)
+    words = words_of(text) if len(text) < _HEADING_CHARACTERS else []
     if not 0 < len(words) <= _HEADING_WORDS:
         return ()
     phrases = {*words, *map(" ".join, pairwise(words)), " ".join(words)}

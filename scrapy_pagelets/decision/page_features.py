@@ -9,7 +9,7 @@ used: ``docs/algorithms/isotonic-2007.md``.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +40,10 @@ _KINDS: Final = {
 _SCHEMA_TYPE: Final = lazily(r'"@type"\s*:\s*"(\w+)"')
 
 
-@dataclass(frozen=True)
-class Feature:
+class Feature(NamedTuple):
     """A row of a table."""
 
     name: str  # its name in model files, and in the core
-    about: str  # what it says
     #: what the inspector says of a node whose value is below or above the mean of its page
     less: str = ""
     more: str = ""
@@ -63,91 +61,78 @@ class FeatureTable:
         return tuple(row.name for row in self.rows)
 
 
+def table(*rows: Feature | str) -> FeatureTable:
+    """A table of features; the inspector says nothing of those that are given by their name alone."""
+    return FeatureTable(tuple(row if isinstance(row, Feature) else Feature(row) for row in rows))
+
+
 #: The features of a region. Each leaf has those of the `LEVELS` regions around it, each node those of its own subtree.
-REGION: Final = FeatureTable((
-    Feature("words", "Words, log.", "few words", "many words"),
-    Feature("link_density", "Share of the words in links.", "little text in links", "much text in links"),
-    Feature("leaves", "Runs of text, log.", "few runs of text", "many runs of text"),
-    Feature("words_per_leaf", "Words of a run of text, log.", "short runs of text", "long runs of text"),
-    Feature("share_of_page", "Share of the words of the page.",
-            "a small share of the page", "a large share of the page"),
-    Feature("headings", "Share of the runs of text in headings.", "few headings", "many headings"),
-    Feature("prose", "Share of the words in prose.", "few sentences", "many sentences"),
-    Feature("first", "Place of its first leaf on the page, 0 to 1.",
-            "it begins early on the page", "it begins late on the page"),
-))  # fmt: skip
+REGION: Final = table(
+    Feature("words", "few words", "many words"),  # log
+    Feature("link_density", "little text in links", "much text in links"),  # share of the words
+    Feature("leaves", "few runs of text", "many runs of text"),  # log
+    Feature("words_per_leaf", "short runs of text", "long runs of text"),  # log
+    Feature("share_of_page", "a small share of the page", "a large share of the page"),  # of its words
+    Feature("headings", "few headings", "many headings"),  # share of the runs of text
+    Feature("prose", "few sentences", "many sentences"),  # share of the words
+    Feature("first", "it begins early on the page", "it begins late on the page"),  # place of its first leaf, 0 to 1
+)
 #: Features of the leaf itself.
 _LEAF: Final = (
-    Feature("words", "Words, log.", "short runs of text", "long runs of text"),
-    Feature("chars_per_word", "Characters by word.", "short words", "long words"),
-    Feature("ends_sentence", "It ends like a sentence.", "few ends of sentences", "it ends like a sentence"),
-    Feature("starts_upper", "It begins with a capital.", "small letters at the start", "capital letters at the start"),
-    Feature("digits", "It has a digit near its beginning.", "few digits", "digits"),
-    Feature("anchor", "It is in a link.", "few links", "it is a link"),
-    Feature("hidden", "It is hidden.", "it is not hidden", "it is hidden"),
-    Feature("depth", "Its depth in the tree.", "it is not deep in the tree", "it is deep in the tree"),
-    Feature("position", "Its place among the leaves, 0 to 1.",
-            "it stands early on the page", "it stands late on the page"),
-    Feature("word_position", "Share of the words up to it.", "little text before it", "much text before it"),
-    Feature("from_end", "Words after it, log.", "little text after it", "much text after it"),
-    Feature("gap", "The gap to the leaf before.",
-            "it follows other text closely", "it stands apart from the text before"),
-    Feature("same_shape", "Leaves of its shape, log.",
-            "its form is rare on the page", "its form is frequent on the page"),
-    Feature("in_title", "The title of the page has its text.",
-            "words that the title does not have", "words of the title"),
-    Feature("internal", "It is in a link to the same host.", "few links within the site", "links within the site"),
-    Feature("fragment", "It is in a link within the page.", "few links within the page", "links within the page"),
-    Feature("same_target", "Leaves in links to the same target, log.",
-            "no links that repeat others", "links that repeat others"),
-    Feature("prev_words", "Words of the leaf before, log.", "little text just before it", "long text just before it"),
-    Feature("next_words", "Words of the next leaf, log.", "little text just after it", "long text just after it"),
-    Feature("near_words", "Words of seven leaves around it, log.", "little text around it", "much text around it"),
-    Feature("heading", "Log odds of the words of the last heading.",
-            "a heading typical of content above it", "a heading typical of template above it"),
-    Feature("heading_words", "Words since the last heading, log.", "close to its heading", "far from a heading"),
-    Feature("lexicon_sum", "Sum of the log odds of the looks around it.",
-            "classes and ids typical of content", "classes and ids typical of template"),
-    Feature("lexicon_min", "The least of these, at most 0.",
-            "a class or id typical of content", "no class or id typical of content"),
-    Feature("lexicon_max", "The largest of these, at least 0.",
-            "no class or id typical of template", "a class or id typical of template"),
-    Feature("lexicon_near", "Those of the nearest look that has some.",
-            "a class or id typical of content close to it", "a class or id typical of template close to it"),
-)  # fmt: skip
-#: Features of the whole page, the same for all leaves.
-_PAGE: Final = (
-    Feature("page_words", "Words of the page, log."),
-    Feature("page_link_density", "Share of its words in links."),
-    Feature("page_leaves", "Its runs of text, log."),
-    Feature("has_main", "Some text is inside of a main element."),
-    Feature("has_article", "Some text is inside of an article."),
-    Feature("page_depth", "The depth of its tree."),
-)  # fmt: skip
+    Feature("words", "short runs of text", "long runs of text"),  # log
+    Feature("chars_per_word", "short words", "long words"),
+    Feature("ends_sentence", "few ends of sentences", "it ends like a sentence"),
+    Feature("starts_upper", "small letters at the start", "capital letters at the start"),
+    Feature("digits", "few digits", "digits"),  # near its beginning
+    Feature("anchor", "few links", "it is a link"),  # or in one
+    Feature("hidden", "it is not hidden", "it is hidden"),
+    Feature("depth", "it is not deep in the tree", "it is deep in the tree"),
+    Feature("position", "it stands early on the page", "it stands late on the page"),  # among the leaves, 0 to 1
+    Feature("word_position", "little text before it", "much text before it"),  # share of the words up to it
+    Feature("from_end", "little text after it", "much text after it"),  # words, log
+    Feature("gap", "it follows other text closely", "it stands apart from the text before"),
+    Feature("same_shape", "its form is rare on the page", "its form is frequent on the page"),  # leaves, log
+    Feature("in_title", "words that the title does not have", "words of the title"),
+    Feature("internal", "few links within the site", "links within the site"),  # in a link to the same host
+    Feature("fragment", "few links within the page", "links within the page"),
+    Feature("same_target", "no links that repeat others", "links that repeat others"),  # leaves in such links, log
+    Feature("prev_words", "little text just before it", "long text just before it"),  # of the leaf before, log
+    Feature("next_words", "little text just after it", "long text just after it"),  # of the next leaf, log
+    Feature("near_words", "little text around it", "much text around it"),  # of seven leaves, log
+    # log odds of the words of the last heading
+    Feature("heading", "a heading typical of content above it", "a heading typical of template above it"),
+    Feature("heading_words", "close to its heading", "far from a heading"),  # words since the last heading, log
+    # log odds of the looks around it: their sum, the least, at most 0, the largest, at least 0, and the nearest
+    Feature("lexicon_sum", "classes and ids typical of content", "classes and ids typical of template"),
+    Feature("lexicon_min", "a class or id typical of content", "no class or id typical of content"),
+    Feature("lexicon_max", "no class or id typical of template", "a class or id typical of template"),
+    Feature("lexicon_near", "a class or id typical of content close by", "a class or id typical of template close by"),
+)
+#: Features of the whole page, the same for all leaves: its words and leaves, log, the share of its words in links,
+#: whether some text is inside of these elements, and the depth of its tree.
+_PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
 _LANDMARK_WORDS: Final = {"heading": "a heading", "list": "in a list", "p": "in a paragraph"}
 
 
 def _inside(name: str) -> Feature:
     words = _LANDMARK_WORDS.get(name, f"inside <{name}>")
-    no = "it is no heading" if name == "heading" else f"it is not {words}"
-    return Feature(f"in_{name}", f"It is inside of: {name}.", no, f"it is {words}")
+    return Feature(f"in_{name}", "it is no heading" if name == "heading" else f"it is not {words}", f"it is {words}")
 
 
-_OWN: Final = (*_LEAF, *map(_inside, LANDMARKS), *_PAGE)
-_KIND: Final = tuple(Feature(f"declared_{kind}", f"The page declares: {kind}.") for kind in _KINDS)
-#: The features of a leaf by its page alone.
-PAGE: Final = FeatureTable((
+_OWN: Final = table(*_LEAF, *map(_inside, LANDMARKS), *_PAGE).rows
+#: The features of a leaf by its page alone: those of regions, what the page declares, and the marks that it is inside.
+PAGE: Final = table(
     *_OWN,
-    *(Feature(f"{row.name}_{level}", row.about) for level in range(LEVELS) for row in REGION.rows),
-    *_KIND,
-    *(Feature(f"mark_{number}", f"It is inside of mark {number}.") for number in range(OWN_TOKENS)),
-))  # fmt: skip
+    *(f"{name}_{level}" for level in range(LEVELS) for name in REGION.names),
+    *(f"declared_{kind}" for kind in _KINDS),
+    *(f"mark_{number}" for number in range(OWN_TOKENS)),
+)
 #: Features of a node, for the classifier of the paper: of its region, and the mean of its leaves.
 NODE: Final = (*REGION.rows, *_OWN)
 NODE_FEATURES: Final = tuple(row.name for row in NODE)
 PAGE_FEATURES: Final = PAGE.names
 #: The features of the leaf itself, without those of the regions around it; and all but the own_tokens.
-OWN_FEATURES: Final = (slice(0, len(_OWN)), slice(len(PAGE_FEATURES) - OWN_TOKENS - len(_KIND), len(PAGE_FEATURES)))
+OWN_FEATURES: Final = (slice(0, len(_OWN)), slice(len(PAGE_FEATURES) - OWN_TOKENS - len(_KINDS), len(PAGE_FEATURES)))
 SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - OWN_TOKENS)
 
 
@@ -186,76 +171,54 @@ give(
 
 #: The page-level classifiers, in the order of the columns of their log odds, see `evidence.CLASSIFIERS`.
 _CLASSIFIERS: Final = ("trees", "classifier")
-#: What log odds of a classifier there are: of the page itself, of the same node of other pages, of nodes of its shape.
-_ODDS: Final = {
-    "odds": "by the page itself",
-    "odds_path": "of the same node on other pages",
-    "odds_shape": "of nodes of its shape on other pages",
-}
-_AROUND: Final = {
-    "rank": "rank among the leaves",
-    "prev": "log odds of the leaf before",
-    "next": "log odds of the next leaf",
-    "near": "mean log odds of seven leaves around it",
-}
-_CONTAINER: Final = {
-    "inside": "whether it is inside of the container",
-    "above": "levels from the container up to the ancestor that both share",
-    "branch": "content minus template words, over all words, of the branch of that ancestor with the leaf",
-    "margin": "content minus template words of the container, over those of all content leaves",
-    "share": "share of the container in all words",
-}
-
-
-def _by_odds(prefix: str) -> tuple[Feature, ...]:
-    return tuple(
-        Feature(f"{prefix}{classifier}_{kind}", f"Log odds by {classifier}, {about}.")
-        for classifier in _CLASSIFIERS
-        for kind, about in _ODDS.items()
-    )
-
-
+#: Log odds of a classifier: of the page itself, of the same node of other pages, of nodes of its shape on other pages.
+_ODDS: Final = ("odds", "odds_path", "odds_shape")
+#: Rank of the leaf among the leaves; log odds of the leaf before, of the next one, and the mean of seven around it.
+_AROUND: Final = ("rank", "prev", "next", "near")
+#: Whether it is inside of the container; levels from that up to the ancestor that both share; content minus template
+#: words, over all words, of the branch of that ancestor with the leaf; content minus template words of the container,
+#: over those of all content leaves; and its share in all words.
+_CONTAINER: Final = ("inside", "above", "branch", "margin", "share")
 #: Features of the leaf. Shares are of the other pages of the site, or of the page's class.
 _OF_SITE: Final = (
-    Feature("site_pages", "Other pages of the site, log."),
-    Feature("site_class_pages", "Other pages of the class, log."),
-    Feature("site_text", "Share of the pages with the text."),
-    Feature("site_placed", "Share with the text at its path."),
-    Feature("site_path", "Share with the path."),
-    Feature("site_variants", "Different texts at the path, by page."),
-    Feature("site_values", "How likely two pages differ in the text at the path, digits as they are."),
-    Feature("site_prev_values", "The same of the leaf before."),
-    Feature("site_next_values", "The same of the next leaf."),
-    Feature("site_target", "Share of the pages with a link to the target of its link."),
-    Feature("site_prev_text", "Share of the pages with the text of the leaf before; of the last one for the first."),
-    Feature("site_next_text", "Share of the pages with the text of the next leaf; of the first one for the last."),
-    Feature("site_page_text", "Mean share of the pages with a text, over the words of the page."),
-    Feature("site_class_text", "Share of the class with the text."),
-    Feature("site_class_path", "Share of the class with the path."),
-)  # fmt: skip
+    "site_pages",  # other pages of the site, log
+    "site_class_pages",  # other pages of the class, log
+    "site_text",  # share of the pages with the text
+    "site_placed",  # share with the text at its path
+    "site_path",  # share with the path
+    "site_variants",  # different texts at the path, by page
+    "site_values",  # how likely two pages differ in the text at the path, digits as they are
+    "site_prev_values",  # the same of the leaf before
+    "site_next_values",  # the same of the next leaf
+    "site_target",  # share of the pages with a link to the target of its link
+    "site_prev_text",  # share of the pages with the text of the leaf before; of the last one for the first
+    "site_next_text",  # share of the pages with the text of the next leaf; of the first one for the last
+    "site_page_text",  # mean share of the pages with a text, over the words of the page
+    "site_class_text",  # share of the class with the text
+    "site_class_path",  # share of the class with the path
+    *(f"site_{classifier}_{odds}" for classifier in _CLASSIFIERS for odds in _ODDS),
+)
 #: Features of a region.
 _REGION: Final = (
-    *_by_odds(""),
-    Feature("text", "Mean share of the pages with a text, by words."),
-    Feature("path", "Share of the pages with the path."),
-    Feature("exact", "Share with all of its text."),
-    Feature("links", "Share with its set of links."),
-    Feature("linked", "Share of the pages with the node on which it is mostly links."),
-    Feature("target", "Mean share of the pages with a link to a target."),
-    Feature("class_text", "Mean share of the class with a text, by words."),
-    Feature("class_path", "Share of the class with the path."),
-    Feature("fresh", "Share of its words that are new on a page."),
-    Feature("mass", "New words of a page, log."),
-    Feature("mass_share", "Its share of the new words of the page."),
-)  # fmt: skip
+    *(f"{classifier}_{odds}" for classifier in _CLASSIFIERS for odds in _ODDS),
+    "text",  # mean share of the pages with a text, by words
+    "path",  # share of the pages with the path
+    "exact",  # share with all of its text
+    "links",  # share with its set of links
+    "linked",  # share of the pages with the node on which it is mostly links
+    "target",  # mean share of the pages with a link to a target
+    "class_text",  # mean share of the class with a text, by words
+    "class_path",  # share of the class with the path
+    "fresh",  # share of its words that are new on a page
+    "mass",  # new words of a page, log
+    "mass_share",  # its share of the new words of the page
+)
 #: The features of a leaf by the other pages of its site.
-SITE: Final = FeatureTable((
+SITE: Final = table(
     *_OF_SITE,
-    *_by_odds("site_"),
-    *(Feature(f"site_{classifier}_{by}_{name}", f"By the log odds of {classifier}, {by}: {about}.")
-      for classifier in _CLASSIFIERS for by in ("page", "pooled") for name, about in (_AROUND | _CONTAINER).items()),
-    *(Feature(f"site_{row.name}_{level}", row.about) for level in range(LEVELS) for row in _REGION),
-))  # fmt: skip
+    *(f"site_{c}_{by}_{name}" for c in _CLASSIFIERS for by in ("page", "pooled") for name in (*_AROUND, *_CONTAINER)),
+    *(f"site_{name}_{level}" for level in range(LEVELS) for name in _REGION),
+)
 SITE_FEATURES: Final = SITE.names
 
 give("features", SITE=SITE)
@@ -268,65 +231,53 @@ _HEADING_LEVEL: Final = np.zeros(max(TAG.values()) + 1, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG[f"h{_level}"]] = _level
 
-_RUN: Final = {
-    "in": "whether it is inside",
-    "from_start": "words from the start, log, with a sign",
-    "from_end": "words to the end, log, with a sign",
-    "share": "share of the words of the page",
-    "purity": "share of content in its words",
-    "mass": "share of the content of the page",
-}
-_SIBLING: Final = {
-    "before": "mean log odds of the sibling with text before the region",
-    "after": "mean log odds of the sibling with text after the region",
-    "words_before": "words of the sibling before, log",
-    "words_after": "words of the sibling after, log",
-    "mean": "mean log odds of the region",
-}
-_SECTION: Final = {
-    "mean": "mean log odds of the text",
-    "words": "words of the text, log",
-    "links": "share of the text in links",
-    "heading": "mean log odds of the heading",
-    "level": "level of the heading",
-    "number": "place among the sections, 0 to 1",
-    "before": "mean log odds of the section before",
-    "after": "mean log odds of the next section",
-}
-_RECORD: Final = {
-    "count": "their number, log",
-    "content": "share of content in their words",
-    "mass": "share of the content of the page",
-}
+_RUN: Final = (
+    "in",  # whether it is inside
+    "from_start",  # words from the start, log, with a sign
+    "from_end",  # words to the end, log, with a sign
+    "share",  # share of the words of the page
+    "purity",  # share of content in its words
+    "mass",  # share of the content of the page
+)
+#: Mean log odds and words, log, of the siblings with text before and after a region, and its own mean log odds.
+_SIBLING: Final = ("before", "after", "words_before", "words_after", "mean")
+_SECTION: Final = (
+    "mean",  # mean log odds of the text
+    "words",  # words of the text, log
+    "links",  # share of the text in links
+    "heading",  # mean log odds of the heading
+    "level",  # level of the heading
+    "number",  # place among the sections, 0 to 1
+    "before",  # mean log odds of the section before
+    "after",  # mean log odds of the next section
+)
+#: Of the regions of one shape: their number, log, the share of content in them, and theirs of the content of the page.
+_RECORD: Final = ("count", "content", "mass")
 
 #: The features of a leaf by its context. Content and its words are expected values.
-CONTEXT: Final = FeatureTable((
-    Feature("context_mean", "Mean probability of content, by content."),
-    Feature("context_share", "Share of content in the words of the page."),
-    Feature("context_mass", "Words of content of the page, log."),
-    Feature("context_sure", "Share of the words that are surely content."),
-    Feature("context_unsure", "Share of the words in doubt."),
-    Feature("context_best", "The best expected F1 of a cut of the page."),
-    Feature("context_prose", "Share of prose in the content."),
-    *(Feature(f"context_quantile_{share}", f"Log odds up to which {share} of the words lie.") for share in _QUANTILES),
-    Feature("context_odds", "Log odds of the leaf."),
-    Feature("context_above", "Share of the content in leaves that are likelier content."),
-    Feature("context_precision", "Share of content in these leaves and this one."),
-    Feature("context_kept", "Their share of the words of the page."),
-    Feature("context_expected", "Expected F1 if they are kept, over the best one."),
-    Feature("context_from_best", "Log odds beyond the cut of the best expected F1."),
-    *(Feature(f"run_{bar}_{name}", f"Run of leaves, bar {bar}: {about}.")
-      for bar in _BARS for name, about in _RUN.items()),
-    *(Feature(f"{side}_{reach}", f"Mean log odds of {reach} leaves {side} it, by words.")
-      for reach in _REACH for side in ("before", "after")),
-    *(Feature(f"sibling_{name}_{k}", f"Region {k}: {about}.")
-      for k in range(_LEVELS) for name, about in _SIBLING.items()),
-    *(Feature(f"region_mass_{k}", f"Share of region {k} in the content of the page.") for k in range(_LEVELS)),
-    *(Feature(f"section_{name}", f"Section: {about}.") for name, about in _SECTION.items()),
-    Feature("after_h1", "Words from the first heading of level 1, log, with a sign."),
-    *(Feature(f"record_{name}_{k}", f"Regions of the shape of region {k}: {about}.")
-      for k in range(1, _LEVELS) for name, about in _RECORD.items()),
-))  # fmt: skip
+CONTEXT: Final = table(
+    "context_mean",  # mean probability of content, by content
+    "context_share",  # share of content in the words of the page
+    "context_mass",  # words of content of the page, log
+    "context_sure",  # share of the words that are surely content
+    "context_unsure",  # share of the words in doubt
+    "context_best",  # the best expected F1 of a cut of the page
+    "context_prose",  # share of prose in the content
+    *(f"context_quantile_{share}" for share in _QUANTILES),  # log odds up to which this share of the words lies
+    "context_odds",  # log odds of the leaf
+    "context_above",  # share of the content in leaves that are likelier content
+    "context_precision",  # share of content in these leaves and this one
+    "context_kept",  # their share of the words of the page
+    "context_expected",  # expected F1 if they are kept, over the best one
+    "context_from_best",  # log odds beyond the cut of the best expected F1
+    *(f"run_{bar}_{name}" for bar in _BARS for name in _RUN),
+    *(f"{side}_{reach}" for reach in _REACH for side in ("before", "after")),  # mean log odds of leaves, by words
+    *(f"sibling_{name}_{k}" for k in range(_LEVELS) for name in _SIBLING),
+    *(f"region_mass_{k}" for k in range(_LEVELS)),  # share of region k in the content of the page
+    *(f"section_{name}" for name in _SECTION),
+    "after_h1",  # words from the first heading of level 1, log, with a sign
+    *(f"record_{name}_{k}" for k in range(1, _LEVELS) for name in _RECORD),  # regions of the shape of region k
+)
 CONTEXT_FEATURES: Final = CONTEXT.names
 
 give("features", CONTEXT=CONTEXT, HEADING_LEVEL=_HEADING_LEVEL)

@@ -29,14 +29,7 @@ def document_of(
     body = keep if headline is None else _without_banner(page.nodes, keep, headline)
     images = pictures.shown_with(page.nodes, body)
     images[[row for row in repeated if images[row] and pictures.is_shown_as_written(page.nodes.elements[row])]] = False
-    own = [row for row in (pictures.declared_by(page, images),) if row is not None]
-    images[own] = True
-    if headline is not None:
-        own += pictures.named_by(page, headline, images)
-        images[own] = True
-        own += [row for row in pictures.above_heading(page, headline, images) if row not in repeated]
-        images[own] = True
-    images[pictures.gallery_of(page, own, images, keep)] = True
+    pictures.add_own(page, headline, images, keep, repeated)
     walk = Walk(page, keep, images, switches)
     root = walk.document(0, len(page.nodes))
     _prune(root)

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -12,7 +12,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.document.blocks import Block, text_of_runs, tidy
 from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.document.units import Limit, Tokenizer, Unit, sentences, tokens_of, units_of, words_of
+from scrapy_pagelets.document.units import Limit, Tokenizer, Unit, halved, sentences, tokens_of, units_of, words_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import paths_of
 
@@ -155,14 +155,13 @@ class _Packer:
 
 def _within(units: list[Unit], limit: Limit) -> Iterator[list[Unit]]:
     """Yield a piece in parts that have no more tokens than a chunk: those of units may not add up."""
-    stack = [units]
-    while stack:
-        part = stack.pop()
+
+    def halves(part: list[Unit]) -> list[list[Unit]] | None:
         half = len(part) // 2
-        if half and limit.tokenizer(markdown_of(_document(part))) > limit.tokens:
-            stack += [part[half:], part[:half]]
-        else:
-            yield part
+        is_longer = half and limit.tokenizer(markdown_of(_document(part))) > limit.tokens
+        return [part[:half], part[half:]] if is_longer else None
+
+    return halved(units, halves)
 
 
 def _tail(units: Sequence[Unit], following: Sequence[Unit], most: int, limit: Limit) -> list[Unit]:
@@ -187,7 +186,7 @@ def _chunk(repeated: list[Unit], own: list[Unit], names: Mapping[Block, str]) ->
     leaves = sorted({leaf for unit in repeated + own for block in _blocks(unit) for leaf in block.leaves})
     first = [leaf for unit in own[:1] for block in _blocks(unit) for leaf in block.leaves[:1]]
     return Chunk(
-        headings=tuple(names[heading] for heading in _shared(own)),
+        headings=tuple(names[heading] for heading in _shared(*(unit.headings for unit in own))),
         document=_document(repeated + own),
         leaves=tuple(leaves),
         first=first[0] if first else next((leaf for unit in own for leaf in unit.block.leaves), None),
@@ -199,12 +198,9 @@ def _blocks(unit: Unit) -> list[Block]:
     return [*(block for block, _ in unit.lead), unit.block]
 
 
-def _shared(units: Sequence[Unit]) -> Sequence[Block]:
-    """The headings above all units."""
-    shared = units[0].headings
-    for unit in units[1:]:
-        shared = shared[: _common(shared, unit.headings)]
-    return shared
+def _shared(*sequences: Sequence[Block]) -> list[Block]:
+    """The blocks with which all of some sequences begin."""
+    return [first for first, *_ in takewhile(lambda same: len({*same}) == 1, zip(*sequences, strict=False))]
 
 
 def _document(units: Sequence[Unit]) -> Block:
@@ -214,7 +210,7 @@ def _document(units: Sequence[Unit]) -> Block:
     last: Block | None = None
     for unit in units:
         for block, above in (*unit.lead, (unit.block, unit.above)):
-            common = _common(above, [original for original, _ in inside])
+            common = len(_shared(above, [original for original, _ in inside]))
             del inside[common:]
             for original in above[common:]:
                 copy = replace(original, children=[])
@@ -230,11 +226,6 @@ def _document(units: Sequence[Unit]) -> Block:
         if block.kind in ("paragraph", "heading"):
             block.runs = tidy(block.runs)
     return root
-
-
-def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
-    """Number of blocks that two sequences have in common at their start."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a is not b), min(len(one), len(other)))
 
 
 class NamedPlaces:

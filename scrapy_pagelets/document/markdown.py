@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import groupby, takewhile
+from itertools import accumulate, groupby, takewhile
 from typing import Final, NamedTuple
 
 from scrapy_pagelets.base.characters import lazily
@@ -22,6 +22,7 @@ _AT_START: Final = lazily(r"#{1,6}(?=\s|$)|>|[-+](?=\s|$)|(?:=+|-+)(?=\s*$)|(?:[
 _BACKTICKS: Final = lazily("`+")
 _NUMBERED: Final = lazily(r"(\d{1,9})([.)])(?=\s|$)")
 _ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_NESTED: Final = 20  # parentheses inside of each other in an address
 _STRONG, _EMPHASISED = _DELIMITERS = ("**", "*")
 
 
@@ -277,8 +278,7 @@ def _escaped_start(line: str) -> str:
 
 def _fence_length(text: str, least: int) -> int:
     """Number of backticks around code: one more than any run of them inside has, if that has as many as ``least``."""
-    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
-    return least if longest < least else longest + 1
+    return max(least, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
 
 
 def _destination(url: str) -> str:
@@ -288,12 +288,8 @@ def _destination(url: str) -> str:
 
 
 def _balanced(url: str) -> bool:
-    level = 0
-    for character in url:
-        level += (character == "(") - (character == ")")
-        if level < 0 or level > 20:
-            return False
-    return level == 0
+    levels = [0, *accumulate((character == "(") - (character == ")") for character in url)]
+    return min(levels) == levels[-1] == 0 and max(levels) <= _NESTED
 
 
 def _quoted(title: str) -> str:

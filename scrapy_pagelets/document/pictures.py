@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -19,7 +19,7 @@ from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.urls import is_page
+from scrapy_pagelets.page.urls import files_among
 
 PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))  # tags of pictures
 #: Attributes where scripts that load pictures late find their address, to replace another one.
@@ -43,7 +43,7 @@ _LONGEST_VALUE: Final = 20_000
 _WIDTH: Final = "{width}"  # a width that a script sets for the window
 _WIDTHS: Final = lazily(r"\d{2,4}")  # those that it chooses from
 _USUAL_WIDTH: Final = "1080"
-#: Elements ``source`` and ``param`` of one picture or player, and those around a picture: the parser nests them.
+#: Elements of one picture or player that are looked at, and those around a picture.
 _MANY: Final = 20
 
 
@@ -100,15 +100,9 @@ def _late(image: etree._Element, name: str) -> str:
 
 
 def _sources(image: etree._Element) -> list[etree._Element]:
-    """The elements ``source`` of a picture, in document order."""
-    found: list[etree._Element] = []
-    for above in islice(image.iterancestors(), _MANY):
-        if above.tag == "picture":
-            return [*islice(above.iterchildren("source"), _MANY), *reversed(found)]
-        if above.tag != "source":
-            break
-        found.append(above)
-    return []
+    """The elements ``source`` of a picture, in document order; the parser nests them."""
+    picture = next((above for above in islice(image.iterancestors(), _MANY) if above.tag == "picture"), None)
+    return [] if picture is None else [each for each in islice(picture.iter(), _MANY) if each.tag == "source"]
 
 
 def _largest(candidates: str) -> str:
@@ -342,84 +336,86 @@ def _classes(image: etree._Element) -> str:
     return f"{image.get('class', '')} {above.get('class', '') if above is not None else ''}"
 
 
-def declared_by(page: Page, shown: Bools) -> int | None:
-    """The row of the picture that a page declares as its own (Open Graph); None if it is shown, or not to be found.
+def add_own(page: Page, headline: Headline | None, shown: Bools, keep: Bools, repeated: Sequence[int]) -> None:
+    """Add the pictures of what the page is about to those that stand in the content, (n,), and their galleries.
 
-    Such a picture is content wherever it stands, but for headers, menus and footers; its caption may be template.
-
-    ``shown``: (n,) the pictures that stand in the content.
+    They are content wherever they stand, but for headers, menus, footers and links to other pages; captions may be
+    template. ``keep``, ``repeated``: see `builder.document_of`.
     """
     nodes = page.nodes
+    if not len(picture_rows(nodes)):
+        return
+    around = _elsewhere(page, headline.row if headline is not None else 0)
+    own = _first_apart(_declared(page), shown, around)
+    if headline is not None:
+        shown[own] = True
+        name = " ".join(headline.text.split()).casefold()
+        rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
+        same = [row for row in rows if name in " ".join(_said_of(nodes.elements[row]).split()).casefold()]
+        for kind in (PICTURES, PLAYERS):
+            own += _first_apart([row for row in same if nodes.elements[row].tag in kind], shown, around)
+        shown[own] = True
+        own += [row for row in _above_heading(page, headline, shown, around) if row not in repeated]
+    shown[own] = True
+    shown[_gallery_of(nodes, own, shown, keep, around)] = True
+
+
+def _elsewhere(page: Page, but: int) -> Bools:
+    """(n,) what is in heads, menus and asides, but for those around a row, or in links to other pages, not to files."""
+    nodes, links = page.nodes, page.nodes.links
+    around = [row for row in rows_with(nodes, _AROUND) if not row < but < nodes.end[row]]
+    is_other = (links.key != 0) & (links.key != page.key) & ~files_among(links.href)
+    rows = np.concatenate((np.array(around, np.int64), links.row[is_other]))
+    begins, ends = (np.bincount(edge, minlength=len(nodes) + 1) for edge in (rows + 1, nodes.end[rows]))
+    return np.asarray(np.cumsum(begins - ends)[: len(nodes)] > 0)
+
+
+def _first_apart(rows: list[int], shown: Bools, around: Bools) -> list[int]:
+    """The first of some pictures that is not elsewhere; none if one of them is shown."""
+    return [] if shown[rows].any() else [row for row in rows if not around[row]][:1]
+
+
+def _declared(page: Page) -> list[int]:
+    """The pictures that a page declares as its own (Open Graph)."""
     declared = (meta.content for meta in page.metas if {meta.property, meta.name} & _DECLARING)
     names = {name for url in islice(declared, _NEAR) if (name := name_of(url)) and not _OF_SITE.search(name)}
-    rows = rows_tagged(nodes, TAG["img"]) if names else []
-    same = [row for row in rows if name_of(source_of(nodes.elements[row])) in names]
-    if not same or shown[same].any():
-        return None
-    around = [(row, nodes.end.item(row)) for row in rows_with(nodes, _AROUND)]
-    return next((row for row in same if not any(start < row < end for start, end in around)), None)
+    rows = rows_tagged(page.nodes, TAG["img"]) if names else []
+    return [row for row in rows if name_of(source_of(page.nodes.elements[row])) in names]
 
 
-def named_by(page: Page, headline: Headline, shown: Bools) -> list[int]:
-    """The first picture, and the first player, whose alternative text or title has the words of the own heading.
-
-    They are content as those of `declared_by`, unless one is shown, and unless they lead to another page.
-
-    ``shown``: (n,) the pictures that stand in the content.
-    """
-    nodes, name = page.nodes, " ".join(headline.text.split()).casefold()
-    rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if len(name.split()) >= _WORDS else []
-    each = [(row, nodes.elements[row]) for row in rows]
-    texts = [(row, title_of(one) if one.tag in PLAYERS else text_of(image_of(one))) for row, one in each]
-    same = [row for row, text in texts if name in " ".join(text.split()).casefold()]
-    around = _elsewhere(page, rows_with(nodes, _AROUND)) if same else []
-    found = list[int]()
-    for kind in (PICTURES, PLAYERS):
-        of_kind = [row for row in same if nodes.elements[row].tag in kind]
-        if of_kind and not shown[of_kind].any():
-            found += [row for row in of_kind if not any(start < row < end for start, end in around)][:1]
-    return found
+def _said_of(element: etree._Element) -> str:
+    """The title of a player, or the alternative text of a picture."""
+    return title_of(element) if element.tag in PLAYERS else text_of(image_of(element))
 
 
-def _elsewhere(page: Page, rows: list[int]) -> list[tuple[int, int]]:
-    """The rows of some elements and of links to other pages, not to files, each with the row behind it."""
-    links = zip(page.nodes.links.row.tolist(), page.nodes.links.key.tolist(), page.nodes.links.href, strict=True)
-    rows = rows + [row for row, key, href in links if key not in (0, page.key) and is_page(href)]
-    return [(row, page.nodes.end.item(row)) for row in rows]
-
-
-def above_heading(page: Page, headline: Headline, shown: Bools) -> list[int]:
+def _above_heading(page: Page, headline: Headline, shown: Bools, around: Bools) -> list[int]:
     """The pictures right above the own heading, but for controls, that are not shown and have most of its words.
 
-    These are the gallery of a shop, the cover of a book, the object of a museum; not those in heads, menus and links.
-
-    ``shown``: (n,) the pictures that stand in the content.
+    These are the gallery of a shop, the cover of a book, the object of a museum.
     """
     nodes, place = page.nodes, page.nodes.first_leaf.item(headline.row)
     rows = picture_rows(nodes)
     near = rows[(nodes.first_leaf[rows] >= place - _TO_HEADING) & (nodes.first_leaf[rows] <= place) & ~shown[rows]]
-    may_be = [row for row in near[near < headline.row].tolist() if nodes.elements[row].tag in PICTURES]
     words = set(headline.text.casefold().split())
-    texts = ((row, text_of(nodes.elements[row]).casefold().split()) for row in may_be)
-    named = [row for row, text in texts if len(text) >= _WORDS and 2 * len(words.intersection(text)) > len(words)]
-    beside = [row for row in rows_with(nodes, _AROUND) if not row < headline.row < nodes.end[row]] if named else []
-    around = _elsewhere(page, beside) if named else []
-    known = {it for row in rows[shown[rows]].tolist() for it in _names(nodes.elements[row])} if named else set()
+    known: set[str] | None = None
     found = list[int]()
-    for row in named:
+    for row in near[(near < headline.row) & ~around[near]].tolist():
         image = nodes.elements[row]
-        is_apart = any(start < row < end for start, end in around)
-        if not is_apart and not is_tiny(image) and not _is_no_content(image) and known.isdisjoint(_names(image)):
+        text = text_of(image).casefold().split() if image.tag in PICTURES else []
+        if len(text) < _WORDS or 2 * len(words.intersection(text)) <= len(words):
+            continue
+        if known is None:
+            known = {name for other in rows[shown[rows]].tolist() for name in _names(nodes.elements[other])}
+        if not is_tiny(image) and not _is_no_content(image) and known.isdisjoint(_names(image)):
             known.update(_names(image))
             found.append(row)
     return found
 
 
-def gallery_of(page: Page, own: list[int], shown: Bools, keep: Bools) -> list[int]:
+def _gallery_of(nodes: NodeTable, own: list[int], shown: Bools, keep: Bools, around: Bools) -> list[int]:
     """The pictures beside some of the page's own in the items of a gallery, none with content; each file once."""
-    nodes, found = page.nodes, list[int]()
+    found = list[int]()
     rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if own else []
-    around = _elsewhere(page, rows_with(nodes, _AROUND)) if own else []
     names = {row: name_of(source_of(image_of(nodes.elements[row]))) for row in rows}
     known = {name for row, name in names.items() if shown[row]}
     for item in map(nodes.parent.item, own):  # pictures in one element may be one, in other sizes
@@ -430,8 +426,7 @@ def gallery_of(page: Page, own: list[int], shown: Bools, keep: Bools) -> list[in
             items = [one for one in nodes.children_of(item) if nodes.tag[one] == nodes.tag[row]]
             firsts = [rows[at] if (at := bisect_left(rows, one)) < len(rows) else len(nodes) for one in items]
             if len(items) > 1 and all(at < nodes.end[one] for at, one in zip(firsts, items, strict=True)):
-                inside = (at for at in reversed(firsts) if not any(start < at < end for start, end in around))
-                by_name = {names[at]: at for at in inside if names[at] not in known}
+                by_name = {names[at]: at for at in reversed(firsts) if names[at] not in known and not around[at]}
                 found += by_name.values()
                 known |= by_name.keys()
                 break

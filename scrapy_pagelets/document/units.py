@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 from pkgutil import resolve_name
-from typing import Final
+from typing import Final, TypeVar
 
 from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.document.blocks import PLAIN, Block, Run
 from scrapy_pagelets.document.markdown import markdown_of
 
+T = TypeVar("T")
 Tokenizer = Callable[[str], int]  # counts the tokens of a text
 #: The smallest limit: a chunk needs some tokens for the marks of lists, quotes and fences around its text.
 LEAST_TOKENS: Final = 50
@@ -74,14 +75,19 @@ def cut(block: Block, fits: Callable[[Block], bool]) -> Iterator[Block]:
     >>> [part.text for part in cut(code, lambda part: len(part.text) <= 3)]
     ['a', 'b\nc']
     """
-    stack = [block]
+    return halved(block, lambda part: None if fits(part) else _halves(part, fits))
+
+
+def halved(whole: T, halves: Callable[[T], list[T] | None]) -> Iterator[T]:
+    """Yield something in parts, each halved as often as ``halves`` divides it; None if it does not."""
+    stack = [whole]
     while stack:
         part = stack.pop()
-        halves = None if fits(part) else _halves(part, fits)
-        if halves is None:
+        parts = halves(part)
+        if parts is None:
             yield part
         else:
-            stack += reversed(halves)
+            stack += reversed(parts)
 
 
 def _halves(block: Block, fits: Callable[[Block], bool]) -> list[Block] | None:
@@ -150,14 +156,18 @@ def _with_runs(block: Block, *parts: list[Run]) -> list[Block]:
     return _with_leaves(block, blocks, parts)
 
 
-def _with_leaves(block: Block, parts: list[Block], runs: Sequence[Sequence[Run]]) -> list[Block]:
-    """Give each part the leaves of the block from its first run to its last one."""
-    for part, own in zip(parts, runs, strict=True):
-        if known := [run.leaf for run in own if run.leaf >= 0]:
-            part.leaves = block.leaves[bisect_left(block.leaves, known[0]) : bisect_right(block.leaves, known[-1])]
-        else:
-            part.leaves = block.leaves[:1]
-    return parts
+def _with_leaves(block: Block, parts: Sequence[Block], runs: Sequence[Sequence[Run]]) -> list[Block]:
+    """Give each part of a block the leaves that its runs are of; two parts share one if its text is divided."""
+    leaves = block.leaves
+    known = [[run.leaf for run in part if run.leaf >= 0] for part in runs]
+    ends = [len(leaves)]
+    for own in reversed(known[1:]):
+        ends.append(bisect_left(leaves, own[0]) if own else ends[-1])
+    start = 0
+    for part, own, end in zip(parts, known, reversed(ends), strict=True):
+        part.leaves = leaves[start : max(end, bisect_right(leaves, own[-1]) if own else end)]
+        start = end
+    return [*parts]
 
 
 #: The end of a sentence: its mark with closing quotes, white space and no small letter; in Chinese, the mark alone.
@@ -280,21 +290,8 @@ def sentences(unit: Unit, limit: Limit) -> Iterator[Unit]:
         yield unit
         return
     parts = list(_divided(unit.block.runs))
-    leaves = _leaves_of(parts, unit.block.leaves)
-    blocks = [replace(unit.block, runs=runs, leaves=own) for runs, own in zip(parts, leaves, strict=True)]
-    yield from _parts(unit, blocks, limit)
-
-
-def _leaves_of(parts: Sequence[Sequence[Run]], leaves: list[int]) -> Iterator[list[int]]:
-    """Yield the leaves of each part of a paragraph; two parts share one if its text is divided."""
-    known = [[run.leaf for run in part if run.leaf >= 0] for part in parts]
-    ends = [len(leaves)]
-    for own in reversed(known[1:]):
-        ends.append(bisect_left(leaves, own[0]) if own else ends[-1])
-    start = 0
-    for own, end in zip(known, reversed(ends), strict=True):
-        yield leaves[start : max(end, bisect_right(leaves, own[-1]) if own else end)]
-        start = end
+    blocks = [replace(unit.block, runs=runs) for runs in parts]
+    yield from _parts(unit, _with_leaves(unit.block, blocks, parts), limit)
 
 
 def _divided(runs: Sequence[Run]) -> Iterator[list[Run]]:

@@ -154,9 +154,7 @@ class Walk:
     def parts_texts(self, row: int) -> bool:
         """Whether an element without text matters between texts that are shown."""
         tag = self.tags[self.nodes.look[row]]
-        if tag in ("br", "hr"):
-            return True
-        if self.is_box(row, tag):
+        if tag in ("br", "hr") or self.is_box(row, tag):
             return True
         leaf = int(self.nodes.first_leaf[row])
         is_beside = tag == "script" and self.keep[max(0, leaf - 1) : leaf + 1].any()
@@ -408,11 +406,9 @@ class Walk:
     def write_code(self, row: int, element: etree._Element) -> None:
         """Write a block of code, unless it has the numbers of its lines."""
         self.draft.end_paragraph()
-        above, around = row, list[etree._Element]()
-        while above >= 0 and len(around) < _AROUND:
-            around.append(self.nodes.elements[above])
-            above = int(self.nodes.parent[above])
-        if not any(map(is_gutter, around)) and (text := self.code_of(row, element)):
+        around = (element, *islice(element.iterancestors(), _AROUND - 1))
+        is_verbatim = element.tag in _VERBATIM or self.code.is_verbatim(row)
+        if not any(map(is_gutter, around)) and (text := code_of(element, verbatim=is_verbatim)):
             leaves = list(range(self.nodes.first_leaf[row], self.nodes.last_leaf[row]))
             links, language = list(self.links_of_code(row)), code.language_of(element)
             self.draft.add(Block("code", text=text, runs=links, language=language, leaves=leaves))
@@ -424,10 +420,6 @@ class Walk:
         if not self.code.may_be[self.nodes.look.item(row)] and row not in self.nodes.styles:
             return False
         return self.draft.heading is None and not self.draft.in_cell and self.code.has(row)
-
-    def code_of(self, row: int, element: etree._Element) -> str:
-        """The text of a block of code."""
-        return code_of(element, verbatim=element.tag in _VERBATIM or self.code.is_verbatim(row))
 
     def links_of_code(self, row: int) -> Iterator[Run]:
         """The names in a block of code that lead to other pages, as no fence has links; addresses in it need none."""

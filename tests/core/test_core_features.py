@@ -144,7 +144,7 @@ def test_a_feature_that_the_core_does_not_compute_is_named(monkeypatch):
     given_names = import_module("scrapy_pagelets.core.features").given
     monkeypatch.setitem(given_names, "CONTEXT", FeatureTable((*CONTEXT.rows[:3], *CONTEXT.rows[4:])))
     assert np.array_equal(context_features(nodes, odds), np.delete(plain, 3, axis=1))
-    monkeypatch.setitem(given_names, "CONTEXT", FeatureTable((*CONTEXT.rows, Feature("clear", "Whether it is clear."))))
+    monkeypatch.setitem(given_names, "CONTEXT", FeatureTable((*CONTEXT.rows, Feature("clear"))))
     with pytest.raises(LookupError, match="does not compute the feature clear"):
         context_features(nodes, odds)
 

@@ -135,7 +135,7 @@ SITE: Final = Columns(
             _of_neighbours(classifier, by, name)
             for classifier in _CLASSIFIERS
             for by in ("page", "pooled")
-            for name in _AROUND | _CONTAINER
+            for name in (*_AROUND, *_CONTAINER)
         ),
         *(_of_region(level, number) for level in range(LEVELS) for number in range(len(_REGION))),
     ),
