@@ -19,13 +19,13 @@ from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLAT
 Line = dict[str, Any]
 Names = Sequence[str]
 _Check = tuple[Callable[[Any], bool], str]
-CONTENT: Final = "content"  # role of pagelets that are not template
 _LIMIT: Final = 2**31  # numbers from here on do not fit into an index
 _TEXT: Final[_Check] = (lambda value: isinstance(value, str), "a string")
 _LIST: Final[_Check] = (lambda value: isinstance(value, list), "a list")
 _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
 _WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
+CONTENT: Final = "content"  # role of pagelets that are not template
 _CHECKS: Final = {"string": _TEXT, "integer": _WHOLE, "number": _NUMBER, "object": _OBJECT}
 _MAX_FIELDS: Final = 8  # that an error lists
 _MAX_CHARACTERS: Final = 60  # of each name and value in messages
@@ -121,9 +121,7 @@ class Feed:
         for pagelet in page.get("pagelets", ()):
             _check_pagelet(pagelet, self._pagelet, where)
         for chunk in page.get("chunks", ()):
-            if not isinstance(chunk, dict) or not _CHUNK.keys() <= chunk.keys():
-                raise FeedError(f"{where}: a chunk is {_shortened(chunk)}, not an object with {', '.join(_CHUNK)}")
-            _check(chunk, _CHUNK, where, "chunk.", optional=False)
+            _check_whole(chunk, _CHUNK, where, "chunk")
         return page
 
 
@@ -187,9 +185,13 @@ def _check_pagelet(pagelet: Any, needed: Sequence[str], where: str) -> None:
         raise FeedError(f"{where}: a pagelet has no {missing[0]}, but {_names_of_fields(pagelet)}")
     _check(pagelet, _PAGELET, where, "pagelet.")
     for link in pagelet.get("links") or ():
-        if not (isinstance(link, dict) and _LINK.keys() <= link.keys()):
-            raise FeedError(f"{where}: a link is {_shortened(link)}, not an object with url and anchor")
-        _check(link, _LINK, where, "link.", optional=False)
+        _check_whole(link, _LINK, where, "link")
+
+
+def _check_whole(record: Any, checks: dict[str, _Check], where: str, name: str) -> None:
+    if not isinstance(record, dict) or not checks.keys() <= record.keys():
+        raise FeedError(f"{where}: a {name} is {_shortened(record)}, not an object with {', '.join(checks)}")
+    _check(record, checks, where, f"{name}.", optional=False)
 
 
 def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = "", *, optional: bool = True) -> None:
