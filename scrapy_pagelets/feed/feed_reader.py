@@ -119,9 +119,11 @@ class Feed:
         if (template := page.get("template")) is not None:
             _check(template, _TEMPLATE, where, "template.")
         for pagelet in page.get("pagelets", ()):
-            _check_pagelet(pagelet, self._pagelet, where)
+            _check_part(pagelet, _PAGELET, self._pagelet, where, "pagelet")
+            for link in pagelet.get("links") or ():
+                _check_part(link, _LINK, list(_LINK), where, "link")
         for chunk in page.get("chunks", ()):
-            _check_whole(chunk, _CHUNK, where, "chunk")
+            _check_part(chunk, _CHUNK, list(_CHUNK), where, "chunk")
         return page
 
 
@@ -178,26 +180,18 @@ def pagelets_of_line(line: Line) -> list[dict[str, Any]]:
     return [{**whole, "xpaths": [], "links": []}] if text.strip() else []
 
 
-def _check_pagelet(pagelet: Any, needed: Sequence[str], where: str) -> None:
-    if not isinstance(pagelet, dict):
-        raise FeedError(f"{where}: a pagelet is {_shortened(pagelet)}, not an object")
-    if missing := [name for name in needed if pagelet.get(name) is None]:
-        raise FeedError(f"{where}: a pagelet has no {missing[0]}, but {_names_of_fields(pagelet)}")
-    _check(pagelet, _PAGELET, where, "pagelet.")
-    for link in pagelet.get("links") or ():
-        _check_whole(link, _LINK, where, "link")
+def _check_part(part: Any, checks: dict[str, _Check], needed: Names, where: str, kind: str) -> None:
+    if not isinstance(part, dict):
+        raise FeedError(f"{where}: a {kind} is {_shortened(part)}, not an object")
+    if missing := [name for name in needed if part.get(name) is None]:
+        raise FeedError(f"{where}: a {kind} has no {missing[0]}, but {_names_of_fields(part)}")
+    _check(part, checks, where, f"{kind}.")
 
 
-def _check_whole(record: Any, checks: dict[str, _Check], where: str, name: str) -> None:
-    if not isinstance(record, dict) or not checks.keys() <= record.keys():
-        raise FeedError(f"{where}: a {name} is {_shortened(record)}, not an object with {', '.join(checks)}")
-    _check(record, checks, where, f"{name}.", optional=False)
-
-
-def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = "", *, optional: bool = True) -> None:
+def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = "") -> None:
     for name, (fits, kind) in checks.items():
         value = record.get(name)
-        if not (fits(value) or (optional and value is None)):
+        if value is not None and not fits(value):
             raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
 
 

@@ -63,7 +63,7 @@ class PageRecord:
     def values(self, *steps: str, **known: Any) -> dict[str, Any]:
         """Return the fields of some steps that the options ask for, in their order; ``known`` need not be computed."""
         headline, page = self.decision.headline, self.page
-        about = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
+        about: dict[str, Any] = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
         about |= {"language": page.language, "fetched_at": self.fetched_at, "robots": list(page.marks.robots)}
         known = about | self.decision.metadata.fields | known
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
