@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import tantivy
 
 _HEAP: Final = 50_000_000  # memory of the writer in bytes
-_THREADS: Final = 1  # of the writer
 _PAGELETS: Final = 8  # pagelets that a search reads per requested page; it reads more if these belong to too few pages
 
 
@@ -70,7 +69,7 @@ class TantivyIndex(interface.Index):
     def _writer(self) -> Iterator[tantivy.IndexWriter]:
         with self._turn():
             self._index.reload()
-            writer = self._index.writer(_HEAP, _THREADS)
+            writer = self._index.writer(_HEAP, num_threads=1)
             try:
                 yield writer
                 writer.commit()
