@@ -145,9 +145,7 @@ class Reasons:
         for number in np.argsort(-np.abs(pull), kind="stable").tolist():
             feature = NODE[number]
             found.setdefault(feature.more if difference[number] > 0 else feature.less, float(pull[number]))
-            if len(found) == _STRONGEST:
-                break
-        return list(found.items())
+        return list(found.items())[:_STRONGEST]
 
 
 def _part(share: float) -> str:
