@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import fsum
 from typing import Any
 
@@ -92,8 +93,9 @@ def records_of(pagelets: Sequence[Pagelet]) -> list[dict[str, Any]]:
     ignored = page.marks.ignored_links
     numbers = [[link for link in links if link not in ignored] if ignored else links for *_, links in told]
     every = [link for each in numbers for link in each]
-    urls = iter(written_addresses(page.base, [page.nodes.links.href[link] for link in every]))
-    anchors = iter(anchors_of(page.nodes, every))
+    urls = written_addresses(page.base, list(map(page.nodes.links.href.__getitem__, every)))
+    pairs = zip(urls, anchors_of(page.nodes, every), strict=True)
+    links = iter([{"url": url, "anchor": anchor} for url, anchor in pairs])
     return [
         {
             "id": pagelet.id,
@@ -102,7 +104,7 @@ def records_of(pagelets: Sequence[Pagelet]) -> list[dict[str, Any]]:
             "templateness": round(pagelet.templateness, 3),
             "text": text,
             "words": words,
-            "links": [{"url": next(urls), "anchor": next(anchors)} for _ in own],
+            "links": [*islice(links, len(own))],
         }
         for pagelet, (paths, text, words, _), own in zip(pagelets, told, numbers, strict=True)
     ]
