@@ -25,8 +25,11 @@ def sources(path: str) -> list[str]:
     fixed = next((number for number, part in enumerate(parts) if glob.has_magic(part)), 0)
     root = os.path.join(*parts[:fixed]) if fixed else ""
     listed: list[str] = []
-    for match in _outermost(sorted(set(map(os.path.normpath, _matches(path))))):
-        listed += _sources(match, root)
+    matches = sorted(set(map(os.path.normpath, _matches(path))))
+    folders = set(filter(os.path.isdir, matches))
+    for match in matches:
+        if folders.isdisjoint(map(str, Path(match).parents)):  # else it is inside a folder that matches as well
+            listed += _sources(match, root)
     return list(dict.fromkeys(listed))
 
 
@@ -49,7 +52,9 @@ def page(path: str, base: str) -> Record:
 
 def is_warc(path: str) -> bool:
     """Return True for a file that has the name of a WARC file or begins like one."""
-    return bool(_WARC_NAME.search(path)) or (_suffix(path) not in _HTML_SUFFIXES and _starts_as_warc(path))
+    if _WARC_NAME.search(path) or _suffix(path) in _HTML_SUFFIXES:
+        return _WARC_NAME.search(path) is not None
+    return (start := _start(path)).startswith(WARC) or holds_warc(start)
 
 
 def _sources(path: str, root: str) -> list[str]:
@@ -80,14 +85,6 @@ def _matches(pattern: str) -> Iterator[str]:
                 yield from (os.path.join(folder, name) for name in names if not name.startswith("."))
 
 
-def _outermost(paths: list[str]) -> Iterator[str]:
-    """Leave out paths inside a folder that is itself among the paths."""
-    folders = {path for path in paths if os.path.isdir(path)}
-    for path in paths:
-        if folders.isdisjoint(map(str, Path(path).parents)):
-            yield path
-
-
 def _below(folder: str) -> list[str]:
     """All files below a folder, as sorted relative paths."""
     start = len(os.path.join(folder, ""))
@@ -96,10 +93,6 @@ def _below(folder: str) -> list[str]:
 
 def _rooted(root: str, relative: str) -> str:
     return f"{(root or '.').rstrip('/')}{ROOT}{relative}"
-
-
-def _starts_as_warc(path: str) -> bool:
-    return (start := _start(path)).startswith(WARC) or holds_warc(start)
 
 
 def _is_html_file(path: str) -> bool:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 
 from scrapy_pagelets.archives import folders, warc
 from scrapy_pagelets.archives.folders import is_warc
@@ -155,10 +156,8 @@ def _where(offset: int) -> str:
 
 
 def _require_fastwarc() -> None:
-    try:
-        import fastwarc  # noqa: F401
-    except ImportError:
-        raise ArchiveError("reading WARC files needs FastWARC: pip install scrapy-pagelets[archive]") from None
+    if find_spec("fastwarc") is None:
+        raise ArchiveError("reading WARC files needs FastWARC: pip install scrapy-pagelets[archive]")
 
 
 def parts(sites: Sequence[str]) -> list[int]:

@@ -54,20 +54,15 @@ def opened(path: str) -> BinaryIO:
     return open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
 
 
-def checked(body: bytes) -> bytes:
-    """Return the body if it can be a page. Raise SkipRecord if it is empty or too large."""
+def checked_page(body: bytes) -> bytes:
+    """Return the decoded body; SkipRecord if it is empty, too large, or something else by its first bytes."""
+    if other_type(body):
+        raise SkipRecord("not_html")
     if not body.strip():
         raise SkipRecord("empty")
     if len(body) > MAX_BODY:
         raise SkipRecord("too_large")
     return body
-
-
-def checked_page(body: bytes) -> bytes:
-    """Return the decoded body; SkipRecord if it is empty, too large, or something else by its first bytes."""
-    if other_type(body):
-        raise SkipRecord("not_html")
-    return checked(body)
 
 
 #: Headers that describe the encoding of a body; they do not apply to the decoded body.

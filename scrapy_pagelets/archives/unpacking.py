@@ -1,7 +1,7 @@
 """Unpack compressed WARC files within limits, a kilobyte can unpack to a megabyte; tell what a body is.
 
-FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a kilobyte unpacks to: a second reader
-looks ahead for such floods. The first bytes of a body tell what it is, as in browsers (WHATWG MIME Sniffing).
+FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a kilobyte unpacks to: `warc` looks
+ahead for such floods. The first bytes of a body tell what it is, as in browsers (WHATWG MIME Sniffing).
 """
 
 from __future__ import annotations
@@ -9,11 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from typing import TYPE_CHECKING, BinaryIO, Final
-
-if TYPE_CHECKING:
-    from fastwarc.stream_io import WarcReader
-
+from typing import BinaryIO, Final
 
 MAGIC: Final = b"\x1f\x8b\x08"  # first bytes of a member, with deflate, the only method
 WARC: Final = b"WARC/"  # the first bytes of a record
@@ -107,32 +103,6 @@ def holds_warc(packed: bytes) -> bool:
         return zlib.decompressobj(_WINDOW).decompress(packed, len(WARC)) == WARC
     except zlib.error:
         return False
-
-
-class LookAhead:
-    """A second reader of a zstd file, ahead of the one that reads the records; FastWARC finds those of its own only."""
-
-    def __init__(self, file: BinaryIO, reader: WarcReader) -> None:
-        from fastwarc.stream_io import ZstdReader
-
-        self._ahead = ZstdReader(file)
-        self._reader = reader
-        self._position = self._blank = 0
-
-    def check(self) -> None:
-        """Raise ValueError if a flood of empty lines stands before the next record."""
-        while self._blank <= BLANK and (self._blank or self._position <= self._reader.tell()):
-            try:
-                data = self._ahead.read(_CHUNK)
-            except (OSError, EOFError, ValueError):  # the reader of the records will report it
-                return
-            if not data:
-                return
-            content = len(data.rstrip())
-            self._blank = len(data) - content if content else self._blank + len(data)
-            self._position += len(data)
-        if self._blank > BLANK and self._position - self._blank <= self._reader.tell():
-            raise ValueError("a flood of empty lines")
 
 
 SNIFFED: Final = 8192  # bytes from the beginning of a file that are read to recognise its type

@@ -13,13 +13,14 @@ from urllib.parse import urlsplit
 from scrapy_pagelets.archives import record as http
 from scrapy_pagelets.archives import unpacking
 from scrapy_pagelets.archives.record import MAX_BODY, PACKING, Headers, Record, SkipRecord
-from scrapy_pagelets.archives.unpacking import SNIFFED, Bomb, LookAhead, Unpacked, looks_like_html
+from scrapy_pagelets.archives.unpacking import BLANK, SNIFFED, Bomb, Unpacked, looks_like_html
 
 if TYPE_CHECKING:
     from fastwarc.stream_io import WarcReader
     from fastwarc.warc import WarcRecord
 
 _HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
+_CHUNK: Final = 1 << 16  # bytes that are read at once to look ahead
 _DICTIONARY: Final = b"\x5d\x2a\x4d\x18"  # a zstd file whose members need the dictionary at its start
 
 
@@ -31,12 +32,16 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] | None = None) -> Iterator[
     is called with the offset of each member that is a compression bomb; the walk continues after it. Raise EOFError,
     OSError, ValueError if the file is cut off or damaged.
     """
+    from fastwarc.stream_io import ZstdReader
+
     number = 0
     while True:
         start = file.tell()
         magic = file.read(4)
         file.seek(start)
-        stream = _stream(file, magic)
+        stream: Unpacked | WarcReader | None = Unpacked(file) if magic.startswith(unpacking.MAGIC) else None
+        if magic in (b"\x28\xb5\x2f\xfd", _DICTIONARY):
+            stream = ZstdReader(file)
         try:
             for offset, record in _members(file, stream, start, magic):
                 yield (-number if offset is None else offset), record
@@ -56,35 +61,46 @@ def _members(
     """Yield each record with the offset of its member, None if it is not the first record of the member."""
     from fastwarc.warc import ArchiveIterator
 
-    member = -1
-    for record in _unflooded(file, stream, start, ArchiveIterator(cast(BinaryIO, stream or file), parse_http=False)):
-        if isinstance(stream, Unpacked):
+    records = ArchiveIterator(cast(BinaryIO, stream or file), parse_http=False)
+    if isinstance(stream, Unpacked):
+        for record in records:
             yield stream.starts.pop(record.stream_pos, None), record
-            continue
+        if stream.starts:
+            _refuse_begun_member(file, max(stream.starts.values()))
+        return
+    member = -1
+    for record in records if stream is None else _unflooded(file, stream, start, records):
         begun = record.stream_pos if stream is None else stream.frame_start_position() or 0
         yield (None if begun == member or magic == _DICTIONARY else begun), record
         member = begun
-    if isinstance(stream, Unpacked) and stream.starts:
-        _refuse_begun_member(file, max(stream.starts.values()))
-    elif stream is not None and not isinstance(stream, Unpacked) and (stream.frame_start_position() or 0) != member:
-        _refuse_begun_member(file, stream.frame_start_position() or 0)
+    if stream is not None and (begun := stream.frame_start_position() or 0) != member:
+        _refuse_begun_member(file, begun)
 
 
-def _unflooded(
-    file: BinaryIO, stream: Unpacked | WarcReader | None, start: int, records: Iterator[WarcRecord]
-) -> Iterator[WarcRecord]:
-    """Yield records up to a flood of empty lines in a zstd file; `Unpacked` looks for floods itself."""
-    if stream is None or isinstance(stream, Unpacked):
-        yield from records
-        return
+def _unflooded(file: BinaryIO, reader: WarcReader, start: int, records: Iterator[WarcRecord]) -> Iterator[WarcRecord]:
+    """Yield the records of a zstd file up to a flood of empty lines, for which a second reader looks ahead."""
+    from fastwarc.stream_io import ZstdReader
+
+    position = blank = 0
     with http.opened(file.name) as twin:
         twin.seek(start)
-        ahead = LookAhead(twin, stream)
-        ahead.check()
-        for record in records:
+        ahead = ZstdReader(twin)
+        while True:
+            while blank <= BLANK and (blank or position <= reader.tell()):
+                data = b""
+                with suppress(OSError, EOFError, ValueError):  # the reader of the records will report it
+                    data = ahead.read(_CHUNK)
+                if not data:
+                    break
+                content = len(data.rstrip())
+                blank = len(data) - content if content else blank + len(data)
+                position += len(data)
+            if blank > BLANK and position - blank <= reader.tell():
+                raise ValueError("a flood of empty lines")
+            if (record := next(records, None)) is None:
+                return
             yield record
             record.consume()
-            ahead.check()
 
 
 class Finder:
@@ -101,13 +117,16 @@ class Finder:
         """Return the record that `walk` has yielded with this offset."""
         if offset >= 0:
             self._file.seek(offset)
-            return _first(walk(self._file))
-        if self._passed >= -offset:
-            self._walking.seek(0)
-            self._passed, self._records = -1, walk(self._walking)
-        record = _first(itertools.islice(self._records, -offset - self._passed - 1, None))
-        self._passed = -offset
-        return record
+            records = walk(self._file)
+        else:
+            if self._passed >= -offset:
+                self._walking.seek(0)
+                self._passed, self._records = -1, walk(self._walking)
+            records = itertools.islice(self._records, -offset - self._passed - 1, None)
+            self._passed = -offset
+        for _, record in records:
+            return record
+        raise EOFError("no such record")
 
     def close(self) -> None:
         """Close the file."""
@@ -209,8 +228,10 @@ def _html(headers: Headers, packed: bytes) -> tuple[bytes, bool]:
     declared = http.media_type(headers.get("Content-Type", [""])[0])
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")
+    if not packed.strip():
+        raise SkipRecord("empty")
     try:
-        body, cut = http.unpacked(headers, http.checked(packed), MAX_BODY)
+        body, cut = http.unpacked(headers, packed, MAX_BODY)
     except ValueError:
         raise SkipRecord("encoding") from None
     if not declared and not looks_like_html(body):
@@ -224,21 +245,6 @@ def _is_page_url(url: str) -> bool:
     except ValueError:  # "http://[broken"
         return False
     return "://" in url and bool(parts.hostname or parts.scheme not in ("http", "https"))
-
-
-def _first(records: Iterator[tuple[int, WarcRecord]]) -> WarcRecord:
-    for _, record in records:
-        return record
-    raise EOFError("no such record")
-
-
-def _stream(file: BinaryIO, magic: bytes) -> Unpacked | WarcReader | None:
-    """Return the stream that decompresses a file, None if it is not compressed."""
-    from fastwarc.stream_io import ZstdReader
-
-    if magic.startswith(unpacking.MAGIC):
-        return Unpacked(file)
-    return ZstdReader(file) if magic in (b"\x28\xb5\x2f\xfd", _DICTIONARY) else None
 
 
 def _refuse_begun_member(file: BinaryIO, start: int) -> None:

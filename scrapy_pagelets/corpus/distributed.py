@@ -19,9 +19,8 @@ _JAVA: Final = 17  # Spark 4 needs this version of Java
 _VERSION: Final = lazily(r'version "(\d+)')
 _STANDALONE: Final = lazily(r"spark://([^/]+):(\d+)")
 _PATIENCE: Final = 10.0  # seconds to wait for the port of a master
-_BATCH: Final = 64  # rows of a batch, which Spark holds in memory as a whole; pages are large
-_ROWS: Final = 64  # rows that a function gets at once, at least
-_SETTINGS: Final = {
+_BATCH: Final = 64  # rows of a batch, which Spark holds in memory as a whole; a function gets so many at least
+_SETTINGS: Final[dict[str, Any]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH),
     # Sites are of all sizes: large partitions of a join are divided, and small ones joined.
     "spark.sql.adaptive.enabled": "true",
@@ -48,9 +47,7 @@ class SparkEngine:
 
         # Told at each call; what is used of pandas, which checks only, works.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        builder: Any = SparkSession.builder.appName("scrapy-pagelets corpus")
-        for name, value in _SETTINGS.items():
-            builder = builder.config(name, value)
+        builder: Any = SparkSession.builder.appName("scrapy-pagelets corpus").config(map=_SETTINGS)
         if master:
             builder = builder.master(master)
         try:
@@ -84,7 +81,7 @@ class SparkEngine:
             frame = frame.repartition(*work.keys).sortWithinPartitions(*work.keys, *work.order)
         elif not work.many:  # each row is a task, for example a file to read
             frame = frame.repartition(max(1, frame.count()))
-        size = _ROWS if work.keys or work.many else 1
+        size = _BATCH if work.keys or work.many else 1
 
         def mapped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for table in whole_groups(batches, work.keys, size):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -35,16 +34,7 @@ _NAMES: Final = ("url", "path", "site")  # columns that name a row, of which the
 _LEFT_OUT: Final = "left-out.jsonl"  # file beside the spilled rows that names the rows that are left out
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A table for a worker process, and the file for what the function makes of it."""
-
-    work: Work
-    table: pa.Table
-    target: Path
-
-    def run(self) -> None:
-        _write(self.work.function(self.table), self.work.schema, self.target)
+_Task = tuple[Work, pa.Table, Path]  # a table for a worker process, and the file for what the function makes of it
 
 
 class EmbeddedEngine:
@@ -103,7 +93,7 @@ class EmbeddedEngine:
             number = -1
             size = _ROWS if work.keys else _MANY if work.many else 1  # one row is, for example, a file to read
             for number, table in enumerate(whole_groups(reader, work.keys, size)):
-                task = _Task(work, table, folder / f"part-{number:06d}.parquet")
+                task = work, table, folder / f"part-{number:06d}.parquet"
                 running[self._submitted(task)] = task
                 if len(running) > self._workers:
                     self._collect(running)
@@ -120,26 +110,26 @@ class EmbeddedEngine:
 
     def _submitted(self, task: _Task) -> Future[None]:
         try:
-            return self._processes().submit(task.run)
+            return self._processes().submit(_run, *task)
         except BrokenProcessPool:
             self._pool = None
-            return self._processes().submit(task.run)
+            return self._processes().submit(_run, *task)
 
     def _collect(self, running: dict[Future[None], _Task]) -> None:
         """Wait until a task is done, and take all finished tasks out of the running ones."""
         for one in wait(running, return_when=FIRST_COMPLETED).done:
             task = running.pop(one)
             if isinstance(one.exception(), BrokenProcessPool):
-                self._run_alone(task)
+                self._run_alone(*task)
             else:
                 one.result()
 
-    def _run_alone(self, task: _Task) -> None:
+    def _run_alone(self, work: Work, whole: pa.Table, target: Path) -> None:
         """Run a task whose process has ended without the rows that are to blame."""
-        survivors, waiting = [], [task.table]
+        survivors, waiting = [], [whole]
         while waiting:
             table = waiting.pop()
-            if _survives(replace(task, table=table)):
+            if _survives((work, table, target)):
                 survivors.append(table)
             elif len(table) > 1:
                 middle = len(table) // 2
@@ -148,8 +138,8 @@ class EmbeddedEngine:
                 name = next((str(table[column][0]) for column in _NAMES if column in table.column_names), "a row")
                 with self._left_out.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(name) + "\n")
-        rest = pa.concat_tables(survivors) if survivors else task.table.slice(0, 0)
-        if len(survivors) != 1 and not _survives(replace(task, table=rest)):
+        rest = pa.concat_tables([whole.slice(0, 0), *survivors])
+        if len(survivors) != 1 and not _survives((work, rest, target)):
             raise CorpusError(
                 f"worker processes end on {len(rest)} rows together, perhaps because there is no memory left: run the "
                 "same command again, with fewer --workers; it continues where it stopped"
@@ -195,10 +185,14 @@ def _survives(task: _Task) -> bool:
     """Run a task in a process of its own; return False if that process was ended."""
     with ProcessPoolExecutor(1, get_context("spawn"), _begin_to_work) as pool:
         try:
-            pool.submit(task.run).result()
+            pool.submit(_run, *task).result()
         except BrokenProcessPool:
             return False
     return True
+
+
+def _run(work: Work, table: pa.Table, target: Path) -> None:
+    _write(work.function(table), work.schema, target)
 
 
 def _write(tables: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:

@@ -1,9 +1,6 @@
 """The tables of the corpus job: their schemas, their folders, and what runs statements and functions over them."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -11,16 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from pyarrow.compute import not_equal
 from pyarrow.parquet import write_table
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.corpus.inputs import CorpusOptions
 from scrapy_pagelets.feed.feed_schema import FEED, FeedField, arrow_type
 
-#: The tables that stay, and the folder of all others, which is deleted when the job is done.
-RESULTS: Final = ("pages", "pagelets", "links", "templates", "duplicates")
-WORK: Final = "_work"
-_UNFINISHED: Final = ".part"  # the end of the name of a folder that is being written
+WORK: Final = "_work"  # the folder of the tables that do not stay, which is deleted when the job is done
 Row = Mapping[str, Any]
 TableFunction = Callable[[pa.Table], Iterator[pa.Table]]  # for a worker process, or an executor
 _TEXT: Final = pa.string()
@@ -61,36 +56,6 @@ class Work:
     keys: tuple[str, ...] = ()  # columns that are equal within a group; groups come in no particular order
     order: tuple[str, ...] = ()  # columns by which the rows of a group are sorted
     many: bool = False  # without keys, a task may have many rows, in any order, if this is true, else one
-
-
-class TableFolders:
-    """The folders of the tables of a job. A folder with its final name is complete; anything else is written again."""
-
-    def __init__(self, out: Path) -> None:
-        self.out = out
-        self.work = out / WORK
-
-    def folder(self, name: str) -> Path:
-        """The folder of a table; of a part of one, ``NAME/PART``."""
-        return (self.out if name in RESULTS else self.work) / name
-
-    def exists(self, name: str) -> bool:
-        """Return True if the table, or the part, is complete."""
-        return self.folder(name).is_dir()
-
-    @contextmanager
-    def writing(self, name: str) -> Iterator[Path]:
-        """Give a path for the files of a table, where nothing is; at the end, the table gets its final name."""
-        path = self.folder(name)
-        unfinished = path.with_name(path.name + _UNFINISHED)
-        unfinished.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(unfinished, ignore_errors=True)
-        yield unfinished
-        os.replace(unfinished, path)
-
-    def parts(self, name: str) -> list[Path]:
-        """The folders of the complete parts of a table."""
-        return sorted(path for path in self.folder(name).glob("*") if path.suffix != _UNFINISHED)
 
 
 def store(folder: Path, table: pa.Table) -> None:
@@ -138,9 +103,9 @@ def whole_groups(batches: Iterable[pa.RecordBatch], keys: Sequence[str], size: i
         if sum(map(len, waiting)) > size:
             table = pa.Table.from_batches(waiting)
             cuts = _cuts(table, keys, size)
-            for start, end in zip([0, *cuts], cuts, strict=False):
+            for start, end in pairwise(cuts):
                 yield table.slice(start, end - start)
-            waiting = table.slice(cuts[-1] if cuts else 0).to_batches()
+            waiting = table.slice(cuts[-1]).to_batches()
     if sum(map(len, waiting)):
         yield pa.Table.from_batches(waiting)
 
@@ -156,7 +121,7 @@ def _cuts(table: pa.Table, keys: Sequence[str], size: int) -> list[int]:
     starts = _starts(table, keys)
     while (place := np.searchsorted(starts, cuts[-1] + size)) < len(starts):
         cuts.append(int(starts[place]))
-    return cuts[1:]
+    return cuts
 
 
 def _starts(table: pa.Table, keys: Sequence[str]) -> Ints:
@@ -165,10 +130,7 @@ def _starts(table: pa.Table, keys: Sequence[str]) -> Ints:
     fresh = np.zeros(len(table), np.bool_)
     fresh[:1] = True
     for key in keys:
-        column = table[key].combine_chunks().dictionary_encode()
-        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        numbers = column.indices.to_numpy(zero_copy_only=False)
-        fresh[1:] |= numbers[1:] != numbers[:-1]
+        fresh[1:] |= not_equal(table[key][1:], table[key][:-1]).to_numpy()
     return np.flatnonzero(fresh)
 
 

@@ -8,6 +8,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import IO, Any, Final, cast
 
 from scrapy_pagelets.base.characters import lazily
@@ -132,11 +134,8 @@ def _remote_files(path: str) -> Iterator[str]:
 
 
 def _selected(rows: Iterable[tuple[str, int, int]], base: str) -> Iterator[Source]:
-    files: dict[str, list[tuple[int, int]]] = {}
-    for name, offset, size in rows:
-        files.setdefault(name, []).append((offset, size))
-    for name in sorted(files):
-        offsets, sizes = zip(*sorted(set(files[name])), strict=True)
+    for name, found in groupby(sorted(set(rows)), itemgetter(0)):
+        _, offsets, sizes = zip(*found, strict=True)
         yield Source(_absolute(name, base), list(offsets), list(sizes))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     Engine = EmbeddedEngine | SparkEngine
 
+_RESULTS: Final = ("pages", "pagelets", "links", "templates", "duplicates")  # the tables that stay
+_UNFINISHED: Final = ".part"  # the end of the name of a folder that is being written
 _PLAN: Final = "job.json"
 _VIEWS: Final = {  # views on the rows of `cleaned_schema`, with their kinds
     "cleaned_pages": "page", "cut_pagelets": "pagelet", "found_links": "link", "shingles": "shingle",
@@ -57,7 +59,7 @@ class Report:
     #: sentences about the sources that could not be read, or not to their end, and pages that end a process
     broken: list[str] = field(default_factory=list)
     #: reason, number of pages, and URL of the first one that could not be cleaned
-    failures: list[tuple[str, int, str]] = field(default_factory=list)
+    failures: list[tuple[Any, ...]] = field(default_factory=list)
 
 
 def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
@@ -68,23 +70,23 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
     plan = out / engines.WORK / _PLAN
     wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
     try:
-        known = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else None
-        if known is None and out.exists() and any(out.iterdir()):
+        if plan.exists():
+            known = json.loads(plan.read_text(encoding="utf-8"))
+            if {name: known.get(name) for name in wanted} != wanted:
+                advice = "repeat that one, give another folder, or delete it"
+                raise CorpusError(f"{out} has an unfinished job with other input, settings or engine: {advice}")
+            return replace(options, started=known["started"])
+        if out.exists() and any(out.iterdir()):
             raise CorpusError(f"{out} is not empty: give another folder, or delete it")
-        if known is not None and {name: known.get(name) for name in wanted} != wanted:
-            advice = "repeat that one, give another folder, or delete it"
-            raise CorpusError(f"{out} has an unfinished job with other input, settings or engine: {advice}")
-        if known is None:
-            plan.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(plan, ".part") as part:
-                part.write_text(json.dumps(wanted | {"started": options.started}), encoding="utf-8")
-            return options
+        plan.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(plan, ".part") as part:
+            part.write_text(json.dumps(wanted | {"started": options.started}), encoding="utf-8")
+    except CorpusError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, CorpusError):
-            raise
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise CorpusError(f"{out} cannot be used: {why}") from None
-    return replace(options, started=known["started"])
+    return options
 
 
 def _digest(sources: Sequence[Source]) -> str:
@@ -103,7 +105,7 @@ class CorpusJob:
         self, engine: Engine, out: Path, sources: Sequence[Source], options: CorpusOptions, progress: Progress
     ) -> None:
         self._engine = engine
-        self._tables = engines.TableFolders(out)
+        self._out = out
         self._sources = sources
         self._options = options
         self._progress = progress
@@ -114,28 +116,25 @@ class CorpusJob:
         self._gather(report)
         self._learn_large_sites()
         self._clean()
-        if self._options.duplicates != "off":
-            self._find_near_duplicates()
+        self._find_near_duplicates()
         self._write("links", statements.LINKS, opened="linked")
         self._store_templates()
         self._store_results()
         self._count(report)
         report.broken += [f"{name} is left out: it ends the process that reads it" for name in self._engine.left_out()]
-        shutil.rmtree(self._tables.work)
+        shutil.rmtree(self._out / engines.WORK)
         return report
 
     def _gather(self, report: Report) -> None:
         rows = [{"source": number, **vars(source)} for number, source in enumerate(self._sources)]
-        if not self._tables.exists("sources"):
-            with self._tables.writing("sources") as folder:
-                engines.store(folder, pa.Table.from_pylist(rows, engines.SOURCES))
+        self._make("sources", partial(engines.store, table=pa.Table.from_pylist(rows, engines.SOURCES)))
         self._open("sources")
         step, read = self._engine.round_sources, partial(read_pages, started=self._options.started)
         for first in range(0, len(rows), step):
             select = f"SELECT * FROM sources WHERE source BETWEEN {first} AND {first + step - 1}"
             self._map(f"raw/{first:09d}", engines.Work(select, read, engines.RAW))
             self._progress(f"{min(first + step, len(rows))} of {len(rows)} sources are read")
-        self._engine.open("raw", *self._tables.parts("raw"))
+        self._engine.open("raw", *self._parts("raw"))
         for (found,) in self._engine.rows(statements.SKIPPED):
             source = json.loads(found)
             report.skipped.update(source["skipped"])
@@ -145,7 +144,7 @@ class CorpusJob:
         [(report.pages, report.sites)] = self._engine.rows("SELECT COUNT(url), COUNT(DISTINCT site) FROM raw")
         if not report.pages:
             reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items()) or "it is empty"
-            shutil.rmtree(self._tables.work)
+            shutil.rmtree(self._out / engines.WORK)
             raise CorpusError(" ".join([f"the input has no HTML page: {reasons}.", *report.broken]))
         self._progress(f"{counted(report.pages, 'page')} of {counted(report.sites, 'site')}")
 
@@ -170,7 +169,7 @@ class CorpusJob:
             self._map(f"cleaned/{name}", engines.Work(select, function, schema, ("site", "chunk"), ("page",)))
             done += pages
             self._progress(f"{done} of {sum(pages for _, pages, _ in rounds)} pages are cleaned")
-        self._engine.open("cleaned", *self._tables.parts("cleaned"))
+        self._engine.open("cleaned", *self._parts("cleaned"))
         for name, kind in _VIEWS.items():
             self._engine.view(name, f"SELECT {kind}.* FROM cleaned WHERE kind = '{kind}'")
 
@@ -178,11 +177,11 @@ class CorpusJob:
         """Name, number of pages and statement of each round: small sites by bucket, large ones by chunk."""
         engine = self._engine
         sizes = engine.rows(statements.SMALL_SIZES)
-        for first, last, pages in _ranges(sizes, _round_size(sizes, engine.round_pages)):
+        for first, last, pages in _ranges(sizes, engine.round_pages):
             yield f"small-{first:05d}", pages, statements.SMALL.format(first=first, last=last, binary=engine.binary)
         sizes = engine.rows(statements.CHUNK_SIZES)
         buckets = ", ".join(str(b) for (b,) in engine.rows("SELECT DISTINCT bucket FROM large_sites ORDER BY 1"))
-        for first, last, pages in _ranges(sizes, _round_size(sizes, engine.round_pages)):
+        for first, last, pages in _ranges(sizes, engine.round_pages):
             yield f"large-{first:05d}", pages, statements.LARGE.format(first=first, last=last, buckets=buckets)
 
     def _find_near_duplicates(self) -> None:
@@ -205,7 +204,7 @@ class CorpusJob:
     def _connect(self, name: str, edges: str) -> None:
         """Find connected components: each round of large-star and small-star is written before the next one."""
         number = 0
-        if not self._tables.exists(name):
+        if not self._folder(name).is_dir():
             self._write(f"{name}_0", edges, opened="stars")
             changed = True
             while changed:
@@ -233,8 +232,6 @@ class CorpusJob:
         self._progress("templates are found")
 
     def _store_results(self) -> None:
-        if self._options.duplicates == "off":
-            self._engine.view("verdicts", _NO_VERDICTS)
         self._write("duplicates", statements.DUPLICATES)
         self._write("pagelets", "SELECT * FROM cut_pagelets")
         found = {"near_duplicate_of": "d.url", "similarity": "ROUND(v.similarity, 4)"}
@@ -244,44 +241,45 @@ class CorpusJob:
         self._write("pages", statements.FEED.format(columns=columns, where=where, last=statements.LAST))
 
     def _count(self, report: Report) -> None:
-        for name in engines.RESULTS:
+        for name in _RESULTS:
             self._open(name, opened=f"result_{name}")
-        counts = {name: self._engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in engines.RESULTS}
+        counts = {name: self._engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in _RESULTS}
         report.pages, report.links, report.templates = counts["pages"], counts["links"], counts["templates"]
         copies = "SELECT COUNT(*) FROM result_duplicates WHERE duplicate_of IS NOT NULL"
         [(report.duplicates,)] = self._engine.rows(copies)
-        report.failures = [(reason, count, url) for reason, count, url in self._engine.rows(statements.FAILURES)]
+        report.failures = self._engine.rows(statements.FAILURES)
 
     def _write(self, name: str, select: str, *, opened: str = "") -> None:
-        if not self._tables.exists(name):
-            with self._tables.writing(name) as folder:
-                self._engine.write(folder, select)
+        self._make(name, partial(self._engine.write, select=select))
         self._open(name, opened=opened)
 
     def _map(self, name: str, work: engines.Work) -> None:
-        if not self._tables.exists(name):
-            with self._tables.writing(name) as folder:
-                self._engine.map(folder, work)
+        self._make(name, partial(self._engine.map, work=work))
+
+    def _make(self, name: str, write: Callable[[Path], None]) -> None:
+        """Write a table, or a part, where nothing is, unless it is complete: then its folder has its final name."""
+        path = self._folder(name)
+        if not path.is_dir():
+            unfinished = path.with_name(path.name + _UNFINISHED)
+            unfinished.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            write(unfinished)
+            unfinished.replace(path)
 
     def _open(self, name: str, *, opened: str = "") -> None:
-        self._engine.open(opened or name, self._tables.folder(name))
+        self._engine.open(opened or name, self._folder(name))
+
+    def _folder(self, name: str) -> Path:
+        """The folder of a table; of a part of one, ``NAME/PART``."""
+        return self._out / name if name in _RESULTS else self._out / engines.WORK / name
+
+    def _parts(self, name: str) -> list[Path]:
+        return sorted(path for path in self._folder(name).glob("*") if path.suffix != _UNFINISHED)
 
 
-#: Without near-duplicates, no page has a verdict.
-_NO_VERDICTS: Final = """
-    SELECT page, page AS original, page AS duplicate_of, CAST(0 AS DOUBLE) AS similarity, page AS head FROM contents
-    WHERE page < 0
-"""
-
-
-def _round_size(sizes: Sequence[tuple[int, int]], least: int) -> int:
-    """Number of pages of a round, so that a large corpus is not read too often."""
-    return max(least, -(-sum(size for _, size in sizes) // _ROUNDS))
-
-
-def _ranges(sizes: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int, int]]:
-    """First and last number, and sum of the sizes, of runs of numbers with about ``most`` in all."""
-    first, total = None, 0
+def _ranges(sizes: Sequence[tuple[int, int]], least: int) -> Iterator[tuple[int, int, int]]:
+    """First and last number, and sum of the sizes, of runs of numbers, so that a large corpus is not read too often."""
+    first, total, most = None, 0, max(least, -(-sum(size for _, size in sizes) // _ROUNDS))
     for number, size in sizes:
         first = number if first is None else first
         total += size

@@ -73,7 +73,6 @@ def _row(page: int, record: Record, started: str) -> dict[str, Any]:
         "link": ", ".join(record.headers.get("Link", [])),
         "robots": ", ".join(record.headers.get("X-Robots-Tag", ())),
         "body": record.body,
-        "skipped": None,
     }
 
 

@@ -54,9 +54,12 @@ class BandIndex:
 
     def add(self, keys: NDArray[np.uint32]) -> int:
         """Add (n, bands) `band_keys`; return the number of the first one. OverflowError from 2^31 / bands on."""
-        first: int = self._count
-        if first + len(keys) > len(self._keys):
-            self._grow(first + len(keys))
+        first, earlier = self._count, self._keys
+        if first + len(keys) > len(earlier):
+            self._allocate(max(2 * len(earlier), first + len(keys)))
+            self._keys[:first] = earlier[:first]
+            for start in range(0, first, _BLOCK):
+                self._link(start, min(start + _BLOCK, first))
         self._keys[first : first + len(keys)] = keys
         self._count = first + len(keys)
         self._link(first, self._count)
@@ -107,13 +110,6 @@ class BandIndex:
         self._heads = self._table((1 << (sketches * self._bands - 1).bit_length() - 1,), np.int32)
         self._heads[:] = -1
 
-    def _grow(self, sketches: int) -> None:
-        keys = self._keys
-        self._allocate(max(2 * len(keys), sketches))
-        self._keys[: self._count] = keys[: self._count]
-        for start in range(0, self._count, _BLOCK):
-            self._link(start, min(start + _BLOCK, self._count))
-
     def _table(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """A table in a temporary file; in memory if the disk has no room for it."""
         if not hasattr(os, "posix_fallocate"):  # macOS
@@ -148,19 +144,13 @@ class BloomBands:
 
     def add(self, sketches: NDArray[np.uint32]) -> Bools:
         """Add (n, 128) sketches; return (n,) whether each is near an earlier one, rows before it included."""
-        return np.array([self._add(places) for places in self._places(sketches)], np.bool_)
-
-    def _places(self, sketches: NDArray[np.uint32]) -> Ints:
-        """(n, bands, probes) bit positions of each sketch, by double hashing (Kirsch & Mitzenmacher 2006)."""
-        keys = band_keys(sketches, self._threshold).astype(np.int64)
-        step = mix(keys) | 1
+        # (n, bands, probes) bit positions of each sketch, by double hashing (Kirsch & Mitzenmacher 2006).
+        step = mix(band_keys(sketches, self._threshold).astype(np.int64)) | 1
         start = mix(step)
         probes = (start[:, :, None] + step[:, :, None] * np.arange(self._probes)).view(np.uint64)
-        return (probes % np.uint64(self.bits.shape[1] * _BYTE)).astype(np.int64)
-
-    def _add(self, places: Ints) -> bool:
-        band = np.arange(len(self.bits))[:, None]
-        byte, bit = places // _BYTE, np.left_shift(1, places % _BYTE).astype(np.uint8)
-        seen = bool((self.bits[band, byte] & bit != 0).all(1).any())
-        np.bitwise_or.at(self.bits, (band, byte), bit)
-        return seen
+        places = (probes % np.uint64(self.bits.shape[1] * _BYTE)).astype(np.int64)
+        band, near = np.arange(len(self.bits))[:, None], []
+        for byte, bit in zip(places // _BYTE, np.left_shift(1, places % _BYTE).astype(np.uint8), strict=True):
+            near.append((self.bits[band, byte] & bit != 0).all(1).any())
+            np.bitwise_or.at(self.bits, (band, byte), bit)
+        return np.array(near, np.bool_)

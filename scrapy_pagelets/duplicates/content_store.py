@@ -223,7 +223,10 @@ class ContentStore:
     def _near(self, key: Prepared) -> Verdict | None:
         """The verdict on a text that is not an exact copy of an earlier one."""
         keys = band_keys(key.sketch[None], self._least, key.scope)
-        group = self._group_among(key, self._canonical(key))
+        # The first page with the same address comes first; some sites give the same address to all pages.
+        query = "SELECT content FROM pages WHERE address = ? AND scope = ? ORDER BY id LIMIT 1"
+        canonical = [content for (content,) in self._base.execute(query, (key.address, key.scope))]
+        group = self._group_among(key, canonical)
         group = group or self._group_among(key, self._index.query(keys)[1][:_VERIFIED].tolist())
         content = len(self._index)
         with writing(self._base):
@@ -233,11 +236,6 @@ class ContentStore:
             self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._index.add(keys)
         return self._verdict(*named)
-
-    def _canonical(self, key: Prepared) -> list[int]:
-        """The content of the first page with the same address; some sites give the same address to all pages."""
-        query = "SELECT content FROM pages WHERE address = ? AND scope = ? ORDER BY id LIMIT 1"
-        return [content for (content,) in self._base.execute(query, (key.address, key.scope))]
 
     def _group_among(self, key: Prepared, contents: list[int]) -> _Group | None:
         """The group of the content that resembles a text most, the first one among equals; None if none is similar."""

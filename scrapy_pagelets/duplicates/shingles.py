@@ -45,29 +45,21 @@ def jaccard(one: Hashes, other: Hashes) -> float:
     return common / (len(every) - common) if len(every) else 0.0
 
 
-def weighted_jaccard(one: Hashes, one_weights: Weights, other: Hashes, other_weights: Weights) -> float:
-    """Return the resemblance of two texts by the weights of their shingles, 0 to 1; 0 for two empty texts.
-
-    What both texts have counts by its larger weight; with equal weights this is `jaccard`. ``one`` and ``other``:
-    distinct hashes, ascending. ``one_weights`` and ``other_weights``: from 1 to 255, for each hash.
-    """
-    _, a, b = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-    common = int(np.maximum(one_weights[a], other_weights[b]).sum(dtype=np.int64))
-    less = int(np.minimum(one_weights[a], other_weights[b]).sum(dtype=np.int64))
-    every = int(one_weights.sum(dtype=np.int64) + other_weights.sum(dtype=np.int64)) - less
-    return common / every if every else 0.0
-
-
 def resemblance(one: tuple[Hashes, Weights | None], other: tuple[Hashes, Weights | None], *, one_site: bool) -> float:
-    """Return the resemblance of two texts: by the weights of their shingles, unless the texts are of one site.
+    """Return the resemblance of two texts, 0 to 1: by the weights of their shingles, unless the texts are of one site.
 
-    What is left of the template in a content is the same on all pages of its site, and differs between sites. ``one``
-    and ``other``: distinct hashes, ascending, and their weights; None if all are equal.
+    What is left of the template in a content is the same on all pages of its site, and differs between sites. What both
+    texts have counts by its larger weight; with equal weights this is `jaccard`. ``one`` and ``other``: distinct
+    hashes, ascending, and their weights from 1 to 255; None if all are equal.
     """
     if one_site or (one[1] is None and other[1] is None):
         return jaccard(one[0], other[0])
-    weights = (np.full(len(text), _WHOLE_WEIGHT, np.uint8) if own is None else own for text, own in (one, other))
-    return weighted_jaccard(one[0], next(weights), other[0], next(weights))
+    a, b = (np.full(len(text), _WHOLE_WEIGHT, np.uint8) if own is None else own for text, own in (one, other))
+    _, in_one, in_other = np.intersect1d(one[0], other[0], assume_unique=True, return_indices=True)
+    common = int(np.maximum(a[in_one], b[in_other]).sum(dtype=np.int64))
+    less = int(np.minimum(a[in_one], b[in_other]).sum(dtype=np.int64))
+    every = int(a.sum(dtype=np.int64) + b.sum(dtype=np.int64)) - less
+    return common / every if every else 0.0
 
 
 @cache
@@ -97,12 +89,5 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     texts, template = runs_of_words(nodes, leaves, np.ascontiguousarray(templateness, np.float64))
     template = np.maximum(template, _LEAST)
     odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]
-    return np.minimum(1, odds / _quantile(odds, 1 - _SURE)) if len(odds) else odds
-
-
-def _quantile(values: Floats, share: float) -> float:
-    """Interpolate linearly, as `np.quantile`, which takes many times as long."""
-    place = share * (len(values) - 1)
-    lower, upper = int(place), min(int(place) + 1, len(values) - 1)
-    parted = np.partition(values, (lower, upper))
-    return float(parted[lower] + (place - lower) * (parted[upper] - parted[lower]))
+    place = int((1 - _SURE) * len(odds))
+    return np.minimum(1, odds / np.partition(odds, place)[place]) if len(odds) else odds

@@ -62,13 +62,11 @@ def lean_minhash(sketch: str) -> LeanMinHash:
     try:
         packed = bytes.fromhex(sketch)
         seed, size, code = _HEADER.unpack_from(packed)
-        values = np.frombuffer(packed, "<u4", offset=_HEADER.size)
+        values = np.frombuffer(packed, "<u4", offset=_HEADER.size).reshape(-size)
     except (ValueError, struct.error):
         raise SketchError("a sketch is damaged: crawl the pages again") from None
     if (seed, -size, code) != (SEED, PERMUTATIONS, _CODE):
         raise SketchError("its sketches are of another version of this package: crawl the pages again")
-    if len(values) != PERMUTATIONS:
-        raise SketchError("a sketch is damaged: crawl the pages again")
     return LeanMinHash(seed=seed, hashvalues=values.astype(np.uint32), scheme=SCHEME)
 
 
@@ -153,12 +151,13 @@ def contained(texts: Sequence[Sketched], least: float) -> Iterator[tuple[int, in
     for number, text in enumerate(texts):
         own = sizes[number], -number
         larger = [other for other in ensemble.query(text.minhash, sizes[number]) if (sizes[other], -other) > own]
-        share, _, of = max(
-            ((_share(text, texts[other]), sizes[other], -other) for other in _likeliest(number, larger, texts)),
-            default=(0.0, 0, 0),
-        )
+        shares = [
+            (len(np.intersect1d(text.shingles, texts[other].shingles, assume_unique=True)) / sizes[number], other)
+            for other in _likeliest(number, larger, texts)
+        ]
+        share, of = max(shares, key=lambda one: (one[0], sizes[one[1]], -one[1]), default=(0.0, 0))
         if share >= least:
-            yield number, -of, share
+            yield number, of, share
 
 
 def _likeliest(number: int, others: list[int], texts: Sequence[Sketched]) -> list[int]:
@@ -170,10 +169,6 @@ def _likeliest(number: int, others: list[int], texts: Sequence[Sketched]) -> lis
         return resemblance / (1 + resemblance) * (len(shingles) + len(texts[other].shingles)), -other
 
     return sorted(others, key=common, reverse=True)[:_VERIFIED]
-
-
-def _share(inner: Sketched, outer: Sketched) -> float:
-    return len(np.intersect1d(inner.shingles, outer.shingles, assume_unique=True)) / len(inner.shingles)
 
 
 def most_similar(minhashes: Sequence[LeanMinHash], number: int, top: int) -> list[tuple[int, float]]:

@@ -142,8 +142,6 @@ def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
     seen: Counter[str] = Counter()
     found = []
     leaves: Ints = np.flatnonzero(~keep)
-    if not len(leaves):
-        return []
     apart = (nodes.gap[leaves] > GLUED) | (np.diff(leaves, prepend=-2) > 1)
     for part in np.split(leaves, np.flatnonzero(apart)[1:]):
         text = text_of(nodes, part).strip()

@@ -97,7 +97,11 @@ class LearntSite(Site):
         >>> print(LearntSite.of(pages).clean(*pages[0]))
         All there is to say of a, and more.
         """
-        parsed = [_parsed(*_pair(page)) for page in pages]
+        parsed = []
+        for pair in pages:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise ValueError(f"a page is a {type(pair).__name__}: {_PAIRS}")
+            parsed.append(_parsed(*pair))
         if not parsed:
             raise ValueError(f"there is no page to learn from: {_PAIRS}")
         site = cls(parsed[0].site)
@@ -150,9 +154,3 @@ def _parsed(html: str | bytes, url: str) -> Page:
         raise ValueError(f"{html[:100]} is an address, not HTML: load the page first and give clean(html, url)")
     body, charset = (html, None) if isinstance(html, bytes) else (html.encode("utf-8", "replace"), _UNICODE)
     return marked(with_data(Page.parse(body, url, charset)), body)
-
-
-def _pair(page: object) -> tuple[Any, Any]:
-    if not isinstance(page, tuple | list) or len(page) != 2:
-        raise ValueError(f"a page is a {type(page).__name__}: {_PAIRS}")
-    return page[0], page[1]

@@ -78,9 +78,7 @@ class WordCounts:
         return whole
 
     def sample(self, level: int) -> Self:
-        """The sample of a level; the counts themselves if theirs is as high."""
-        if level <= self.level:
-            return self
+        """The sample of a level from that of the counts on."""
         kept = self.hashes & np.uint32((1 << level) - 1) == 0
         return type(self)(level, self.hashes[kept], self.counts[kept])
 

@@ -19,13 +19,13 @@ from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLAT
 Line = dict[str, Any]
 Names = Sequence[str]
 _Check = tuple[Callable[[Any], bool], str]
-CONTENT: Final = "content"  # role of pagelets that are not template
 _LIMIT: Final = 2**31  # numbers from here on do not fit into an index
 _TEXT: Final[_Check] = (lambda value: isinstance(value, str), "a string")
 _LIST: Final[_Check] = (lambda value: isinstance(value, list), "a list")
 _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
 _WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
+CONTENT: Final = "content"  # role of pagelets that are not template
 _CHECKS: Final = {"string": _TEXT, "integer": _WHOLE, "number": _NUMBER, "object": _OBJECT}
 _MAX_FIELDS: Final = 8  # that an error lists
 _MAX_CHARACTERS: Final = 60  # of each name and value in messages
@@ -119,11 +119,11 @@ class Feed:
         if (template := page.get("template")) is not None:
             _check(template, _TEMPLATE, where, "template.")
         for pagelet in page.get("pagelets", ()):
-            _check_pagelet(pagelet, self._pagelet, where)
+            _check_part(pagelet, _PAGELET, self._pagelet, where, "pagelet")
+            for link in pagelet.get("links") or ():
+                _check_part(link, _LINK, list(_LINK), where, "link")
         for chunk in page.get("chunks", ()):
-            if not isinstance(chunk, dict) or not _CHUNK.keys() <= chunk.keys():
-                raise FeedError(f"{where}: a chunk is {_shortened(chunk)}, not an object with {', '.join(_CHUNK)}")
-            _check(chunk, _CHUNK, where, "chunk.", optional=False)
+            _check_part(chunk, _CHUNK, list(_CHUNK), where, "chunk")
         return page
 
 
@@ -180,22 +180,18 @@ def pagelets_of_line(line: Line) -> list[dict[str, Any]]:
     return [{**whole, "xpaths": [], "links": []}] if text.strip() else []
 
 
-def _check_pagelet(pagelet: Any, needed: Sequence[str], where: str) -> None:
-    if not isinstance(pagelet, dict):
-        raise FeedError(f"{where}: a pagelet is {_shortened(pagelet)}, not an object")
-    if missing := [name for name in needed if pagelet.get(name) is None]:
-        raise FeedError(f"{where}: a pagelet has no {missing[0]}, but {_names_of_fields(pagelet)}")
-    _check(pagelet, _PAGELET, where, "pagelet.")
-    for link in pagelet.get("links") or ():
-        if not (isinstance(link, dict) and _LINK.keys() <= link.keys()):
-            raise FeedError(f"{where}: a link is {_shortened(link)}, not an object with url and anchor")
-        _check(link, _LINK, where, "link.", optional=False)
+def _check_part(part: Any, checks: dict[str, _Check], needed: Names, where: str, kind: str) -> None:
+    if not isinstance(part, dict):
+        raise FeedError(f"{where}: a {kind} is {_shortened(part)}, not an object")
+    if missing := [name for name in needed if part.get(name) is None]:
+        raise FeedError(f"{where}: a {kind} has no {missing[0]}, but {_names_of_fields(part)}")
+    _check(part, checks, where, f"{kind}.")
 
 
-def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = "", *, optional: bool = True) -> None:
+def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = "") -> None:
     for name, (fits, kind) in checks.items():
         value = record.get(name)
-        if not (fits(value) or (optional and value is None)):
+        if value is not None and not fits(value):
             raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
 
 

@@ -161,7 +161,7 @@ _OF_PAGE: Final = (
     _list("robots", "what the page asks of robots, see below: `noindex`; `[]` if it asks nothing"),
 )
 _form = partial(FeedField, setting="PAGELETS_FORMATS")
-_FORMS: Final = (
+_OF_CONTENT: Final = (
     _form(
         "text", "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out", nullable=True
     ),
@@ -175,46 +175,40 @@ _FORMS: Final = (
         setting="PAGELETS_CHUNKS",
         optional=True,
     ),
+    _nullable("comments", "what readers say of the page, as text; null if they say nothing, or if it is content"),
+    _list(
+        "posts",
+        "the posts of a thread, or the comments of readers, that tell their author or date, see below; `[]` without "
+        "any",
+        "object",
+        parts=POST,
+    ),
 )
-_COMMENTS: Final = _nullable(
-    "comments", "what readers say of the page, as text; null if they say nothing, or if it is content"
-)
-_POSTS: Final = _list(
-    "posts",
-    "the posts of a thread, or the comments of readers, that tell their author or date, see below; `[]` without any",
-    "object",
-    parts=POST,
-)
-_REGIONS: Final = (_list("pagelets", "regions of the page, see below", "object", parts=PAGELET),)
-_OF_CLASS: Final = _nullable(
-    "template", "the template of the page, see below; null if none is known", "object", parts=TEMPLATE
-)
-_near = partial(FeedField, nullable=True, setting="PAGELETS_DUPLICATES")
-_NEAR: Final = (
+_near = partial(_nullable, setting="PAGELETS_DUPLICATES", step=DUPLICATES)
+FEED: Final = (  # the fields of a line, in their order
+    *_set_by(PAGE, _OF_PAGE),
+    *_set_by(STRIP, _OF_CONTENT),
+    _list("pagelets", "regions of the page, see below", "object", parts=PAGELET, step=SEGMENT),
+    _nullable(
+        "template", "the template of the page, see below; null if none is known", "object", parts=TEMPLATE, step=STRIP
+    ),
     _near("near_duplicate_of", "URL of an earlier page with nearly the same content, see below"),
     _near("similarity", "how similar the two are, 0 to 1", "number"),
     _near(
         "sketch",
         "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
     ),
-)
-_HASH: Final = _nullable(
-    "content_hash", "hash of the words of the content in their order, in hexadecimal digits; null if there are none"
-)
-_CHANGE: Final = (
     _nullable(
-        "changed", "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with"
+        "content_hash",
+        "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
+        step=STRIP,
     ),
-    _nullable("changed_share", "share of the words that differ, 0 to 1; null if unknown", "number"),
-)
-FEED: Final = (  # the fields of a line, in their order
-    *_set_by(PAGE, _OF_PAGE),
-    *_set_by(STRIP, (*_FORMS, _COMMENTS, _POSTS)),
-    *_set_by(SEGMENT, _REGIONS),
-    *_set_by(STRIP, (_OF_CLASS,)),
-    *_set_by(DUPLICATES, _NEAR),
-    *_set_by(STRIP, (_HASH,)),
-    *_set_by(RECRAWL, _CHANGE),
+    _nullable(
+        "changed",
+        "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
+        step=RECRAWL,
+    ),
+    _nullable("changed_share", "share of the words that differ, 0 to 1; null if unknown", "number", step=RECRAWL),
 )
 #: The fields that the lean feed does without.
 HEAVY: Final = ("pagelets", "template", "similarity", "sketch", "content_hash", "changed", "changed_share")

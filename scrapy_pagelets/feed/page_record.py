@@ -63,16 +63,11 @@ class PageRecord:
     def values(self, *steps: str, **known: Any) -> dict[str, Any]:
         """Return the fields of some steps that the options ask for, in their order; ``known`` need not be computed."""
         headline, page = self.decision.headline, self.page
-        about = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
-        about |= {"language": page.language, "fetched_at": self.fetched_at}
+        about: dict[str, Any] = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
+        about |= {"language": page.language, "fetched_at": self.fetched_at, "robots": list(page.marks.robots)}
         known = about | self.decision.metadata.fields | known
         names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
         return {name: known[name] if name in known else getattr(self, name) for name in names}
-
-    @property
-    def robots(self) -> list[str]:
-        """What the page asks of robots."""
-        return list(self.page.marks.robots)
 
     @cached_property
     def text(self) -> str:

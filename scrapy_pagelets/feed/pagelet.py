@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from math import fsum
 from typing import Any
 
@@ -14,7 +14,7 @@ from scrapy_pagelets.core.subtrees import divided as divided
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT, role_of
-from scrapy_pagelets.page.text import anchors_of, links_of, paths_of, text_of, told_of, words_in
+from scrapy_pagelets.page.text import anchors_of, paths_of, text_of, told_of, words_in
 from scrapy_pagelets.page.urls import written_addresses
 from scrapy_pagelets.papers.methods import labels_of
 
@@ -66,10 +66,8 @@ class Pagelet:
 
         A link belongs to the pagelet of its first run of text, or without text (a picture, a frame) of the next run.
         """
-        numbers = links_of(self.page.nodes, self.index)
-        if ignored := self.page.marks.ignored_links:
-            numbers = [number for number in numbers if number not in ignored]
-        return _links_of(self.page, numbers)
+        links: list[dict[str, str]] = self.record()["links"]
+        return links
 
     def _repr_html_(self) -> str:
         return Segmentation([self])._repr_html_()
@@ -94,7 +92,10 @@ def records_of(pagelets: Sequence[Pagelet]) -> list[dict[str, Any]]:
     told = told_of(page.nodes, [pagelet.index for pagelet in pagelets], page.source is None)
     ignored = page.marks.ignored_links
     numbers = [[link for link in links if link not in ignored] if ignored else links for *_, links in told]
-    links = iter(_links_of(page, [link for each in numbers for link in each]))
+    every = [link for each in numbers for link in each]
+    urls = written_addresses(page.base, list(map(page.nodes.links.href.__getitem__, every)))
+    pairs = zip(urls, anchors_of(page.nodes, every), strict=True)
+    links = iter([{"url": url, "anchor": anchor} for url, anchor in pairs])
     return [
         {
             "id": pagelet.id,
@@ -107,14 +108,6 @@ def records_of(pagelets: Sequence[Pagelet]) -> list[dict[str, Any]]:
         }
         for pagelet, (paths, text, words, _), own in zip(pagelets, told, numbers, strict=True)
     ]
-
-
-def _links_of(page: Page, numbers: list[int]) -> list[dict[str, str]]:
-    if not numbers:
-        return []
-    urls = written_addresses(page.base, list(map(page.nodes.links.href.__getitem__, numbers)))
-    anchors = anchors_of(page.nodes, numbers)
-    return [{"url": url, "anchor": anchor} for url, anchor in zip(urls, anchors, strict=True)]
 
 
 class Segmentation(list[Pagelet]):
@@ -158,7 +151,9 @@ def segment(
     >>> [(p.text, p.role) for p in segment(page)]
     [('Title\n\nSome words.\n\nMore.', 'content')]
     """
-    _check(page, templateness)
+    leaves = page.nodes.leaves
+    if templateness is not None and templateness.shape != leaves.shape:
+        raise ValueError(f"templateness has {templateness.size} values, the page {leaves.size} runs of text")
     return Segmentation(pagelets_of(page, labels_of(page, method, templateness, **options), templateness, whole=whole))
 
 
@@ -166,7 +161,6 @@ def pagelets_of(
     page: Page, labels: Ints, templateness: Floats | None = None, roles: Ints | None = None, *, whole: bool = False
 ) -> list[Pagelet]:
     """Make the pagelets of a page, like `segment`, from the (n,) `labels_of` its rows; for (m,) roles see `role_of`."""
-    _check(page, templateness)
     templateness = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness
     roles = np.zeros(len(page.nodes.leaves), np.int64) if roles is None else roles
     if whole:
@@ -175,33 +169,19 @@ def pagelets_of(
     return [Pagelet(page, number, *part) for number, part in enumerate(parts)]
 
 
-def _check(page: Page, templateness: Floats | None) -> None:
-    leaves = page.nodes.leaves
-    if templateness is not None and templateness.shape != leaves.shape:
-        raise ValueError(f"templateness has {templateness.size} values, the page {leaves.size} runs of text")
-
-
-def _groups(labels: Ints) -> list[Ints]:
-    """Indices of the leaves of each label; the labels in the order of their first leaves."""
-    if not len(labels):
-        return []
-    order = np.argsort(labels, kind="stable")
-    ends = [*(np.flatnonzero(np.diff(labels[order])) + 1).tolist(), len(order)]
-    groups = [order[start:end] for start, end in pairwise([0, *ends])]
-    return sorted(groups, key=lambda group: group.item(0))
-
-
 def _undivided(page: Page, labels: Ints, templateness: Floats, roles: Ints) -> list[Pagelet]:
     """Undivided pagelets, with the pictures that have a label."""
     nodes = page.nodes
     seen = np.flatnonzero(labels >= 0)
     if not len(nodes.leaves):
         return []
+    order = np.argsort(labels[seen], kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(labels[seen][order])) + 1)
     number = np.searchsorted(nodes.leaves, seen)
     rows = page.received_rows[seen] if page.source else seen
     roots = _roots((page.source or page).nodes, rows[rows >= 0], labels[seen][rows >= 0])
     pagelets: list[Pagelet] = []
-    for group in _groups(labels[seen]):
+    for group in sorted(groups, key=lambda group: group.item(0)):
         index = number[group[nodes.tag[seen[group]] == TEXT]]
         # A pagelet of pictures only takes its templateness and role from the text that follows.
         near = index if len(index) else np.minimum(number[group[:1]], len(templateness) - 1)

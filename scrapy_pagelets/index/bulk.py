@@ -73,20 +73,13 @@ class BulkFile(interface.Index):
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         mapping = self._path.with_suffix(".mapping.json")
-        with self._errors():
+        with interface.errors_of_files(self._path):
             if self._path.exists() and self._path.stat().st_size:
                 version = interface.version_in(mapping, "mappings", "_meta", "scrapy_pagelets")
                 interface.check_version(str(path), version)
             _replace(mapping, MAPPING)
             with self._locked() as file:
                 _repair(file)
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise interface.of_files(self._path, error) from error
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
@@ -98,13 +91,13 @@ class BulkFile(interface.Index):
 
     def upsert(self, pages: Sequence[interface.IndexedPage]) -> None:
         lines = "".join(f"{interface.to_json(line)}\n" for page in pages for line in _lines_of(page)).encode()
-        with self._errors(), self._locked() as file:
+        with interface.errors_of_files(self._path), self._locked() as file:
             append_whole(file.fileno(), lines)
 
     def purge(self, before: str, sites: Collection[str]) -> int:
         """Write the request that deletes pages; return 0, because only the server knows their number."""
         filters = [{"terms": {"site": sorted(sites)}}, {"range": {"crawled": {"lt": before}}}]
-        with self._errors():
+        with interface.errors_of_files(self._path):
             _replace(self._path.with_suffix(".purge.json"), {"query": {"bool": {"filter": filters}}})
         return 0
 

@@ -10,12 +10,13 @@ import json
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache, reduce
 from itertools import pairwise
-from operator import getitem
+from operator import attrgetter, getitem
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -83,6 +84,7 @@ TITLE_NUMBER: Final = -1  # its number
 UNSEARCHED: Final = ROLES[1:]  # roles of pagelets that are stored but not searched
 #: Errors of a path that can hold no index, because of what stands there, or of who may write there.
 _FOR_GOOD: Final = {errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS}
+_OPTIONAL: Final = ("language", "fetched_at", "near_duplicate_of")  # fields of a page that can be None
 _UNSTORABLE: Final = lazily("[\0\ud800-\udfff]")  # NUL and lone surrogates, which databases do not accept
 
 
@@ -94,11 +96,16 @@ class IndexAway(PageletsError, ConnectionError):
     """Raised when an index is unavailable or locked: the same call may succeed later."""
 
 
-def of_files(path: Path, error: OSError) -> IndexAway | IndexUnusable:
-    """The error of an index in files: for good if none can be at their path, else for now, as on a full disk."""
-    if error.errno in _FOR_GOOD:
-        return IndexUnusable(f"{path} cannot be used ({error.strerror}): name another file or folder.")
-    return IndexAway(f"{path} cannot be used now: {error.strerror or error}")
+@contextmanager
+def errors_of_files(path: Path) -> Iterator[None]:
+    """Raise the error of an index in files: for good if none can be at its path, else for now, as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FOR_GOOD:
+            problem = f"{path} cannot be used ({error.strerror}): name another file or folder."
+            raise IndexUnusable(problem) from error
+        raise IndexAway(f"{path} cannot be used now: {error.strerror or error}") from error
 
 
 class PageRefused(PageletsError, ValueError):
@@ -136,8 +143,7 @@ class IndexedPage:
     @property
     def columns(self) -> tuple[object, ...]:
         """The fields of the page alone, in their order."""
-        about = self.url, self.site, self.title, self.language, self.fetched_at, self.crawled
-        return *about, self.near_duplicate_of, self.words
+        return tuple(value for name, value in vars(self).items() if name != "pagelets")
 
 
 class Match(NamedTuple):
@@ -212,10 +218,7 @@ def version_in(path: Path, *keys: str) -> str | None:
 
 def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
     """Return pages sorted by URL, with only the latest page for each URL."""
-    by_url: dict[str, IndexedPage] = {}
-    for page in pages:
-        if page.url not in by_url or page.crawled >= by_url[page.url].crawled:
-            by_url[page.url] = page
+    by_url = {page.url: page for page in sorted(pages, key=attrgetter("crawled"))}
     return [by_url[url] for url in sorted(by_url)]
 
 
@@ -258,10 +261,8 @@ def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
             url=url,
             site=site_of(url),
             title=title,
-            language=_optional(line.get("language")),
-            fetched_at=_optional(line.get("fetched_at")),
+            **{name: None if line.get(name) is None else storable(line[name]) for name in _OPTIONAL},
             crawled=crawled or line["crawled"],
-            near_duplicate_of=_optional(line.get("near_duplicate_of")),
             words=sum(pagelet.words for pagelet in pagelets),
             pagelets=head + pagelets,
         )
@@ -306,7 +307,3 @@ def key_of(url: str) -> str:
 def storable(text: str) -> str:
     """Replace NUL and lone surrogates, which databases do not accept, by U+FFFD."""
     return _UNSTORABLE.sub("\ufffd", text)
-
-
-def _optional(text: str | None) -> str | None:
-    return None if text is None else storable(text)

@@ -9,7 +9,7 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -58,8 +58,6 @@ ON CONFLICT (key) DO UPDATE SET
 WHERE excluded.crawled >= old.crawled
 RETURNING id
 """
-_PAGELET: Final = "INSERT INTO pagelets.pagelets VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
-_TERMS: Final = "INSERT INTO pagelets.terms VALUES (%s, %s, %s::tsvector)"
 _SEARCH: Final = """
 WITH matched AS MATERIALIZED (
          SELECT page, number, max(ts_rank(terms, query, 1)) AS score
@@ -86,29 +84,22 @@ class PostgresIndex(interface.Index):
         import psycopg
 
         self._psycopg, self._name, self._lock = psycopg, interface.shown(target), threading.Lock()
-        with self._opening():
+        with ExitStack() as stack, self._opening():
             self._base = psycopg.connect(target, connect_timeout=_CONNECT, tcp_user_timeout=_STATEMENT * 1000)
-        try:
-            with self._opening():
-                self._prepare()
-        except BaseException:
-            self._base.close()
-            raise
+            stack.callback(self._base.close)
+            self._prepare()
+            stack.pop_all()
 
     @contextmanager
     def _opening(self) -> Iterator[None]:
         try:
             yield
-        except self._psycopg.OperationalError as error:
-            if "FATAL" in str(error) and not any(word in str(error) for word in _PASSING):
-                raise self._unusable(error) from error
-            raise self._away(error) from error
         except self._psycopg.Error as error:
-            raise self._unusable(error) from error
-
-    def _unusable(self, error: Exception) -> interface.IndexUnusable:
-        problem = f"{self._name} cannot be used: {_sentence(error)}; check its address and permissions."
-        return interface.IndexUnusable(problem)
+            is_refused = "FATAL" in str(error) and not any(word in str(error) for word in _PASSING)
+            if isinstance(error, self._psycopg.OperationalError) and not is_refused:
+                raise self._away(error) from error
+            problem = f"{self._name} cannot be used: {_sentence(error)}; check its address and permissions."
+            raise interface.IndexUnusable(problem) from error
 
     def _away(self, error: Exception) -> interface.IndexAway:
         return interface.IndexAway(f"{self._name} cannot be used now: {_sentence(error)}")
@@ -146,8 +137,10 @@ class PostgresIndex(interface.Index):
             numbers = [result.fetchone() for result in cursor.results()]
             written = [(row[0], page) for row, page in zip(numbers, newest, strict=True) if row]
             cursor.execute("DELETE FROM pagelets.pagelets WHERE page = ANY(%s)", ([number for number, _ in written],))
-            cursor.executemany(_PAGELET, [row for number, page in written for row in _pagelets(number, page)])
-            cursor.executemany(_TERMS, [row for number, page in written for row in _terms(number, page)])
+            query = "INSERT INTO pagelets.pagelets VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+            cursor.executemany(query, [row for number, page in written for row in _pagelets(number, page)])
+            query = "INSERT INTO pagelets.terms VALUES (%s, %s, %s::tsvector)"
+            cursor.executemany(query, [row for number, page in written for row in _terms(number, page)])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
         with self._transaction() as cursor:

@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -85,17 +86,14 @@ class SQLiteIndex(interface.Index):
         if not create and not Path(path).is_file():
             advice = "create an index with PAGELETS_INDEX or `pagelets index`"
             raise interface.IndexUnusable(f"{path} does not exist: {advice}.")
-        with self._errors():
-            address, is_uri = (path, False) if create else (_address(Path(path).absolute()), True)
+        address = path if create else _address(Path(path).absolute())
+        with ExitStack() as stack, self._errors():
             self.base = sqlite3.connect(
-                address, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=is_uri
+                address, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=not create
             )
-        try:
-            with self._errors():
-                self._prepare()
-        except BaseException:
-            self.base.close()
-            raise
+            stack.callback(self.base.close)
+            self._prepare()
+            stack.pop_all()
 
     def _prepare(self) -> None:
         self.base.execute("PRAGMA foreign_keys = ON")
@@ -103,7 +101,8 @@ class SQLiteIndex(interface.Index):
             write_ahead(self.base, _PATIENCE)
             with self._lock, writing(self.base):
                 if not self._tables():  # another crawl may have created them
-                    self._create()
+                    for statement in re.split(r"\n(?=CREATE|INSERT)", _SCHEMA.strip()):
+                        self.base.execute(statement)  # executescript() would commit the transaction
         self.base.execute("PRAGMA synchronous = NORMAL")
         if not {"meta", "pages", "pagelets"} <= self._tables():
             raise interface.IndexUnusable(f"{self._path} is a database but not an index: name another file.")
@@ -111,14 +110,6 @@ class SQLiteIndex(interface.Index):
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self.base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-    def _create(self) -> None:
-        statement = ""
-        for line in _SCHEMA.splitlines():  # executescript() would commit the transaction
-            statement += line + "\n"
-            if sqlite3.complete_statement(statement):
-                self.base.execute(statement)
-                statement = ""
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     import tantivy
 
 _HEAP: Final = 50_000_000  # memory of the writer in bytes
-_THREADS: Final = 1  # of the writer
 _PAGELETS: Final = 8  # pagelets that a search reads per requested page; it reads more if these belong to too few pages
 
 
@@ -28,7 +26,7 @@ class TantivyIndex(interface.Index):
     def __init__(self, folder: str | Path) -> None:
         import tantivy
 
-        self._tantivy, self._folder, self._lock = tantivy, Path(folder), threading.Lock()
+        self._tantivy, self._folder = tantivy, Path(folder)
         with self._errors():
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._turn():
@@ -53,9 +51,8 @@ class TantivyIndex(interface.Index):
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
-            yield
-        except OSError as error:
-            raise interface.of_files(self._folder, error) from error
+            with interface.errors_of_files(self._folder):
+                yield
         except interface.IndexUnusable:
             raise
         except ValueError as error:
@@ -64,7 +61,7 @@ class TantivyIndex(interface.Index):
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Wait for the exclusive right to write: the lock of the library does not wait."""
-        with self._lock, open(self._folder / "pagelets.lock", "wb") as file:
+        with open(self._folder / "pagelets.lock", "wb") as file:
             flock(file, LOCK_EX)
             yield
 
@@ -72,7 +69,7 @@ class TantivyIndex(interface.Index):
     def _writer(self) -> Iterator[tantivy.IndexWriter]:
         with self._turn():
             self._index.reload()
-            writer = self._index.writer(_HEAP, _THREADS)
+            writer = self._index.writer(_HEAP, num_threads=1)
             try:
                 yield writer
                 writer.commit()

@@ -54,7 +54,10 @@ class PendingPages:
     def take(self) -> list[IndexedPage]:
         """Return the oldest batch; it stays here until `sent` is called."""
         lines = _lines(self._files[0][0]) if self._files else []
-        pages = [page for line in lines if (page := _page_of(line)) is not None]
+        pages = list[IndexedPage]()
+        for line in lines:
+            with suppress(ValueError):
+                pages.append(page_of(json.loads(line)))
         self._damaged = len(lines) - len(pages)
         return pages
 
@@ -73,13 +76,6 @@ def _lines(path: Path) -> list[bytes]:
         return path.read_bytes().splitlines()
     except FileNotFoundError:
         return []
-
-
-def _page_of(line: bytes) -> IndexedPage | None:
-    try:
-        return page_of(json.loads(line))
-    except ValueError:
-        return None
 
 
 logger = logging.getLogger(__name__)
@@ -194,14 +190,17 @@ class Writer:
             self._count("index/unspooled", len(pages))
 
     def _write(self, pages: list[IndexedPage]) -> bool:
-        """Write pages; False if the index is unavailable."""
+        """Write pages, one by one without those that the index refuses; False if the index is unavailable."""
         try:
             if self._index is None:
                 self._index = self._open_index()
                 logger.info("the index is available again, %d pages wait for it", len(self._pending))
             self._index.upsert(pages)
         except PageRefused as error:
-            return self._write_singly(pages, error)
+            if len(pages) > 1:
+                return all(self._write([page]) for page in pages)
+            self._tell("index/refused", "the index does not accept %s: %s", pages[0].url, error)
+            return True
         except (IndexAway, IndexUnusable) as error:
             self._retry_later(error)
             return False
@@ -213,13 +212,6 @@ class Writer:
         self._count("index/batches", 1)
         self._count("index/pages", len(pages))
         self._count("index/pagelets", sum(len(page.pagelets) for page in pages))
-        return True
-
-    def _write_singly(self, pages: list[IndexedPage], error: PageRefused) -> bool:
-        """Write pages one by one, leaving out those that the index refuses; False if the index is unavailable."""
-        if len(pages) > 1:
-            return all(self._write([page]) for page in pages)
-        self._tell("index/refused", "the index does not accept %s: %s", pages[0].url, error)
         return True
 
     def _retry_later(self, error: Exception) -> None:

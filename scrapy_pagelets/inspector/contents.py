@@ -70,7 +70,7 @@ def contents(inspected: Inspected) -> dict[str, Any]:
     record, picture = inspected.record, inspected.picture
     page, runs = record.page, len(record.page.nodes.leaves)
     shown = min(runs, _LEAVES)
-    segmentations = {} if runs > _SEGMENTED else _segmentations(page, record.decision.templateness)
+    segmentations = _segmentations(page, record.decision.templateness) if 0 < runs <= _SEGMENTED else {}
     return {
         "title": page.title or page.url,
         "url": page.url,
@@ -169,8 +169,6 @@ def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, An
 
 
 def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
-    if not len(page.nodes.leaves):
-        return {}
     tree = vips(page)
     described, learnt = Described.of(page, templateness), load(INNER, rendered=page.layout is not None)
     cut, leaf_of = cut_into_blocks(described, learnt), np.searchsorted(described.tree.seen, page.nodes.leaves)

@@ -140,8 +140,8 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
         ["same" if kind == "equal" else "changed", "".join(one[a:b]), "".join(two[c:d])]
         for kind, a, b, c, d in SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
     ]
-    around = [[["same", text, text]] if text else [] for text in (first, last)]
-    return {"url": url, "parts": [*around[0], *parts, *around[1]], "whole": whole}
+    parts = [["same", first, first], *parts, ["same", last, last]]
+    return {"url": url, "parts": [part for part in parts if part[1] or part[2]], "whole": whole}
 
 
 @contextmanager
@@ -250,9 +250,7 @@ def _place_pagelets(page: Page, records: Sequence[Mapping[str, Any]]) -> tuple[l
 def _leaves(page: Page, rows: Sequence[int]) -> Ints:
     """The leaves of a page below some rows of the page as received."""
     nodes = (page.source or page).nodes
-    mask = np.zeros(len(nodes.leaves), np.bool_)
-    for row in rows:
-        mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    mask = nodes.leaves_below(rows)
     if page.source is None:
         return np.flatnonzero(mask)
     return np.flatnonzero((page.received >= 0) & np.append(mask, False)[page.received])

@@ -12,13 +12,14 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.characters import lazily
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.decision.classifiers import sigmoid, size_class
 from scrapy_pagelets.decision.decision import Decision
 from scrapy_pagelets.decision.page_features import NODE, node_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import KEEP, STRIP, Cause, nearest
+from scrapy_pagelets.page.roles import KEEP, STRIP, Cause
 from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.papers.page_level import smoothed
@@ -92,13 +93,8 @@ class Reasons:
     @cached_property
     def _named(self) -> dict[Cause, Bools]:
         """(m,) the leaves that each rule to keep or to strip names."""
-        nodes, found = self.page.nodes, {}
-        for cause, rows in self.page.marks.rows.items():
-            if cause.action in (KEEP, STRIP):
-                column = np.full(len(nodes), -1)
-                column[rows] = 0
-                found[cause] = nearest(nodes, column)[nodes.leaves] == 0
-        return found
+        rules = {cause: rows for cause, rows in self.page.marks.rows.items() if cause.action in (KEEP, STRIP)}
+        return {cause: self.page.nodes.leaves_below(rows) for cause, rows in rules.items()}
 
     def _by_page(self, index: Ints) -> Iterator[str]:
         if self.decision.headline is not None:
@@ -114,17 +110,17 @@ class Reasons:
             yield "The page itself says that some of it is its heading, author, product or price: content."
 
     def _by_site(self, index: Ints) -> Iterator[str]:
-        others = self.site.pages - 1
-        if others < 1:
+        others = counted(self.site.pages - 1, "other page")
+        if self.site.pages < 2:
             yield "No other page of the site is known: the page alone decides."
             return
         repeated = self._alike[index] > 0
         share = self._mean(self._alike > 0, index)
         if share <= _NONE:
-            yield f"It stands on none of the {_others(others)}."
+            yield f"It stands on none of the {others}."
         else:
             typical = int(np.median(self._alike[index][repeated]))
-            yield f"{_part(share).capitalize()} stands at the same place on {typical} of the {_others(others)}."
+            yield f"{_part(share).capitalize()} stands at the same place on {typical} of the {others}."
         if self._in_template.any():
             share = self._mean(self._in_template, index)
             yield f"{_part(share).capitalize()} is in the template of the pages that link to each other."
@@ -132,7 +128,7 @@ class Reasons:
     def by_classifier(self, index: Ints) -> Iterator[str]:
         """What the page alone says: the classifier of nodes, and its smoothing over the tree."""
         nodes = self.page.nodes
-        row = max(roots(nodes, index), key=lambda row: self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
+        row = max(roots(nodes, index), key=lambda row: self._words[nodes.leaves_of(row)].sum())
         raw, smooth = (float(scores[row]) for scores in self._scores)
         pulls = self._strongest(row)
         named = ", ".join(f"{name} (for {'template' if weight > 0 else 'content'})" for name, weight in pulls)
@@ -149,13 +145,7 @@ class Reasons:
         for number in np.argsort(-np.abs(pull), kind="stable").tolist():
             feature = NODE[number]
             found.setdefault(feature.more if difference[number] > 0 else feature.less, float(pull[number]))
-            if len(found) == _STRONGEST:
-                break
-        return list(found.items())
-
-
-def _others(number: int) -> str:
-    return "one other page" if number == 1 else f"{number} other pages"
+        return list(found.items())[:_STRONGEST]
 
 
 def _part(share: float) -> str:

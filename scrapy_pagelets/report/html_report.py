@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from string import Template
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -199,9 +199,7 @@ def _text(text: str) -> str:
 def _curves(points: Sequence[Totals]) -> Iterator[str]:
     """Words kept and stripped over the pages in their order, and the share of near-duplicates if there are any; SVG."""
     whole = [point for point in points if 2 * point.pages >= points[0].pages]  # the last may be of a few pages only
-    pages = [0]
-    for point in whole:
-        pages.append(pages[-1] + point.pages)
+    pages = accumulate((point.pages for point in whole), initial=0)
     middle = [(start + end) / 2 for start, end in pairwise(pages)]
     kept, stripped = ([getattr(point, name) / point.pages for point in whole] for name in ("kept", "stripped"))
     shares = [100 * point.duplicates / point.pages for point in whole]

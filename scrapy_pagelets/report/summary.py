@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop, nlargest
 from typing import Any, Final, TypeAlias
 
+from scrapy_pagelets.base.display import shortened
 from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets_of_line
 from scrapy_pagelets.page.urls import site_of
 
@@ -105,7 +106,8 @@ class SiteSummary(Totals):
     @property
     def repeated(self) -> list[tuple[str, int]]:
         """Content that many pages share, perhaps template, and how many (Bar-Yossef & Rajagopalan 2002, Figure 4)."""
-        return sorted(self.contents.at_least(max(_LEAST, _REPEATED * self.pages)), key=lambda found: -found[1])
+        least = max(_LEAST, _REPEATED * self.pages)
+        return [(text, count) for text, count in self.contents.top() if count >= least]
 
 
 @dataclass(order=True)
@@ -188,9 +190,9 @@ class Summary(Totals):
             text = " ".join(pagelet["text"].split())
             if pagelet["role"] != CONTENT:
                 self.all_pagelets = True
-                stripped[_cut(text)] = None
+                stripped[shortened(text, _LONGEST)] = None
             elif pagelet["words"] >= _WORDS:
-                content[_cut(text.casefold().translate(_DIGITS))] = None
+                content[shortened(text.casefold().translate(_DIGITS), _LONGEST)] = None
         stripped.pop("", None)
         for text in stripped:
             page_class.texts.add(text)
@@ -206,10 +208,6 @@ class Summary(Totals):
             named = self._groups.setdefault(first, [])
             if len(named) < _NAMED:
                 named.append(url)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
 def summary_of(lines: Iterable[Line]) -> Summary:
@@ -260,10 +258,6 @@ class Frequent:
         if len(self._counts) > 2 * self._most:
             self._counts = Counter(dict(self.top(self._most)))
 
-    def top(self, number: int) -> list[tuple[str, int]]:
-        """The most frequent texts and their counts."""
+    def top(self, number: int | None = None) -> list[tuple[str, int]]:
+        """The most frequent texts and their counts; all texts without a number."""
         return self._counts.most_common(number)
-
-    def at_least(self, least: float) -> list[tuple[str, int]]:
-        """The texts with at least this count."""
-        return [(text, count) for text, count in self._counts.items() if count >= least]

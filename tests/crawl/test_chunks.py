@@ -520,7 +520,7 @@ def test_near_duplicates_can_be_left_out(tmp_path, capsys):
             "crawl with -s PAGELETS_CHUNKS=200 to have chunks of 200 words\n",
         ),
         ([{"url": "http://h/", "chunks": "x"}], "chunks is 'x', not a list\n"),
-        ([{"url": "http://h/", "chunks": ["x"]}], "a chunk is 'x', not an object with id, url, headings"),
+        ([{"url": "http://h/", "chunks": ["x"]}], "a chunk is 'x', not an object"),
         ([{"url": "http://h/", "chunks": [PIECE | {"words": "x"}]}], "chunk.words is 'x', not a whole number\n"),
         ([], "it has no pages\n"),
     ],

@@ -138,7 +138,7 @@ WITHOUT = f"fields need the names of {DOCS}/feed.md: crawl without PAGELETS_FIEL
         ),
         (
             [{"url": "http://h/", "pagelets": [PAGELET | {"links": [{"href": "/"}]}]}],
-            "line 1 is not a page: a link is {'href': '/'}, not an object with url and anchor",
+            "line 1 is not a page: a link has no url, but only href",
         ),
     ],
 )

@@ -10,7 +10,6 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.evidence.partition import _INLINE, _LINKING, _PROSE_TAGS, DEFAULT_K, _check
-from scrapy_pagelets.feed.pagelet import _groups
 from scrapy_pagelets.page.looks import NOTHING
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.roles import _LINKED, CONTENT, NAVIGATION, ROLES, TEMPLATE, THRESHOLD, is_template
@@ -20,6 +19,11 @@ _PROSE_WORDS: Final = 8
 #: At least this many consecutive siblings of one look are the records of one region.
 _RUN: Final = 3
 _ANONYMOUS: Final = -1
+
+
+def _groups(labels: Ints) -> list[Ints]:
+    """Indices of the leaves of each label; the labels in the order of their first leaves."""
+    return [np.flatnonzero(labels == label) for label in dict.fromkeys(labels.tolist())]
 
 
 def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> Ints:

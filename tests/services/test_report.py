@@ -270,5 +270,5 @@ def test_long_texts_end_with_a_mark_and_keep_their_order():
         for n, text in enumerate(["word " * 40, "Zebra", "Apple", "Search"])
     ]
     texts = [text for text, _ in of(one).sites["a.example"].classes["a.example#1"].texts.top(9)]
-    assert texts[0] == "word " * 31 + "word…"
+    assert texts[0] == "word " * 32 + "..."
     assert texts[1:] == ["Zebra", "Apple", "Search", "Home <b> About"]

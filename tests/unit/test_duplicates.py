@@ -28,11 +28,11 @@ from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near
 from scrapy_pagelets.duplicates.shingles import (
     jaccard,
     shingles,
-    weighted_jaccard,
     weighted_shingles,
     word_hashes,
     word_weights,
 )
+from scrapy_pagelets.duplicates.shingles import resemblance as weighed
 from scrapy_pagelets.duplicates.sketch import (
     PERMUTATIONS,
     SCHEME,
@@ -168,11 +168,11 @@ def test_weighted_jaccard_is_that_of_the_weights(one, other):
     a, b = (weights_of(*text) for text in (one, other))
     whole = sum(max(a.get(window, 0), b.get(window, 0)) for window in a.keys() | b.keys())
     common = sum(max(a[window], b[window]) for window in a.keys() & b.keys())
-    similarity = weighted_jaccard(*made[0], *made[1])
+    similarity = weighed(*made, one_site=False)
     assert similarity == (common / whole if whole else 0)
     assert (similarity == 1) == (a.keys() == b.keys() != set())
-    level = [np.full(len(hashes), 7, np.uint8) for hashes, _ in made]
-    assert weighted_jaccard(made[0][0], level[0], made[1][0], level[1]) == jaccard(made[0][0], made[1][0])
+    level = [(hashes, np.full(len(hashes), 7, np.uint8)) for hashes, _ in made]
+    assert weighed(*level, one_site=False) == jaccard(made[0][0], made[1][0])
 
 
 MARKUP = r"<p> <b> </b> <pre> </pre> <br> <td> <i></i> Cats sleep\u6771 \xe9 \u0301 1.5 \0 &nbsp; &#x4e00; &shy; \u200b"
