@@ -64,7 +64,6 @@ def sides(one: NodeTable, other: NodeTable, label_of: Label, among: Bools) -> tu
 
 
 def _numbered(one: Ints, other: Ints) -> tuple[Ints, Ints]:
-    """Number the values of two columns together from 0."""
     _, back = np.unique(np.concatenate([one, other]), return_inverse=True)
     return back[: len(one)], back[len(one) :]
 
@@ -176,10 +175,6 @@ class _Children:
         below = side.children[runs(side.start[rows], count)]
         return cls(below, np.repeat(np.arange(len(rows)), count), runs(np.zeros_like(count), count))
 
-    def in_document_order(self, free: Bools) -> Ints:
-        indices = np.flatnonzero(free)
-        return indices[np.argsort(self.rows[indices], kind="stable")]
-
 
 @dataclass(frozen=True, eq=False)
 class _Level:
@@ -263,7 +258,8 @@ def _keys(a: _Children, column: Ints, b: _Children, column_: Ints) -> tuple[Ints
 
 def _take_in_order(a: _Children, b: _Children, keys: Ints, keys_: Ints, free: Bools, free_: Bools) -> tuple[Ints, Ints]:
     """Pair the k-th free child of each key with the k-th on the other side; they are no longer free."""
-    i, j = a.in_document_order(free), b.in_document_order(free_)
+    i, j = (np.flatnonzero(is_free) for is_free in (free, free_))
+    i, j = i[np.argsort(a.rows[i])], j[np.argsort(b.rows[j])]
     x, y = in_order(keys[i], keys_[j])
     free[i[x]] = free_[j[y]] = False
     return i[x], j[y]
@@ -307,7 +303,6 @@ def _choose(left: Side, right: Side, levels: list[_Level]) -> list[Bools]:
 
 
 def _collect(left: Side, right: Side, levels: list[_Level], chosen: list[Bools]) -> tuple[Ints, Ints]:
-    """Return the rows of both pages that are mapped, from the choices for pairs of classes."""
     rows = images = pair = np.zeros(1, np.int64)
     found = []
     for level, taken in zip(levels, chosen, strict=True):

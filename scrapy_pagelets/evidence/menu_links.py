@@ -200,14 +200,14 @@ def acts(url: str) -> bool:
     return names_one or (not _FILE.search(parts.path) and _names_action(text, _actions("unless_a_file")))
 
 
+@cached
 def labels_action(label: str) -> bool:
     """Return True if the text of a link names an action."""
-    return len(label) <= _LABEL_CHARACTERS and _labels_action(label)
-
-
-@cached
-def _labels_action(label: str) -> bool:
-    return len(label.split()) <= _LABEL_WORDS and _names_action(label, _actions("anywhere"))
+    return (
+        len(label) <= _LABEL_CHARACTERS
+        and len(label.split()) <= _LABEL_WORDS
+        and _names_action(label, _actions("anywhere"))
+    )
 
 
 def is_plain_link(element: etree._Element) -> bool:

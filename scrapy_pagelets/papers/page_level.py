@@ -28,14 +28,13 @@ from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features,
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.methods import PAGE_LEVEL
 
 #: Features of a node of a rendered page, after ``NODE_FEATURES``. Source: the slides, "Cues used Implicitly by Humans":
 #: placement on screen, aspect ratio, background colour.
 VISUAL_FEATURES: Final = (
     "left", "right", "top", "bottom", "width", "height", "aspect_ratio", "lightness", "other_background", "unseen",
 )  # fmt: skip
-#: Name of the shipped file, `methods.PAGE_LEVEL`; the segmenters there import this module.
-_SHIPPED: Final = "page_level"
 #: Cost of a section, in the weight of words on a log scale, learnt by ``benchmarks/smoothing.py``; number of levels.
 _SECTION: Final = 1.5
 _LEVELS: Final = 17
@@ -62,10 +61,10 @@ class PageLevel:
 
 
 @lru_cache(4)
-def load(name: str = _SHIPPED) -> PageLevel:
+def load(name: str = PAGE_LEVEL) -> PageLevel:
     """Read the shipped file, or that of a path; ModelError if there is none, or if it is not of this version."""
-    path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == _SHIPPED else Path(name)
-    return read(path, name, _page_level, "page-level model", (_SHIPPED,), " --page-level")
+    path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == PAGE_LEVEL else Path(name)
+    return read(path, name, _page_level, "page-level model", (PAGE_LEVEL,), " --page-level")
 
 
 def _page_level(data: dict[str, Any]) -> PageLevel:
@@ -143,34 +142,26 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid, in O(n k).
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
-    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Return (n,) smoothed scores. Raise ValueError if the columns
-    differ in length, or a score, a weight or the cost is out of range. ``levels``: rows of each depth from the root
-    down, as ``NodeTable.levels``. ``parent``: (n,) row of the parent, -1 at the root. ``x``: (n,) scores, 0 to 1.
-    ``w``: (n,) weights, 0 or more: the cost of a difference of 1. ``c``: cost of an edge between two sections, in the
-    unit of the weights. ``k``: levels, evenly spaced from 0 to 1.
+    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Return (n,) smoothed scores. ``levels``: rows of each depth
+    from the root down, as ``NodeTable.levels``. ``parent``: (n,) row of the parent, -1 at the root. ``x``: (n,) scores,
+    0 to 1. ``w``: (n,) weights, 0 or more: the cost of a difference of 1. ``c``: cost of an edge between two sections,
+    in the unit of the weights. ``k``: levels, 2 or more, evenly spaced from 0 to 1.
 
     >>> levels, parent = [np.array([0]), np.array([1, 2, 3])], np.array([-1, 0, 0, 0])
     >>> smooth(levels, parent, np.array([0.6, 0.9, 0.1, 0.2]), np.ones(4), c=0.3, k=11)
     array([0.2, 0.9, 0.2, 0.2])
     """
-    if k < 2:
-        raise ValueError(f"k is {k}: the grid needs 2 levels or more")
-    x, w = _columns(x, w, c)
-    if x.size and not 0 <= x.min() <= x.max() <= 1:
-        raise ValueError("x has a score outside 0 to 1, the range of the grid")
     return minimise(_tree(levels, parent), np.linspace(0, 1, k), x, w, c)
 
 
 def sections(parent: Ints, y: Floats) -> Ints:
     """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
 
-    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. ValueError if lengths differ.
+    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores.
 
     >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
     array([0, 1, 1, 0])
     """
-    if len(parent) != len(y):
-        raise ValueError(f"parent has {len(parent)} rows and y has {len(y)}: give one of each for every node")
     top = np.where((parent < 0) | (y != y[parent]), np.arange(len(y)), parent)
     while (top != (higher := top[top])).any():  # each round doubles the distance covered, so deep pages need few
         top = higher
@@ -181,23 +172,9 @@ def sections(parent: Ints, y: Floats) -> Ints:
 class _Tree:
     """The tree in the order of the dynamic program: first the rows with children, level by level, then all leaves."""
 
-    parent: Ints  # (n,) row of the parent of each row
     order: Ints  # (n,) row at each position
     above: Ints  # (n,) position of the parent for each position, 0 at the root
     starts: list[int]  # position where each level of rows with children begins, and where the last one ends
-
-
-def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
-    x, w = np.asarray(x, np.float64), np.asarray(w, np.float64)
-    if x.ndim != 1 or x.shape != w.shape:
-        raise ValueError(f"x has the shape {x.shape} and w has {w.shape}: give one score and one weight for each node")
-    if not np.isfinite(x).all():
-        raise ValueError(f"x is not finite in row {np.flatnonzero(~np.isfinite(x))[0]}: each node needs a score")
-    if not (np.isfinite(w) & (w >= 0)).all():
-        raise ValueError(f"w is {w[~(w >= 0) | np.isinf(w)][0]} in a row: weights must be finite and 0 or more")
-    if not 0 <= c < np.inf:
-        raise ValueError(f"c is {c}: the cost of an edge between two sections must be finite and 0 or more")
-    return x, w
 
 
 def _tree(levels: list[Ints], parent: Ints) -> _Tree:
@@ -211,4 +188,4 @@ def _tree(levels: list[Ints], parent: Ints) -> _Tree:
     place[order] = np.arange(len(order))
     above = place[parent[order]]
     above[0] = 0
-    return _Tree(parent, order, above, starts)
+    return _Tree(order, above, starts)

@@ -31,7 +31,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Bm2500:
-    """Parameters of BM2500; the defaults are the paper's (Section 4.1), ValueError for one outside of its range.
+    """Parameters of BM2500; the defaults are the paper's (Section 4.1).
 
     Its average length of a document, 61200 without a unit, is always that of the collection here, in words.
     """
@@ -41,12 +41,6 @@ class Bm2500:
     b: float = 0.75  # strength of the normalisation by document length, 0 to 1
     #: whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
     plus: bool = False
-
-    def __post_init__(self) -> None:
-        if self.k1 < 0 or self.k3 < 0:
-            raise ValueError(f"k1 is {self.k1} and k3 is {self.k3}: give numbers from 0")
-        if not 0 <= self.b <= 1:
-            raise ValueError(f"b is {self.b}: give a number from 0 to 1")
 
     def weight(self, n: ArrayLike, documents: int) -> Floats:
         """w(1) of terms without relevance information: (3) with R = r = 0."""

@@ -370,50 +370,8 @@ def test_sections_equal_a_walk(page):
     assert sections(parent, y).tolist() == list(numbers.values())
 
 
-LEVELS, PARENT, X, W = [np.array([0]), np.array([1, 2])], np.array([-1, 0, 0]), np.array([0.1, 0.5, 0.9]), np.ones(3)
-
-
-@pytest.mark.parametrize("function", [smooth, smooth_exact, isotonic])
-@pytest.mark.parametrize(
-    ("bad", "sentence"),
-    [
-        ({"x": np.array([0.1, np.nan, 0.9])}, "row 1"),
-        ({"x": np.array([0.1, np.inf, 0.9])}, "row 1"),
-        ({"x": X[:2]}, "one score and one weight"),
-        ({"x": X[:, None], "w": W[:, None]}, "one score and one weight"),
-        ({"w": -W}, "w is -1.0"),
-        ({"w": W * np.nan}, "w is nan"),
-        ({"w": W * np.inf}, "w is inf"),
-    ],
-)
-def test_bad_input(function, bad, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        function(**{"levels": LEVELS, "parent": PARENT, "x": X, "w": W} | bad)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"c": -0.1}, "c is -0.1"),
-        ({"c": np.nan}, "c is nan"),
-        ({"c": np.inf}, "c is inf"),
-        ({"k": 1}, "2 levels or more"),
-        ({"x": X * 2}, "outside 0 to 1"),
-        ({"x": X - 1}, "outside 0 to 1"),
-    ],
-)
-def test_bad_parameters(arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        smooth(**{"levels": LEVELS, "parent": PARENT, "x": X, "w": W} | arguments)
-
-
 def test_too_large_to_be_exact():
     n = 12_000
     parent = SHAPES["star"](n)
     with pytest.raises(ValueError, match="use smooth"):
         smooth_exact([np.array([0]), np.arange(1, n)], parent, np.arange(n) / n, np.ones(n))
-
-
-def test_sections_of_unequal_columns():
-    with pytest.raises(ValueError, match="one of each"):
-        sections(PARENT, X[:2])

@@ -90,14 +90,6 @@ def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
     )
 
 
-def exact_shingles(page: Page, pagelet: Ints) -> Ints:
-    """(p,) the exact shingles of the pagelets of a page, 0 for those too small to be templates; takes and raises what
-    `shingles` does.
-    """
-    found = shingles(page, pagelet, sketch=False)
-    return np.where(found.candidates, found.exact, 0)
-
-
 def token_hashes(text: str) -> Ints:
     """Hashes of the words of a text, normalised (NFKC) and case-folded, with each number replaced by 0.
 

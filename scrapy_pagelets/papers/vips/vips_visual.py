@@ -94,7 +94,11 @@ class Visual:
         if (~aside & ~spacing).sum() > 1:
             aside |= spacing
         below = pool.only(~aside)
-        directions = self._separators(below)
+        directions = []
+        for i in (1, 0):  # horizontal separators, then vertical ones
+            strips = vips_blocks.separators(below.boxes[:, i], below.boxes[:, i + 2], _TOLERANCE)
+            if len(strips.start):
+                directions.append((strips, i == 1))
         if not directions:
             self._strength[block] = _OVERLAPPING
             return [pool.only(np.array([i])) for i in range(len(pool))]
@@ -126,15 +130,9 @@ class Visual:
         thin = (pool.boxes[:, 2:] - pool.boxes[:, :2]).min(axis=1) < _THIN
         return np.asarray(thin & (self.cues.letters(pool) == 0))
 
-    def _separators(self, pool: Pool) -> list[tuple[Strips, bool]]:
-        """The separators of each direction, and whether they are horizontal; without directions that have none."""
-        boxes = pool.boxes
-        both = [(vips_blocks.separators(boxes[:, i], boxes[:, i + 2], _TOLERANCE), i == 1) for i in (1, 0)]
-        return [(strips, horizontal) for strips, horizontal in both if len(strips.start)]
-
     def weigh(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
         """(s,) Strength of the separators of one direction."""
-        return strength(self.cues.of(pool, strips, horizontal=horizontal))
+        return np.asarray(self.cues.of(pool, strips, horizontal=horizontal) @ _COLUMN)
 
     def _finished(self) -> BlockTree:
         """Return the tree; the strongest separator anywhere in a block determines its coherence."""
@@ -216,8 +214,3 @@ class Cues:
         middle = (near[:, 1] + near[:, 3])[(near[:, 0] < right) & (near[:, 2] > left)] / 2
         inside = np.searchsorted(middle, strips.end + 1) > np.searchsorted(middle, strips.start - 1)
         return inside.astype(np.float64)
-
-
-def strength(cues: Floats) -> Floats:
-    """(s,) Strength of separators, from their cues."""
-    return np.asarray(cues @ _COLUMN, np.float64)
