@@ -192,7 +192,6 @@ class _Level:
 
 
 def _descend(left: Side, right: Side) -> list[_Level]:
-    """Return which pairs of classes meet, level by level."""
     levels: list[_Level] = []
     one = other = np.zeros(1, np.int64)
     budget = PAIRS
@@ -206,7 +205,6 @@ def _descend(left: Side, right: Side) -> list[_Level]:
 
 
 def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tuple[_Level, int]:
-    """Return the level of some pairs of subtrees, and its cost."""
     a, b = _Children.of(left, one), _Children.of(right, other)
     i, j, group, cost = _edges(a, left, b, right, len(one), budget)
     below = np.full(len(i), -1)

@@ -121,7 +121,7 @@ class Fragments:
             leaves=nodes.leaves,
             seen=seen,
             links=links,
-            pictures=np.array(sorted({*pictures.tolist()}), np.int64),
+            pictures=np.unique(pictures),
         )
 
 

@@ -132,8 +132,6 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
 
 
 class _Reader:
-    """Collects the rows of the tables line by line."""
-
     def __init__(self, query: Query | None) -> None:
         self.query = query
         self.known: dict[str, int] = {}

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy_pagelets.page.page import Page
 
 _LINKS, _SIGHT = ("k",), ("pdoc",)
-_COSTS: Final = ("penalty", "segments", "weights")
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class LearntMethod(Method):
     Options: ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file.
     """
 
-    options: tuple[str, ...] = _COSTS
+    options: tuple[str, ...] = ("penalty", "segments", "weights")
     level: Literal["inner", "top"] = "inner"  # of the shipped weights
 
     def labels(self, page: Page, templateness: Floats | None, **options: Any) -> Ints:

@@ -132,12 +132,11 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
 
     ``pages``: from names to pages. ``level``: ``top`` for the blocks of level 1, ``inner`` for the innermost of all.
     """
-    examples = []
-    for line in lines:
-        described = Described.of(pages(line["page"]))
-        paths = [block["xpath"] for block in line["blocks"] if level == INNER or block["level"] == 1]
-        examples.append(SegmentedPage.of(described, paths))
-    return examples
+
+    def paths(line: dict[str, Any]) -> list[str]:
+        return [block["xpath"] for block in line["blocks"] if level == INNER or block["level"] == 1]
+
+    return [SegmentedPage.of(Described.of(pages(line["page"])), paths(line)) for line in lines]
 
 
 def train_weights(examples: Sequence[SegmentedPage]) -> Weights:

@@ -158,7 +158,6 @@ def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
 
 
 def _distances(columns: Floats) -> Floats:
-    """(n, n) squared distances."""
     distances: Floats = np.square(columns[:, None] - columns).sum(axis=2)
     return distances
 

@@ -179,11 +179,8 @@ def _targets(page: Page, owner: Ints, p: int) -> Ints:
     """(p,) number of distinct pages other than this one to which each pagelet links."""
     links = page.nodes.links
     real = np.flatnonzero((links.key != 0) & (links.key != page.key) & (owner[links.row] >= 0))
-    owners, keys = owner[links.row[real]], links.key[real]
-    order = np.lexsort((keys, owners))
-    owners, keys = owners[order], keys[order]
-    fresh = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(keys, prepend=0))
-    return np.bincount(owners[fresh], minlength=p)
+    owners, _ = np.unique((owner[links.row[real]], links.key[real]), axis=1)
+    return np.bincount(owners, minlength=p)
 
 
 def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:
