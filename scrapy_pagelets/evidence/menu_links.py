@@ -164,11 +164,6 @@ def _actions(where: str) -> frozenset[str]:
     return frozenset((_folded(words) if where == "anywhere" else words).split())
 
 
-@cache
-def _inside() -> re.Pattern[str]:
-    return re.compile("|".join(_actions("inside")))
-
-
 @cached
 def acts(url: str) -> bool:
     """Return True if the words of a URL, in some thirty languages, suggest that a visit logs out, deletes or buys."""
@@ -201,7 +196,7 @@ def is_plain_link(element: etree._Element) -> bool:
 def _names_action(text: str, actions: frozenset[str]) -> bool:
     for _ in range(_DECODINGS):
         text = unquote(text)
-    if _inside().search(text):
+    if any(word in text for word in _actions("inside")):
         return True
     tokens = _WORD.findall(_folded(_CAMEL.sub(" ", text)))
     runs = ("".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens) - n + 1))

@@ -63,16 +63,11 @@ def template_html(template: ClassTemplate, name: str) -> str:
         shared = f"what {template.voters} pages that link each other have in common"
     else:
         shared = f"what {round(100 * VOTE)} % of {template.voters} pages have in common"
-    about = f"Template of {name}: {shared}. Key page: {template.source.url}"
-    return complete_html(
-        about, etree.tostring(page.root, encoding="unicode", method="html", pretty_print=True, with_tail=False)
-    )
-
-
-def complete_html(about: str, html: str) -> str:
-    """Add a comment ``about`` to the element ``html``, and references for characters that terminals do not print."""
-    comment = re.sub("-(?=-)", "- ", visible(about))
+    about = visible(f"Template of {name}: {shared}. Key page: {template.source.url}")
+    comment = re.sub("-(?=-)", "- ", about)
+    html = etree.tostring(page.root, encoding="unicode", method="html", pretty_print=True, with_tail=False)
     whole = readable(f"<!DOCTYPE html>\n<!-- {comment} -->\n{html.strip()}\n")
+    # Characters that terminals do not print become references.
     return "".join(c if c.isprintable() or c == "\n" else f"&#{ord(c)};" for c in whole)
 
 

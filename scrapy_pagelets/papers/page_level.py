@@ -86,10 +86,8 @@ def templateness(page: Page, model: PageLevel) -> Floats:
 
 def cut_by_sections(page: Page) -> Ints:
     """(n,) number of the section of each run of text, else -1: the second output of the slides, shipped model."""
-    labels = np.full(len(page.nodes), -1)
-    leaves = page.nodes.leaves
-    if len(leaves):
-        labels[leaves] = sections(page.nodes.parent, smoothed(page.nodes, scores(page, load())))[leaves]
+    labels, leaves = np.full(len(page.nodes), -1), page.nodes.leaves
+    labels[leaves] = sections(page.nodes.parent, smoothed(page.nodes, scores(page, load())))[leaves]
     return labels
 
 

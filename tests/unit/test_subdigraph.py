@@ -230,6 +230,13 @@ def test_links_of_menus_come_before_links_of_prose():
     assert [t[-3:] for t in found(f"<div>{prose}</div>{menu}")][:3] == ["/x/", "/y/", "/z/"]
 
 
+def test_a_menu_of_500_links():
+    html = "".join(f"<li><a href='/p{n}.html'>{n}</a>" for n in range(500))
+    assert found(f"<ul>{html}</ul><p><a href='/p3.html'>again</a>") == [
+        f"http://example.com/p{n}.html" for n in range(500)
+    ]
+
+
 def test_a_hundred_thousand_links():
     numbers = count()
     nodes = page("".join(f"<p><b><a href='p{next(numbers)}'>x</a></b> y z" for _ in range(100_000)), URL)
