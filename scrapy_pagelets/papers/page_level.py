@@ -28,13 +28,14 @@ from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features,
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.methods import PAGE_LEVEL
 
 #: Features of a node of a rendered page, after ``NODE_FEATURES``. Source: the slides, "Cues used Implicitly by Humans":
 #: placement on screen, aspect ratio, background colour.
 VISUAL_FEATURES: Final = (
     "left", "right", "top", "bottom", "width", "height", "aspect_ratio", "lightness", "other_background", "unseen",
 )  # fmt: skip
+#: Name of the shipped file, `methods.PAGE_LEVEL`; the segmenters there import this module.
+_SHIPPED: Final = "page_level"
 #: Cost of a section, in the weight of words on a log scale, learnt by ``benchmarks/smoothing.py``; number of levels.
 _SECTION: Final = 1.5
 _LEVELS: Final = 17
@@ -61,10 +62,10 @@ class PageLevel:
 
 
 @lru_cache(4)
-def load(name: str = PAGE_LEVEL) -> PageLevel:
+def load(name: str = _SHIPPED) -> PageLevel:
     """Read the shipped file, or that of a path; ModelError if there is none, or if it is not of this version."""
-    path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == PAGE_LEVEL else Path(name)
-    return read(path, name, _page_level, "page-level model", (PAGE_LEVEL,), " --page-level")
+    path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == _SHIPPED else Path(name)
+    return read(path, name, _page_level, "page-level model", (_SHIPPED,), " --page-level")
 
 
 def _page_level(data: dict[str, Any]) -> PageLevel:
