@@ -121,7 +121,7 @@ class Fragments:
             leaves=nodes.leaves,
             seen=seen,
             links=links,
-            pictures=np.unique(pictures),
+            pictures=np.array(sorted({*pictures.tolist()}), np.int64),
         )
 
 
