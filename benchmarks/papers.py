@@ -201,7 +201,7 @@ def mappings(folders: Sequence[Path], score: ModuleType) -> None:
 def aligned(key_page: NodeTable, page: NodeTable) -> tuple[int, int]:
     """Number of pairs of nodes if a page is aligned, as a crawl does with pages that come later, and at most."""
     rows = align_page(TemplateTree.of(key_page), page)
-    return int((rows >= 0).sum()), len(etdm(key_page, page, same_signature).pairs)
+    return int((rows >= 0).sum()), len(etdm(key_page, page, same_signature))
 
 
 def largest_rows(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label) -> tuple[Bools, Bools]:

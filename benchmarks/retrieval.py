@@ -35,7 +35,7 @@ from benchmarks.searched_sites import Link, Searched, Site, add_data, digest, lo
 from benchmarks.tools import option_parser, table
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.index.interface import terms
-from scrapy_pagelets.retrieval.feedback import Feedback, expand
+from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, printed, query_of
 from tests.oracles.memory_collection import MemoryCollection
@@ -76,7 +76,8 @@ class Method:
         found = rank(collection, query, self.formula, self.passages, self.title)
         if self.feedback is None:
             return found, query
-        query = expand(collection, query, found, self.formula, self.feedback)
+        way = by_model if self.feedback.model else by_segments
+        query = way(collection, query, found, self.formula, self.feedback)
         return rank(collection, query, self.formula, self.passages, self.title), query
 
 

@@ -2,9 +2,8 @@
 
 Nothing is crawled: a link leads to the file of its path. The search is that of a crawl: the candidates of
 ``menu_links``, four pages that link each other, eight loads at most. Once the key page may be one of the four, as in
-the default; once they are beside it, as printed in the paper and with ``PAGELETS_DETECTION=etdm``. Then in the orders
-that others use: the paper itself goes through the links as they stand in the page, later papers of its authors (as far
-as we remember) by hyperlink distance and then by DOM distance. These do not prefer what most loaded pages link to.
+the default; once they are beside it, as printed in the paper and with ``PAGELETS_DETECTION=etdm``. Then in the order of
+the paper itself, which goes through the links as they stand in the page, whatever most loaded pages link to.
 
 ``--content`` then cleans up to 40 pages of each site, which knows only the pages that the first search has loaded: all
 of them; only those of the set; all, with the pages of the set counted as one class; and the same as the first with
@@ -32,9 +31,8 @@ from benchmarks.tools import need, option_parser, referee, table
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
-from scrapy_pagelets.evidence.menu_links import candidates, dom_distances, hyperlink_distance, link_targets
+from scrapy_pagelets.evidence.menu_links import candidates, link_targets
 from scrapy_pagelets.evidence.site_counts import Observation, outline
-from scrapy_pagelets.page.urls import normalise
 from scrapy_pagelets.probing.menu_search import MAX_LOADS
 
 #: Pages that must link each other, the default of PAGELETS_PROBE.
@@ -100,9 +98,11 @@ def main(argv: Sequence[str]) -> None:
             "key page may be one of the four", [search(page, folder.page, member=True) for folder, page in starts]
         ),
         searched("four beside it, as printed", [search(page, folder.page) for folder, page in starts]),
-        *(searched(f"four beside it, {name}", [search(page, folder.page, order=order) for folder, page in starts])
-          for name, order in ORDERS.items()),
-    ]  # fmt: skip
+        searched(
+            "four beside it, links in document order",
+            [search(page, folder.page, order=in_document_order) for folder, page in starts],
+        ),
+    ]
     table(["start pages", "sites", "sets of 4", "loads", "sets of 2 or 3", "none"], rows)
     if args.content:
         print()
@@ -132,20 +132,6 @@ def in_document_order(page: Page) -> list[int]:
         if int(links.key[i]) in allowed:
             first.setdefault(int(links.key[i]), i)
     return list(first.values())
-
-
-def by_distances(page: Page) -> list[int]:
-    """The same by hyperlink distance, then by DOM distance from the first such link, then in document order."""
-    links, found, url = page.nodes.links, in_document_order(page), normalise(page.url)
-    if not found:
-        return found
-    far = [hyperlink_distance(url, links.target[i]) for i in found]
-    near = dom_distances(page.nodes, int(links.row[found[int(np.argmin(far))]]))[links.row[found]]
-    return [found[i] for i in np.lexsort((near, np.array(far)))]
-
-
-#: Orders of the links other than ours, see the module docstring.
-ORDERS = {"links in document order": in_document_order, "links by distances": by_distances}
 
 
 def search(

@@ -280,7 +280,8 @@ class ArchiveSpider(Spider):
             if page is None or page.key not in linked.missing:
                 linked.pages.clear()  # the set stays incomplete
                 continue
-            linked.add(page)
+            linked.missing.remove(page.key)
+            linked.pages[page.key] = page
             if not linked.missing:
                 key_page = linked.pages.pop(linked.key_page)
                 others = list(linked.pages.values())

@@ -29,7 +29,7 @@ from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER
-from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
 from scrapy_pagelets.rules.host_rules import Rules, read
 from scrapy_pagelets.rules.robots import NOINDEX, OBEY, marked
 from scrapy_pagelets.sites.site_store import pack, unpack
@@ -138,7 +138,8 @@ def _shingles(page: Page, number: int) -> list[dict[str, Any]]:
     """The pagelets of the strict partition, large enough to be templates, by their shingles."""
     nodes = page.nodes
     pagelet = partition(nodes, STRICT_K, strict=True)
-    exact = exact_shingles(page, pagelet)
+    found = shingles(page, pagelet, sketch=False)
+    exact = np.where(found.candidates, found.exact, 0)
     of_site = mix(exact ^ _hash(page.site)).tolist()
     leaves = np.split(np.argsort(pagelet, kind="stable"), np.cumsum(np.bincount(pagelet))[:-1])
     return [

@@ -108,19 +108,9 @@ class ClassTemplate:
         members = [page.url for page in pages]
         return cls(tree, votes, voters, True, KeptPage.of(key_page), members)
 
-    @property
-    def weight(self) -> tuple[bool, int]:
-        """Of two templates of a class, the better one has the greater weight."""
-        return self.settled, self.voters
-
-    @property
-    def complete(self) -> bool:
-        """True if further pages have no vote."""
-        return self.settled or self.voters >= _MAX_VOTERS
-
     def count(self, page: Page) -> None:
-        """Let a page of the class vote, unless the template is complete."""
-        if not self.complete:
+        """Let a page of the class vote, unless the template is settled or has enough votes."""
+        if not self.settled and self.voters < _MAX_VOTERS:
             rows, same = self._compared(page)
             self.voters += 1
             self.votes[rows[same]] += 1

@@ -171,8 +171,3 @@ class LinkedPages:
     key_page: int  # key of the key page
     missing: set[int]  # keys of the pages that have not been added yet, the key page among them
     pages: dict[int, Page] = field(default_factory=dict)  # the pages that have been added, by key
-
-    def add(self, page: Page) -> None:
-        """Add a page that is missing."""
-        self.missing.remove(page.key)
-        self.pages[page.key] = page

@@ -34,7 +34,6 @@ def same_signature(nodes: NodeTable) -> Ints:
 class Side:
     """One of two pages whose classes have common numbers; rows that cannot be mapped are no one's children."""
 
-    tag: Ints  # (n,) number of the row's tag
     label: Ints  # (n,) number of its label
     kind: Ints  # (n,) number of the class of the row's subtree
     text: Ints  # (n,) hash of a run of text that the other page has at such a place as well, else 0
@@ -48,27 +47,23 @@ class Side:
     children: Ints
 
 
-def sides(one: NodeTable, other: NodeTable, label_of: Label, among: Bools, *, with_text: bool) -> tuple[Side, Side]:
+def sides(one: NodeTable, other: NodeTable, label_of: Label, among: Bools) -> tuple[Side, Side]:
     """Classify the subtrees of two pages whose roots are equal; identical are those whose labels and texts agree.
 
-    ``among``: (n,) rows of the first page that may be mapped. ``with_text``: tell apart subtrees by the texts that both
-    pages have.
+    ``among``: (n,) rows of the first page that may be mapped.
     """
     label, label_ = _numbered(label_of(one), label_of(other))
     kept = one.inherit(among.copy(), np.bitwise_and)
-    text, text_ = np.zeros(len(one), np.int64), np.zeros(len(other), np.int64)
     path, path_ = _paths(one, label), _paths(other, label_)
     # A row can only be mapped to a row with the same labels from the root.
     kept &= np.isin(path, path_)
     kept_ = np.isin(path_, path[kept])
-    if with_text:
-        text, text_ = _common_texts(one, path, kept, other, path_, kept_)
+    text, text_ = _common_texts(one, path, kept, other, path_, kept_)
     kind, kind_ = _numbered(_kinds(one, label, text, kept), _kinds(other, label_, text_, kept_))
     return _side(one, label, kind, text, kept), _side(other, label_, kind_, text_, kept_)
 
 
 def _numbered(one: Ints, other: Ints) -> tuple[Ints, Ints]:
-    """Number the values of two columns together from 0."""
     _, back = np.unique(np.concatenate([one, other]), return_inverse=True)
     return back[: len(one)], back[len(one) :]
 
@@ -107,7 +102,6 @@ def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools) ->
     order = np.lexsort((rows, kind[rows], parent))
     count = np.bincount(parent, minlength=len(nodes))
     return Side(
-        tag=nodes.tag,
         label=label,
         kind=kind,
         text=text,
@@ -125,16 +119,6 @@ PAIRS: Final = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Mapping:
-    """An equal top-down mapping of two pages."""
-
-    pairs: Ints  # (k, 2) rows of the first page in document order, each with the row of the second that it is mapped to
-    #: whether no equal top-down mapping that begins with the roots has more pairs. If it is false, some nodes had too
-    #: many different children to compare them all (``PAIRS``)
-    exact: bool
-
-
-@dataclass(frozen=True, eq=False)
 class Extract:
     """The template of a key page."""
 
@@ -142,23 +126,21 @@ class Extract:
     same: Bools  # (n,) which of them are elements, or runs of text that say the same on all pages
 
 
-def etdm(one: NodeTable, other: NodeTable, label_of: Label = same_signature, among: Bools | None = None) -> Mapping:
+def etdm(one: NodeTable, other: NodeTable, label_of: Label = same_signature, among: Bools | None = None) -> Ints:
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
     Of mappings of one size, those with more equal texts are preferred, then those that map the k-th of several siblings
-    to the k-th.
+    to the k-th. Return (k, 2) rows of the first page in document order, each with the row of the second that it is
+    mapped to. Only if some nodes have too many different children to compare them all (``PAIRS``), it may be smaller.
 
     ``among``: (n,) rows of the first page that may be mapped, the template so far; None for all.
     """
     among = np.ones(len(one), np.bool_) if among is None else among
     if not among[0] or label_of(one)[0] != label_of(other)[0]:
-        return Mapping(np.zeros((0, 2), np.int64), True)
-    found = _search(*sides(one, other, label_of, among, with_text=True))
-    if found.exact:
-        return found
-    # Without regard to texts, more subtrees are identical.
-    without = _search(*sides(one, other, label_of, among, with_text=False))
-    return without if without.exact or len(without.pairs) > len(found.pairs) else found
+        return np.zeros((0, 2), np.int64)
+    left, right = sides(one, other, label_of, among)
+    levels = _descend(left, right)
+    return np.column_stack(_collect(left, right, levels, _choose(left, right, levels)))
 
 
 def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = same_signature) -> Extract:
@@ -169,7 +151,7 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = s
     rows = same = np.ones(len(key_page), np.bool_)
     texts = key_page.spread(key_page.text)
     for page in pages:
-        pairs = etdm(key_page, page, label_of, rows).pairs
+        pairs = etdm(key_page, page, label_of, rows)
         if len(pairs):
             own, other = pairs.T
             rows, equal = np.zeros(len(key_page), np.bool_), np.zeros(len(key_page), np.bool_)
@@ -177,13 +159,6 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = s
             equal[own] = (key_page.tag[own] != TEXT) | (texts[own] == page.spread(page.text)[other])
             same = same & equal
     return Extract(rows, same & rows)
-
-
-def _search(left: Side, right: Side) -> Mapping:
-    levels, exact = _descend(left, right)
-    rows, images = _collect(left, right, levels, _choose(left, right, levels))
-    exact |= len(rows) == min(int(left.nodes[0]), int(right.nodes[0]))
-    return Mapping(np.column_stack([rows, images]), exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +174,6 @@ class _Children:
         count = side.count[rows]
         below = side.children[runs(side.start[rows], count)]
         return cls(below, np.repeat(np.arange(len(rows)), count), runs(np.zeros_like(count), count))
-
-    def in_document_order(self, free: Bools) -> Ints:
-        indices = np.flatnonzero(free)
-        return indices[np.argsort(self.rows[indices], kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,25 +191,22 @@ class _Level:
     below: Ints  # (edges,) index of the pair on the next level
 
 
-def _descend(left: Side, right: Side) -> tuple[list[_Level], bool]:
-    """Return which pairs of classes meet, level by level, and whether these are all that matter."""
+def _descend(left: Side, right: Side) -> list[_Level]:
     levels: list[_Level] = []
     one = other = np.zeros(1, np.int64)
-    budget, exact = PAIRS, True
+    budget = PAIRS
     while len(one):
-        level, cost, complete = _level(left, right, one, other, budget)
+        level, cost = _level(left, right, one, other, budget)
         levels.append(level)
         budget -= cost
-        exact &= complete
         _, first = np.unique(level.below[level.below >= 0], return_index=True)
         one, other = level.left[level.below >= 0][first], level.right[level.below >= 0][first]
-    return levels, exact
+    return levels
 
 
-def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tuple[_Level, int, bool]:
-    """Return the level of some pairs of subtrees, its cost, and whether all pairs of children that matter are in it."""
+def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tuple[_Level, int]:
     a, b = _Children.of(left, one), _Children.of(right, other)
-    i, j, group, cost, complete = _edges(a, left, b, right, len(one), budget)
+    i, j, group, cost = _edges(a, left, b, right, len(one), budget)
     below = np.full(len(i), -1)
     classes = left.kind[a.rows[i]] * (int(right.kind.max()) + 1) + right.kind[b.rows[j]]
     _, below[group >= 0] = np.unique(classes[group >= 0], return_inverse=True)
@@ -254,16 +222,14 @@ def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tupl
         score=(same != 0) * (same == right.text[b.rows[j]]).astype(np.float64),
         below=below,
     )
-    return level, cost, complete
+    return level, cost
 
 
 def _edges(
     a: _Children, left: Side, b: _Children, right: Side, count: int, budget: int
-) -> tuple[Ints, Ints, Ints, int, bool]:
-    """Return both ends and the group of the pairs of children, their cost, and whether all that matter are there."""
+) -> tuple[Ints, Ints, Ints, int]:
+    """Return both ends and the group of the pairs of children, and their cost."""
     free, free_ = np.ones(len(a.rows), np.bool_), np.ones(len(b.rows), np.bool_)
-    none = np.zeros(0, np.int64)
-    fixed = (none, none)
     identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
     keys, keys_ = _keys(a, left.label, b, right.label)
     cost = _costs(a, left, b, right, keys, keys_, free, free_, count)
@@ -272,16 +238,14 @@ def _edges(
     small[order] = np.cumsum(cost[order]) <= budget
     few, few_ = np.flatnonzero(free & small[a.parent]), np.flatnonzero(free_ & small[b.parent])
     x, y = product(keys[few], keys_[few_])
-    complete = True
-    if not small.all():
-        free[few] = free_[few_] = False
-        fixed, complete = _approximate(a, left, b, right, free, free_)
+    free[few] = free_[few_] = False
+    fixed = _take_in_order(a, b, keys, keys_, free, free_)
     # Each pair that is fixed is a group of its own.
     own = max(keys.max(initial=0), keys_.max(initial=0)) + 1 + np.arange(len(fixed[0]))
     group = np.concatenate([np.full(len(identical[0]), -1), keys[few[x]], own])
     i = np.concatenate([identical[0], few[x], fixed[0]])
     j = np.concatenate([identical[1], few_[y], fixed[1]])
-    return i, j, group, int(cost[small].sum()), complete
+    return i, j, group, int(cost[small].sum())
 
 
 def _keys(a: _Children, column: Ints, b: _Children, column_: Ints) -> tuple[Ints, Ints]:
@@ -292,25 +256,11 @@ def _keys(a: _Children, column: Ints, b: _Children, column_: Ints) -> tuple[Ints
 
 def _take_in_order(a: _Children, b: _Children, keys: Ints, keys_: Ints, free: Bools, free_: Bools) -> tuple[Ints, Ints]:
     """Pair the k-th free child of each key with the k-th on the other side; they are no longer free."""
-    i, j = a.in_document_order(free), b.in_document_order(free_)
+    i, j = (np.flatnonzero(is_free) for is_free in (free, free_))
+    i, j = i[np.argsort(a.rows[i])], j[np.argsort(b.rows[j])]
     x, y = in_order(keys[i], keys_[j])
     free[i[x]] = free_[j[y]] = False
     return i[x], j[y]
-
-
-def _approximate(
-    a: _Children, left: Side, b: _Children, right: Side, free: Bools, free_: Bools
-) -> tuple[tuple[Ints, Ints], bool]:
-    """Pair free children in document order: identical subtrees, then by label, then by tag.
-
-    Identical subtrees suffice where all children of the pair that has fewer find one.
-    """
-    found = [_take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)]
-    complete = not np.isin(a.parent[free], b.parent[free_]).any()
-    for column, column_ in ((left.label, right.label), (left.tag, right.tag)):
-        found.append(_take_in_order(a, b, *_keys(a, column, b, column_), free, free_))
-    i, j = (np.concatenate(column) for column in zip(*found, strict=True))
-    return (i, j), bool(complete)
 
 
 def _costs(
@@ -351,7 +301,6 @@ def _choose(left: Side, right: Side, levels: list[_Level]) -> list[Bools]:
 
 
 def _collect(left: Side, right: Side, levels: list[_Level], chosen: list[Bools]) -> tuple[Ints, Ints]:
-    """Return the rows of both pages that are mapped, from the choices for pairs of classes."""
     rows = images = pair = np.zeros(1, np.int64)
     found = []
     for level, taken in zip(levels, chosen, strict=True):

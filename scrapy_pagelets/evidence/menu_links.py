@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
@@ -29,8 +29,6 @@ from scrapy_pagelets.base.characters import lazily, normalised
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import nearest
-from scrapy_pagelets.page.urls import normalise
 
 _DENSE: Final = 0.5  # the links of a region are a menu if more than this share of its words is link text
 _SUFFIX: Final = lazily(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
@@ -70,9 +68,8 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     of that shape were seen, and links to a single word to which a form or a script of the page leads as well.
 
     First come links whose target is known to be a page: listed in a sitemap, or of the shape of a static file, of a
-    folder or of a page seen before. Then those in a link-dense region, then by hyperlink distance, by DOM distance from
-    the first such link, and in document order. Section 4.1 of the paper specifies no order; Section 6 names link
-    density as future work.
+    folder or of a page seen before. Then those in a link-dense region, then in document order. Section 4.1 of the paper
+    specifies no order; Section 6 names link density as future work.
 
     ``shapes``: shapes of the pages of the site that were seen, see `shape`. ``listed``: keys of the pages that the
     site's sitemaps list.
@@ -82,18 +79,13 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     if words := {unquote(links.target[i]).rpartition("/")[2] for i in own if _is_word(links.target[i])}:
         acting = _acting(page, words)
         own = [i for i in own if int(links.key[i]) not in acting]
-    if not own:
-        return []
-    rows = links.row[own]
-    known = _STATIC.union(shapes)
-    unknown = np.array([int(links.key[i]) not in listed and shape(links.target[i]) not in known for i in own])
-    loose = ~_in_dense_region(page.nodes)[rows]
-    url = normalise(page.url)
-    far = np.array([hyperlink_distance(url, links.target[i]) for i in own])
-    first = int(rows[np.lexsort((far, loose))[0]])
-    order = np.lexsort((dom_distances(page.nodes, first)[rows], far, loose, unknown))
+    known, loose = _STATIC.union(shapes), ~_in_dense_region(page.nodes)[links.row]
+
+    def doubts(i: int) -> tuple[bool, bool]:
+        return int(links.key[i]) not in listed and shape(links.target[i]) not in known, bool(loose[i])
+
     best: dict[int, int] = {}
-    for i in np.array(own)[order].tolist():
+    for i in sorted(own, key=doubts):
         best.setdefault(int(links.key[i]), i)
     return list(best.values())
 
@@ -148,20 +140,6 @@ def _has_side_effects(nodes: NodeTable, link: int) -> bool:
     return not is_plain_link(element) or any(map(labels_action, labels))
 
 
-def hyperlink_distance(url: str, target: str) -> int:
-    """Number of steps between the folders of two URLs: up from one to the common folder, and down to the other."""
-    one, other = (urlsplit(u).path.split("/")[1:-1] for u in (url, target))
-    common = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return len(one) + len(other) - 2 * len(list(common))
-
-
-def dom_distances(nodes: NodeTable, row: int) -> Ints:
-    """(n,) number of edges between a node and each other one, by way of their common ancestor."""
-    above = (np.arange(len(nodes)) <= row) & (nodes.end > row)
-    distances: Ints = nodes.depth[row] + nodes.depth - 2 * nearest(nodes, np.where(above, nodes.depth, -1))
-    return distances
-
-
 def _in_dense_region(nodes: NodeTable) -> Bools:
     """(n,) True inside a node with three links or more, most of whose words are link text."""
     words: Ints = nodes.sum_below(nodes.words)
@@ -186,11 +164,6 @@ def _actions(where: str) -> frozenset[str]:
     return frozenset((_folded(words) if where == "anywhere" else words).split())
 
 
-@cache
-def _inside() -> re.Pattern[str]:
-    return re.compile("|".join(_actions("inside")))
-
-
 @cached
 def acts(url: str) -> bool:
     """Return True if the words of a URL, in some thirty languages, suggest that a visit logs out, deletes or buys."""
@@ -200,14 +173,14 @@ def acts(url: str) -> bool:
     return names_one or (not _FILE.search(parts.path) and _names_action(text, _actions("unless_a_file")))
 
 
+@cached
 def labels_action(label: str) -> bool:
     """Return True if the text of a link names an action."""
-    return len(label) <= _LABEL_CHARACTERS and _labels_action(label)
-
-
-@cached
-def _labels_action(label: str) -> bool:
-    return len(label.split()) <= _LABEL_WORDS and _names_action(label, _actions("anywhere"))
+    return (
+        len(label) <= _LABEL_CHARACTERS
+        and len(label.split()) <= _LABEL_WORDS
+        and _names_action(label, _actions("anywhere"))
+    )
 
 
 def is_plain_link(element: etree._Element) -> bool:
@@ -223,7 +196,7 @@ def is_plain_link(element: etree._Element) -> bool:
 def _names_action(text: str, actions: frozenset[str]) -> bool:
     for _ in range(_DECODINGS):
         text = unquote(text)
-    if _inside().search(text):
+    if any(word in text for word in _actions("inside")):
         return True
     tokens = _WORD.findall(_folded(_CAMEL.sub(" ", text)))
     runs = ("".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens) - n + 1))

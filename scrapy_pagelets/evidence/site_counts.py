@@ -188,7 +188,9 @@ class SiteCounts:
         """Take over the templates of the same classes if they are settled, or if more pages have voted for them."""
         for known in other.classes:
             if known.template is not None and (own := self.fitting(known.outline)) is not None:
-                own.template = max(filter(None, (own.template, known.template)), key=lambda one: one.weight)
+                own.template = max(
+                    filter(None, (own.template, known.template)), key=lambda one: (one.settled, one.voters)
+                )
 
     def knows(self, page: Page) -> bool:
         """Return True if the page, or a copy of it, has been counted."""

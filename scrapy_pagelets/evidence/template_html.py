@@ -4,7 +4,7 @@ Source: Alarte et al. 2014, Definition 3.3: a template is a part of a page (``do
 """
 
 import re
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from lxml import etree
@@ -12,7 +12,7 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import lazily, quoted, readable, visible
 from scrapy_pagelets.evidence.class_template import VOTE, ClassTemplate
-from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, TEXT, NodeTable
+from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of
 
@@ -36,6 +36,8 @@ _DROPPED: Final = frozenset(
 )
 #: Event handlers begin with ``on``, those of script libraries with ``@``.
 _ATTRIBUTE: Final = lazily(r"(?!on)[a-z_:][\w:.-]*", re.IGNORECASE | re.ASCII)
+#: White space with the end of a line, where it has no meaning.
+_BLANK_LINES: Final = etree.XPath("//text()[contains(., '\n') and not(normalize-space()) and not(ancestor::pre)]")
 #: Beginning of the head. No browser runs a script in the document, whatever its markup hides.
 HEAD: Final = '<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="script-src \'none\'">\n'
 
@@ -61,14 +63,11 @@ def template_html(template: ClassTemplate, name: str) -> str:
         shared = f"what {template.voters} pages that link each other have in common"
     else:
         shared = f"what {round(100 * VOTE)} % of {template.voters} pages have in common"
-    about = f"Template of {name}: {shared}. Key page: {template.source.url}"
-    return complete_html(about, etree.tostring(page.root, encoding="unicode", method="html", with_tail=False))
-
-
-def complete_html(about: str, html: str) -> str:
-    """Add a comment ``about`` to the element ``html``, and references for characters that terminals do not print."""
-    comment = re.sub("-(?=-)", "- ", visible(about))
+    about = visible(f"Template of {name}: {shared}. Key page: {template.source.url}")
+    comment = re.sub("-(?=-)", "- ", about)
+    html = etree.tostring(page.root, encoding="unicode", method="html", pretty_print=True, with_tail=False)
     whole = readable(f"<!DOCTYPE html>\n<!-- {comment} -->\n{html.strip()}\n")
+    # Characters that terminals do not print become references.
     return "".join(c if c.isprintable() or c == "\n" else f"&#{ord(c)};" for c in whole)
 
 
@@ -134,40 +133,14 @@ def _clean(page: Page) -> None:
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
     for element in root.iter():
         _clean_attributes(element, page.base)
-    _break_lines(root)
+    for blank in _BLANK_LINES(root):
+        owner: Any = blank.getparent()
+        setattr(owner, "text" if blank.is_text else "tail", "\n")
     head = root.find("head")
     if head is None:
         head = etree.Element("head")
         root.insert(0, head)
     head[:0] = etree.fromstring(f"<head>{HEAD}</head>", etree.HTMLParser())[0]
-
-
-def _break_lines(root: etree._Element) -> None:
-    """Begin a line with each block, and leave no line blank, where white space has no meaning."""
-    verbatim = 0
-    for event, element in etree.iterwalk(root, events=("start", "end")):
-        if element.tag == "pre":
-            verbatim += 1 if event == "start" else -1
-        if not verbatim and event == "start":
-            _break_line_before(element)
-            if _is_blank_lines(element.text):
-                element.text = "\n"
-        elif not verbatim and _is_blank_lines(element.tail):
-            element.tail = "\n"
-
-
-def _break_line_before(element: etree._Element) -> None:
-    before, above = element.getprevious(), element.getparent()
-    if GAPS.get(str(element.tag), GLUED) < LINE or above is None:
-        return
-    if before is not None and not (before.tail or "").strip():
-        before.tail = "\n"
-    elif before is None and not (above.text or "").strip():
-        above.text = "\n"
-
-
-def _is_blank_lines(text: str | None) -> bool:
-    return text is not None and "\n" in text and text.isspace()
 
 
 def _clean_attributes(element: etree._Element, base: str) -> None:

@@ -16,7 +16,6 @@ from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.urls import host_of, normalised, resolve, site_of
 
 _WINDOW: Final = 50  # characters on either side of a link that describe its target (Clever: 50 bytes)
-_FEW: Final = 20  # up to so many terms, a text is first searched for any of them: most have none
 _LABEL: Final = 60  # characters of the text that label a pagelet with links
 
 
@@ -43,8 +42,7 @@ class Query:
         that is not in the text, is placed at the end of the previous one.
         """
         flat = _folded(text)
-        may_match = len(self.terms) > _FEW or any(term in flat for term in self.terms)
-        matches = [match for match in WORD.finditer(flat) if match[0] in self.terms] if may_match else []
+        matches = [match for match in WORD.finditer(flat) if match[0] in self.terms]
         if not matches:
             return QueryMatches(frozenset(), 0, [0] * len(anchors))
         starts, ends = [match.start() for match in matches], [match.end() for match in matches]
@@ -127,15 +125,13 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
     reader = _Reader(query)
     for number, line in enumerate(lines, 1):
         try:
-            reader.add(line)
+            reader.add(number, line)
         except (KeyError, TypeError, AttributeError) as error:
             raise TableError(f"line {number} is not a page ({type(error).__name__}: {error})") from None
     return reader.tables()
 
 
 class _Reader:
-    """Collects the rows of the tables line by line."""
-
     def __init__(self, query: Query | None) -> None:
         self.query = query
         self.known: dict[str, int] = {}
@@ -146,17 +142,15 @@ class _Reader:
         self.labels: list[str] = []
         #: Rows of page, number, template, matches and line; of source, target and near.
         self.pagelets, self.links = array("q"), array("q")
-        self.lines = 0
 
-    def add(self, line: Mapping[str, Any]) -> None:
-        self.lines += 1
+    def add(self, place: int, line: Mapping[str, Any]) -> None:
         if not isinstance(line["url"], str):
             raise TypeError("its url is not a string")
         page = self._page(normalised(line["url"]), line["url"])
-        self.urls[page], self.titles[page], self.last[page] = line["url"], line.get("title") or "", self.lines
+        self.urls[page], self.titles[page], self.last[page] = line["url"], line.get("title") or "", place
         terms: set[str] = set()
         for pagelet in line["pagelets"] or ():
-            terms |= self._pagelet(page, pagelet)
+            terms |= self._pagelet(page, pagelet, place)
         self.terms[page] = len(terms)
 
     def _page(self, normalised: str, url: str) -> int:
@@ -168,7 +162,7 @@ class _Reader:
             self.terms.append(0)
         return number
 
-    def _pagelet(self, page: int, pagelet: Mapping[str, Any]) -> frozenset[str]:
+    def _pagelet(self, page: int, pagelet: Mapping[str, Any], place: int) -> frozenset[str]:
         """Add a pagelet and its links; returns the query terms in it if it is content."""
         links = [link for link in pagelet["links"] if resolve("", link["url"])[0]]
         template, text = pagelet["role"] != CONTENT, pagelet["text"]
@@ -177,7 +171,7 @@ class _Reader:
         for link, count in zip(links, near, strict=True):
             target = self._page(resolve("", link["url"])[1], link["url"].partition("#")[0])
             self.links.extend((len(self.labels), target, count))
-        self.pagelets.extend((page, pagelet["id"], template, matches, self.lines))
+        self.pagelets.extend((page, pagelet["id"], template, matches, place))
         self.labels.append(" ".join(text[: 2 * _LABEL].split())[:_LABEL] if links else "")
         return occurrences.terms if occurrences and not template else frozenset()
 

@@ -161,23 +161,18 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
 def examples(path: Path) -> list[str]:
     """Read example texts: the content of an HTML page, or the text of each line of a feed; ValueError says why not."""
     try:
-        texts = _of_feed(path) if path.suffix == ".jsonl" else [_of_page(path)]
+        if path.suffix == ".jsonl":
+            texts = [line["text"] for line in islice(Feed(str(path), ("text",), one_of=("text",)), _MAX_EXAMPLES)]
+        else:
+            body = path.read_bytes()
+            if body.strip() and (b"\0" in body or not _TAG.search(body)):
+                raise ValueError(f"{path} is not HTML: give an HTML page, or a feed that ends in .jsonl")
+            texts = [clean(body, path.absolute().as_uri()).text]
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from None
     if not any(map(words, texts)):
         raise ValueError(f"{path} has no words: give an HTML page, or a feed with text")
     return texts
-
-
-def _of_feed(path: Path) -> list[str]:
-    return [line["text"] for line in islice(Feed(str(path), ("text",), one_of=("text",)), _MAX_EXAMPLES)]
-
-
-def _of_page(path: Path) -> str:
-    body = path.read_bytes()
-    if body.strip() and (b"\0" in body or not _TAG.search(body)):
-        raise ValueError(f"{path} is not HTML: give an HTML page, or a feed that ends in .jsonl")
-    return clean(body, path.absolute().as_uri()).text
 
 
 class Distiller:

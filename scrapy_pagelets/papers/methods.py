@@ -16,10 +16,8 @@ from scrapy_pagelets.base.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from scrapy_pagelets.page.page import Page
-    from scrapy_pagelets.papers.graph_cuts.segment_weights import Weights
 
 _LINKS, _SIGHT = ("k",), ("pdoc",)
-_COSTS: Final = ("penalty", "segments", "weights")
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,13 @@ class LearntMethod(Method):
     Options: ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file.
     """
 
-    options: tuple[str, ...] = _COSTS
+    options: tuple[str, ...] = ("penalty", "segments", "weights")
     level: Literal["inner", "top"] = "inner"  # of the shipped weights
 
     def labels(self, page: Page, templateness: Floats | None, **options: Any) -> Ints:
         """(n,) Number of the segment of each run of text and of each picture, see `labels_of`."""
         from scrapy_pagelets.papers.graph_cuts.gcuts import Described, by_number
+        from scrapy_pagelets.papers.graph_cuts.segment_weights import load
 
         penalty, rendered = options.get("penalty"), page.layout is not None
         if penalty is not None and not 0 <= penalty < math.inf:
@@ -67,19 +66,15 @@ class LearntMethod(Method):
         labels = np.full(len(page.nodes), -1)
         if not len(page.nodes.leaves):
             return labels
-        described, learnt = Described.of(page, templateness), self._weights(options.get("weights"), rendered=rendered)
+        described, learnt = Described.of(page, templateness), load(self.level, rendered=rendered)
+        if (path := options.get("weights")) and load(path).rendered == rendered:
+            learnt = load(path)
         cut = self.function(described, learnt)
         if (segments := options.get("segments")) is not None:
             labels[described.tree.seen] = by_number(cut, segments)
         else:
             labels[described.tree.seen] = cut(learnt.penalties[self.name] if penalty is None else penalty)
         return labels
-
-    def _weights(self, path: str | None, *, rendered: bool) -> Weights:
-        from scrapy_pagelets.papers.graph_cuts.segment_weights import load
-
-        own = load(path) if path else None
-        return load(self.level, rendered=rendered) if own is None or own.rendered != rendered else own
 
 
 def labels_of(page: Page, method: str, templateness: Floats | None = None, **options: Any) -> Ints:

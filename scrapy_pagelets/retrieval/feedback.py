@@ -43,14 +43,6 @@ class Feedback:
                 raise ValueError(f"{name} is {number}: give a number above 0")
 
 
-def expand(
-    collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
-) -> dict[str, float]:
-    """Expand the query as ``feedback`` says: `by_model` or `by_segments`."""
-    way = by_model if feedback.model else by_segments
-    return way(collection, query, ranking, formula, feedback)
-
-
 def by_segments(
     collection: StoredCollection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:

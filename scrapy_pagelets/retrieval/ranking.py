@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.retrieval.collection import Postings, StoredCollection
+from scrapy_pagelets.retrieval.collection import StoredCollection
 
 _TINY: Final = 1e-300
 
@@ -31,7 +31,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Bm2500:
-    """Parameters of BM2500; the defaults are the paper's (Section 4.1), ValueError for one outside of its range.
+    """Parameters of BM2500; the defaults are the paper's (Section 4.1).
 
     Its average length of a document, 61200 without a unit, is always that of the collection here, in words.
     """
@@ -41,12 +41,6 @@ class Bm2500:
     b: float = 0.75  # strength of the normalisation by document length, 0 to 1
     #: whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
     plus: bool = False
-
-    def __post_init__(self) -> None:
-        if self.k1 < 0 or self.k3 < 0:
-            raise ValueError(f"k1 is {self.k1} and k3 is {self.k3}: give numbers from 0")
-        if not 0 <= self.b <= 1:
-            raise ValueError(f"b is {self.b}: give a number from 0 to 1")
 
     def weight(self, n: ArrayLike, documents: int) -> Floats:
         """w(1) of terms without relevance information: (3) with R = r = 0."""
@@ -77,43 +71,29 @@ def rank(
     ``title``: how often a word of a page's title counts in its term frequency, but not in lengths and segments
     (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields").
     """
-    postings = collection.postings(list(query))
+    postings, size = collection.postings(list(query)), collection.size
     qtf = np.array(list(query.values()), float)
-    segment, of_segment, posting = _segment_scores(collection, postings, qtf, formula)
-    page, of_page = _page_scores(collection, postings, qtf, formula, title)
+
+    def scores(owner: Ints, tf: ArrayLike, length: Ints, units: int) -> Floats:
+        """Score pages or segments, the owners of postings, by BM2500; ``length``: of each, in ascending order."""
+        _, row = np.unique(owner, return_inverse=True)
+        key, place = np.unique(postings.term * len(length) + row, return_inverse=True)
+        term, row = np.divmod(key, max(1, len(length)))
+        weight = formula.weight(np.bincount(term, minlength=len(qtf)), units)
+        inner = formula.score(np.bincount(place, tf, len(key)), length[row], size.words / max(1, units), qtf[term])
+        return np.bincount(row, weight[term] * inner, len(length)).astype(np.float64)
+
+    page = np.unique(postings.page)
+    tf = postings.tf * np.where(postings.title, title, 1.0)
+    of_page = scores(postings.page, tf, collection.page_lengths(page), size.pages)
+    segment, posting = np.unique(postings.segment, return_index=True)
+    of_segment = scores(postings.segment, postings.tf, postings.length[posting], size.segments)
     owner = np.searchsorted(page, postings.page[posting])
     order = np.lexsort((-segment, of_segment, owner))
     best = order[np.flatnonzero(np.diff(owner[order], append=len(page)))]
     score = of_segment[best] if np.isinf(passages) else of_page + passages * of_segment[best]
     order = np.lexsort((page, -score))
     return Ranking(page[order], score[order], segment[best][order])
-
-
-def _page_scores(
-    collection: StoredCollection, postings: Postings, qtf: Floats, formula: Bm2500, title: float
-) -> tuple[Ints, Floats]:
-    """Score pages by BM2500; return their numbers, ascending, and scores."""
-    page, row = np.unique(postings.page, return_inverse=True)
-    size = collection.size
-    key, place = np.unique(postings.term * len(page) + row, return_inverse=True)
-    term, row = np.divmod(key, max(1, len(page)))
-    tf = np.bincount(place, postings.tf * np.where(postings.title, title, 1.0), len(key))
-    weight = formula.weight(np.bincount(term, minlength=len(qtf)), size.pages)
-    inner = formula.score(tf, collection.page_lengths(page)[row], size.words / max(1, size.pages), qtf[term])
-    score: Floats = np.bincount(row, weight[term] * inner, len(page)).astype(np.float64)
-    return page, score
-
-
-def _segment_scores(
-    collection: StoredCollection, postings: Postings, qtf: Floats, formula: Bm2500
-) -> tuple[Ints, Floats, Ints]:
-    """Score segments by BM2500; return their numbers, ascending, scores, and the row of a posting of each."""
-    segment, first, row = np.unique(postings.segment, return_index=True, return_inverse=True)
-    size = collection.size
-    weight = formula.weight(np.bincount(postings.term, minlength=len(qtf)), size.segments)
-    inner = formula.score(postings.tf, postings.length, size.words / max(1, size.segments), qtf[postings.term])
-    score: Floats = np.bincount(row, weight[postings.term] * inner, len(segment)).astype(np.float64)
-    return segment, score, first.astype(np.int64)
 
 
 def relevance_weight(

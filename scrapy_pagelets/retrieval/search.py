@@ -19,7 +19,7 @@ from scrapy_pagelets.retrieval.collection import (
     cut_whole,
     cut_windows,
 )
-from scrapy_pagelets.retrieval.feedback import Feedback, expand
+from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
 FORMULA: Final = Bm2500(plus=True)  # the paper's, but terms on most pages weigh nearly 0, not less
@@ -71,7 +71,8 @@ def search(
     first = rank(collection, asked, formula, passages, title)
     if feedback == "none" or not len(first):
         return Answer(first, asked, ())
-    full = expand(collection, asked, first, formula, FEEDBACK[feedback] if isinstance(feedback, str) else feedback)
+    way = FEEDBACK[feedback] if isinstance(feedback, str) else feedback
+    full = (by_model if way.model else by_segments)(collection, asked, first, formula, way)
     added = sorted((term for term in full if term not in asked), key=lambda term: -full[term])
     return Answer(rank(collection, full, formula, passages, title), full, tuple(added))
 

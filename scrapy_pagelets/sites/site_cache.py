@@ -14,8 +14,8 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
-from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
-from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, RepeatedPagelets
+from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL, REPEATED
+from scrapy_pagelets.papers.shared_pagelets.incremental import PageletShingles, RepeatedPagelets
 from scrapy_pagelets.sites.site_store import MergingStore
 
 _CAPACITY: Final = 2_000_000  # entries of all sites in memory, of about 60 bytes each (``python -m benchmarks memory``)
@@ -42,7 +42,7 @@ class SiteCache:
         self._store = store
         self.detection = detection
         #: counts of the pagelets that pages share, for the methods that need them
-        self.repeated = RepeatedPagelets() if detection in FORMS else None
+        self.repeated = RepeatedPagelets() if detection in REPEATED else None
         self._model = model
         self._strict = strict
         self._classifier = classifier
@@ -124,9 +124,8 @@ class SiteCache:
 
     def templateness(self, page: Page) -> Floats:
         """(m,) templateness of each leaf by the method that decides."""
-        for form in FORMS:
-            if self.repeated is not None and form == self.detection:
-                return self.repeated.templateness(page, form)
+        if self.repeated is not None:
+            return self.repeated.templateness(page, self.detection)
         if self.detection == ETDM:
             return self.of(page).in_subdigraph_template(page).astype(np.float64)
         if self.detection == CLASSIFIER:

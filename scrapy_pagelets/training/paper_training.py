@@ -37,7 +37,6 @@ _RANK, _ITERATIONS = 8, 40
 _METRIC_NODES: Final = 120
 #: Scikit-learn's C, the inverse of the regularisation strength; most leaves of a page whose pairs are used.
 _C, _LEAVES = 0.05, 60
-_UNKNOWN: Final = -1
 #: The table of nodes: a node is template if all text below it is.
 _table: Final = partial(Nodes.stack, most=_NODES_PER_PAGE, least=1.0)
 
@@ -107,20 +106,20 @@ class SegmentedPage:
         received = page.source or page
         nodes = received.nodes
         rows = {element: row for row, element in enumerate(nodes.elements) if nodes.tag[row] != TEXT}
-        block = np.full(len(nodes), _UNKNOWN)
+        block = np.full(len(nodes), UNKNOWN)
         for number, path in reversed(list(enumerate(paths))):
             elements: Any = received.root.xpath(path)
             block[[rows[element] for element in elements if element in rows]] = number
         block = nearest(nodes, block)
         # Nodes that the browser has added are in no block.
         rows_of_leaves = described.tree.seen if page.source is None else page.received_rows[described.tree.seen]
-        return cls(described, np.where(rows_of_leaves < 0, _UNKNOWN, block[rows_of_leaves]))
+        return cls(described, np.where(rows_of_leaves < 0, UNKNOWN, block[rows_of_leaves]))
 
     def block(self) -> tuple[Ints, Ints]:
         """(k,) Block of all labelled leaves of each node, -1 for none or several; (k,) number of labelled leaves."""
         tree, labelled = self.described.tree, np.flatnonzero(self.blocks >= 0)
         first, last = (np.searchsorted(labelled, leaves) for leaves in (tree.first, tree.last))
-        blocks = np.full(len(tree), _UNKNOWN)
+        blocks = np.full(len(tree), UNKNOWN)
         some = np.flatnonzero(last > first)
         changes = np.cumsum(np.diff(self.blocks[labelled], prepend=-1) != 0)
         pure = some[changes[first[some]] == changes[last[some] - 1]]
@@ -133,12 +132,11 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
 
     ``pages``: from names to pages. ``level``: ``top`` for the blocks of level 1, ``inner`` for the innermost of all.
     """
-    examples = []
-    for line in lines:
-        described = Described.of(pages(line["page"]))
-        paths = [block["xpath"] for block in line["blocks"] if level == INNER or block["level"] == 1]
-        examples.append(SegmentedPage.of(described, paths))
-    return examples
+
+    def paths(line: dict[str, Any]) -> list[str]:
+        return [block["xpath"] for block in line["blocks"] if level == INNER or block["level"] == 1]
+
+    return [SegmentedPage.of(Described.of(pages(line["page"])), paths(line)) for line in lines]
 
 
 def train_weights(examples: Sequence[SegmentedPage]) -> Weights:

@@ -19,7 +19,7 @@ from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, fit, size_class
 from scrapy_pagelets.decision.model import heading_tokens, look_tokens
 from scrapy_pagelets.decision.page_features import OWN_TOKENS, headings
-from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 
 T = TypeVar("T")
@@ -106,16 +106,12 @@ def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
         counts = Counter(key for page in group for key in set(page.nodes.text.tolist()))
         for page in group:
             count = np.array([counts[key] for key in page.nodes.text.tolist()], np.int64)
-            yield Example(page, _by_counts(page.nodes, count, len(group)))
-
-
-def _by_counts(nodes: NodeTable, count: Ints, pages: int) -> Ints:
-    template = count >= max(3, _FREQUENT * pages)
-    words = nodes.sum_below(nodes.words)
-    inside = (nodes.sum_below(nodes.words * template) > 0.8 * words) & (nodes.tag != TEXT)
-    nodes.inherit(inside, np.bitwise_or)
-    labels = np.where(template, TEMPLATE, np.where((count == 1) & ~inside[nodes.leaves], CONTENT, UNKNOWN))
-    return np.where((nodes.words == 0) | (pages < 3), UNKNOWN, labels)
+            nodes, template = page.nodes, count >= max(3, _FREQUENT * len(group))
+            words = nodes.sum_below(nodes.words)
+            inside = (nodes.sum_below(nodes.words * template) > 0.8 * words) & (nodes.tag != TEXT)
+            nodes.inherit(inside, np.bitwise_or)
+            labels = np.where(template, TEMPLATE, np.where((count == 1) & ~inside[nodes.leaves], CONTENT, UNKNOWN))
+            yield Example(page, np.where((nodes.words == 0) | (len(group) < 3), UNKNOWN, labels))
 
 
 def template_share(example: Example) -> tuple[Floats, Floats]:

@@ -14,7 +14,8 @@ from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, RepeatedPagelets, Shares, Sisters
+from scrapy_pagelets.papers.methods import REPEATED
+from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets, Shares, Sisters
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
@@ -61,7 +62,7 @@ def by_definition(found, pages, form):
     return [np.array([(one.key, i) in places for i in cut[one.key].tolist()], np.float64) for one in pages]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", REPEATED)
 def test_page_by_page_is_what_the_definitions_give(bundled, form):
     found = taught(bundled)
     expected = by_definition(found, bundled, form)
@@ -78,7 +79,7 @@ def test_a_pagelet_that_repeats_nearly_is_counted():
     assert found.templateness(pages[1], "local").min() == 1
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", REPEATED)
 def test_equal_links_in_unlike_words_are_no_template(form):
     links = '<a href="/ann">Ann</a> and <a href="/sea">the sea</a>'
     pages = [parsed(f"http://h/{name}", f"{text_of(name)} {links} {text_of(name * 2)}") for name in "abcdef"]
@@ -86,7 +87,7 @@ def test_equal_links_in_unlike_words_are_no_template(form):
     assert [found.templateness(one, form).tolist() for one in pages] == [[1] * 6 + [0] * 5] * 6
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", REPEATED)
 def test_a_text_that_few_pages_quote_is_no_template(form):
     quoted = f"<div><p>{text_of('quoted')} <a href=/a>A</a><a href=/b>B</a><a href=/c>C</a></div>"
     names = "abcdefghijklmnopqrstu"
@@ -95,7 +96,7 @@ def test_a_text_that_few_pages_quote_is_no_template(form):
     assert taught(pages[:6]).templateness(pages[0], form).tolist() == [1] * 6 + [0] + [1] * 4
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", REPEATED)
 def test_copies_of_a_page_are_no_template(form):
     pages = [parsed(f"http://h/{name}", "The same text on all of them") for name in "abcdef"]
     found = taught(pages)
@@ -121,7 +122,7 @@ def test_what_there_is_no_room_for_is_compared():
     found = taught(pages, capacity=20)
     assert found.full
     assert found.shares() == [Shares("h", 6, 3, 3, 0)]
-    for form in FORMS:
+    for form in REPEATED:
         assert found.templateness(pages[-1], form).tolist() == [1] * 6 + [0]
     assert found.shares() == [Shares("h", 6, 3, 3, 0)]
 
@@ -158,7 +159,7 @@ def test_a_run_goes_on_from_what_the_last_one_has_counted(tmp_path, bundled):
     again = shared_with(tmp_path, bundled[20:])
     whole = taught(bundled)
     assert again.shares() == whole.shares()
-    for form in FORMS:
+    for form in REPEATED:
         for one in bundled:
             assert again.templateness(one, form).tolist() == whole.templateness(one, form).tolist()
 
@@ -224,7 +225,7 @@ def test_a_page_that_has_changed_is_judged_as_it_is(tmp_path):
     changed = parsed("http://h/a", text_of("other"), menu="", links="<p>And more of it</p>" * 9)
     plain = parsed("http://h/a", text_of("a"), menu=MENU.replace("<a", "<b"))
     again = shared_with(tmp_path, [changed])
-    for form in FORMS:
+    for form in REPEATED:
         assert again.templateness(changed, form).max() == 0
         assert again.templateness(plain, form).shape == (7,)  # the same text in fewer pagelets
         assert again.templateness(pages[0], form).tolist() == [1] * 6 + [0]
@@ -257,7 +258,7 @@ def test_a_crawl_tells_of_shared_templates(tmp_path):
     assert found.errors == found.warnings == []
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", REPEATED)
 def test_the_papers_form_decides_on_demand(tmp_path, form):
     found = crawled(tmp_path, form)
     assert len(found.lines) == 8

@@ -197,7 +197,7 @@ def markup_of(*bodies, head=""):
     """The template of some pages of one set, without its head."""
     key_page, *others = pages(*bodies, head=head)
     found = template_html(ClassTemplate.of_set(key_page, others), "h.org#1")
-    return found.partition("<body>")[2].removesuffix("</body></html>\n").replace("\n", "")
+    return found.replace("\n", "").partition("<body>")[2].removesuffix("</body></html>")
 
 
 @pytest.mark.parametrize(

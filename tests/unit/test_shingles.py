@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.evidence.partition import STRICT_K, partition
+from scrapy_pagelets.evidence.partition import partition
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
     NEAR,
     Shingles,
-    exact_shingles,
     resemblance,
     shingles,
     super_shingles,
@@ -296,16 +295,6 @@ def test_numbers_of_pagelets():
     for pagelet in (np.array([0, 0, 0]), np.array([0, 0, 0, -1]), np.zeros((4, 1), np.int64)):
         with pytest.raises(ValueError, match="each of 4 leaves"):
             shingles(page, pagelet)
-
-
-@pytest.mark.parametrize("path", sorted(SITE.rglob("*.html")), ids=lambda path: path.name)
-def test_exact_shingles_by_themselves(path):
-    page = Page.parse(path.read_bytes(), "http://example.com/")
-    pagelet = partition(page.nodes, STRICT_K, strict=True)
-    found = shingles(page, pagelet)
-    assert exact_shingles(page, pagelet).tolist() == np.where(found.candidates, found.exact, 0).tolist()
-    with pytest.raises(ValueError, match="a number from 0"):
-        exact_shingles(page, pagelet[:-1])
 
 
 def test_renumbering_moves_the_rows():

@@ -315,11 +315,6 @@ def test_menu_links_lonely_words():
     ) == {3}
 
 
-def test_menu_links_hyperlink_distance():
-    assert menu_links.hyperlink_distance("http://h/a/b/x", "http://h/a/y") == 1
-    assert menu_links.hyperlink_distance("http://h/", "http://h/a/b/y") == 2
-
-
 def test_menu_links_acts():
     assert menu_links.acts("http://a/?action=delete&id=4")
     assert menu_links.acts("http://a/Special:UserLogout")

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
-from scrapy_pagelets.evidence.menu_links import candidates, dom_distances, hyperlink_distance, link_targets
+from scrapy_pagelets.evidence.menu_links import candidates, link_targets
 from scrapy_pagelets.page.urls import key
-from tests.trees import page, soups
+from tests.trees import page
 
 PAGES = st.integers(0, 13)
 DIGRAPHS = st.dictionaries(PAGES, st.sets(PAGES), max_size=14)
@@ -230,22 +230,6 @@ def test_links_of_menus_come_before_links_of_prose():
     assert [t[-3:] for t in found(f"<div>{prose}</div>{menu}")][:3] == ["/x/", "/y/", "/z/"]
 
 
-def test_near_folders_come_before_far_ones():
-    links = ["/x.html", "/a/b/c/d/x.html", "/a/b/x.html", "/a/x.html", "/a/b/c/x.html", "/q/r/s/x.html"]
-    html = "".join(f"<li><a href='{link}'>{n}</a>" for n, link in enumerate(links))
-    ordered = ["/a/b/x.html", "/a/x.html", "/a/b/c/x.html", "/x.html", "/a/b/c/d/x.html", "/q/r/s/x.html"]
-    assert found(f"<ul>{html}</ul>") == [f"http://example.com{link}" for link in ordered]
-
-
-def test_ties_go_to_the_links_near_the_first_one():
-    html = (
-        "<div><ul><li><a href=a1>a</a><li><a href=a2>b</a></ul></div>"
-        "<div><div><div><a href=b1>c</a></div></div></div>"
-        "<div><a href=c1>d</a></div><div><ul><li><a href=a3>e</a></ul></div>"
-    )
-    assert [t.rpartition("/")[2] for t in found(html)] == ["a1", "a2", "c1", "b1", "a3"]
-
-
 def test_a_menu_of_500_links():
     html = "".join(f"<li><a href='/p{n}.html'>{n}</a>" for n in range(500))
     assert found(f"<ul>{html}</ul><p><a href='/p3.html'>again</a>") == [
@@ -257,35 +241,3 @@ def test_a_hundred_thousand_links():
     numbers = count()
     nodes = page("".join(f"<p><b><a href='p{next(numbers)}'>x</a></b> y z" for _ in range(100_000)), URL)
     assert len(candidates(nodes)) == 100_000
-
-
-@pytest.mark.parametrize(
-    ("url", "target", "distance"),
-    [
-        ("http://h/", "http://h/x", 0),
-        ("http://h", "http://h/x", 0),
-        ("http://h/a/x", "http://h/a/y", 0),
-        ("http://h/a/", "http://h/a/y", 0),
-        ("http://h/a", "http://h/a/y", 1),
-        ("http://h/a/b/x", "http://h/a/y", 1),
-        ("http://h/a/y", "http://h/a/b/x", 1),
-        ("http://h/a/x", "http://h/b/x", 2),
-        ("http://h/a/b/x", "http://h/", 2),
-        ("http://h/a/b/c/x", "http://h/a/d/e/x", 4),
-        ("http://h/a/x?q=/b/c/d", "http://h/a/y", 0),
-        ("http://h/a/b/x", "http://h/b/a/x", 4),
-    ],
-)
-def test_hyperlink_distance(url, target, distance):
-    assert hyperlink_distance(url, target) == hyperlink_distance(target, url) == distance
-
-
-@given(soups, st.data())
-def test_dom_distance(html, data):
-    nodes = page(html).nodes
-    tree = nx.Graph()
-    tree.add_nodes_from(range(len(nodes)))
-    tree.add_edges_from((row, int(parent)) for row, parent in enumerate(nodes.parent) if row)
-    row = data.draw(st.integers(0, len(nodes) - 1))
-    lengths = nx.single_source_shortest_path_length(tree, row)
-    assert dom_distances(nodes, row).tolist() == [lengths[i] for i in range(len(nodes))]

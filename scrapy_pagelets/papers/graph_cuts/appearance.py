@@ -13,7 +13,7 @@ from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.page.looks import POSITION, Layout
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
-_NODE: Final = (
+APPEARANCE: Final = (
     "width", "height", "area", "left", "right", "top", "bottom", "slenderness", "hidden", "font_size",
     "font_size_spread", "largest_font", "font_weight", "darkness", "darkness_spread", "background_step",
     "background_spread", "pictures", "out_of_flow", "floating", "largest_gap", "gap_spread", "children_beside",
@@ -24,9 +24,8 @@ _SITUATION: Final = (
     "aligned_after", "gap_of_parent", "font_step", "background_before", "background_after",
 )  # fmt: skip
 _PAIR: Final = ("gap_beside", "gap_below", "on_one_line", "left_edge", "right_edge", "one_font", "one_background")
-APPEARANCE: Final = _NODE
-SITUATION_APPEARANCE: Final = (*_NODE, *_SITUATION)
-PAIR_APPEARANCE: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
+SITUATION_APPEARANCE: Final = (*APPEARANCE, *_SITUATION)
+PAIR_APPEARANCE: Final = (*(f"{name}_step" for name in APPEARANCE), *(f"meeting_{name}" for name in APPEARANCE), *_PAIR)
 _SLACK: Final = 3.0  # differences of up to this many pixels do not count: they come from rounding or borders
 _LINE: Final = 16.0  # pixels per unit of length, about a line of text
 
@@ -68,7 +67,7 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
     # Each column describes a node and its next sibling. So the value for the previous sibling is in that sibling's row.
     for column in (gap, beside, aligned):
         parts += [np.where(before >= 0, column[before], -1.0), np.where(after >= 0, column, -1.0)]
-    name = _NODE.index
+    name = APPEARANCE.index
     parts += [columns[above, name("largest_gap")], columns[:, name("font_size")] - columns[above, name("font_size")]]
     parts += [np.where(near >= 0, np.abs(shade - shade[near]), -1.0) for near in (before, after)]
     return np.column_stack((columns, *parts))
@@ -85,7 +84,7 @@ def pair_appearance(tree: Tree, layout: Layout, columns: Floats, one: Ints, othe
     meeting = tree.meeting(tree.first[one], tree.first[other])
     edges = (np.abs(a[:, i] - b[:, i]) <= _SLACK for i in (0, 2))
     step = np.abs(columns[one] - columns[other])
-    name = _NODE.index
+    name = APPEARANCE.index
     shade = _lightness(layout.background)[tree.rows]
     alike = (step[:, name("font_size")] == 0, shade[one] == shade[other])
     gaps = (np.log1p(np.maximum(0, gap) / _LINE) for gap in (beside, below))

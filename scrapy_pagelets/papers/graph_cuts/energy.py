@@ -105,7 +105,6 @@ def minimise(energy: Energy) -> Ints:
 
 
 def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> Ints:
-    """The labelling, traced back from its last leaf."""
     tree = energy.tree
     labels = np.full(len(tree), INVISIBLE)
     leaf = len(tree.leaves)

@@ -22,6 +22,7 @@ from typing import Final, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from scipy.special import logit
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import sigmoid
@@ -110,7 +111,7 @@ def cut_into_blocks(described: Described, weights: Weights) -> Cut:
     odds = [weights.whole(described.situation.astype(np.float32))]
     for of_pairs in (together, votes):
         mean = np.bincount(meeting, of_pairs, len(tree)) / np.maximum(1, met)
-        odds.append(_log_odds(np.where(met > 0, mean, 0.5)))
+        odds.append(logit(np.where(met > 0, mean, 0.5)))
     return _by_tree(tree, np.clip(odds, -_SURE, _SURE).mean(axis=0))
 
 
@@ -118,12 +119,6 @@ def _by_tree(tree: Tree, odds: Floats) -> Cut:
     """The cut of a page by the log odds that all leaves of each node are in one segment, (k,)."""
     whole = sigmoid(np.clip(odds, -30, 30))
     return lambda penalty: segments_of(tree, cheapest_cover(tree, tree.size * (penalty * whole - (1 - whole))))
-
-
-def _log_odds(probability: Floats) -> Floats:
-    least = sigmoid(np.array(-_SURE))
-    likely = np.clip(probability, least, 1 - least)
-    return np.log(likely / (1 - likely))
 
 
 def cut_by_energy(described: Described, weights: Weights) -> Cut:

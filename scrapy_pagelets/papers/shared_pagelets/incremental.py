@@ -8,7 +8,7 @@ form. The two shingles of a pagelet, the least share of a site's pages, and the 
 from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -16,12 +16,10 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import Unsaved, body_of
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.methods import LOCAL, REPEATED
 from scrapy_pagelets.papers.shared_pagelets import pagelet_shingles
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import LEAST_TOKENS, NEAR, resemblance, super_shingles
 
-#: ``local`` counts the pages of a site with a pagelet, ``global`` the pages that links among them connect.
-Form = Literal["local", "global"]
-FORMS: Final[tuple[Form, ...]] = ("local", "global")
 #: Pagelets and links that are kept, of up to 800 bytes each; a page has about 100 to 500 of them.
 _CAPACITY: Final = 250_000
 #: Minimum number of pages of a template, and their share of the site: lists quote a text on fewer pages than that.
@@ -192,24 +190,26 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
             self._pages.update((page.site, shingle) for shingle in shingles)
         return True
 
-    def templateness(self, page: Page, form: Form) -> Floats:
-        """(m,) 1 for leaves in a pagelet that is template according to the pages so far, else 0; counts the page."""
+    def templateness(self, page: Page, form: str) -> Floats:
+        """(m,) 1 for leaves in a pagelet that is template according to the pages so far, else 0; counts the page.
+
+        ``form``: ``local`` counts the pages of a site with a pagelet, ``global`` those that links among them connect.
+        """
         self.add(page)
         pagelet = partition(page.nodes, STRICT_K, strict=True)
-        own = None if self._is_counted(page, pagelet) else PageletShingles.of(page, pagelet)
-        with self.lock:
-            if own is None:
+        rows = self._rows.get(page.key, ())
+        if self._body.get(page.key) == body_of(page) and len(rows) == pagelet.max(initial=-1) + 1:
+            with self.lock:
                 repeated = self._repeated({page.key}, page.site, self._rows[page.key], form)
-            else:  # the page was not counted, or it has changed: use the connections of the pages that it links to
+        else:
+            own = PageletShingles.of(page, pagelet)
+            with (
+                self.lock
+            ):  # the page was not counted, or it has changed: use the connections of the pages that it links to
                 own.rows[:, _NEAR] = self._nearest(own.sketches, learn=False)
                 repeated = self._repeated(set(own.links.tolist()), page.site, own.rows, form)
         template: Bools = np.asarray(repeated.any(1))
         return template[pagelet].astype(np.float64)
-
-    def _is_counted(self, page: Page, pagelet: Ints) -> bool:
-        """Return True if the page was counted, and has not changed since."""
-        rows = self._rows.get(page.key)
-        return rows is not None and self._body[page.key] == body_of(page) and len(rows) == pagelet.max(initial=-1) + 1
 
     def shares(self) -> list[Shares]:
         """The numbers of shared pagelets of each site, sites with the most pagelets first."""
@@ -218,7 +218,7 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
             for key, rows in self._rows.items():
                 if self._linked.is_original(key):
                     site = self._sites[key]
-                    local, linked = (self._repeated({key}, site, rows, form) for form in FORMS)
+                    local, linked = (self._repeated({key}, site, rows, form) for form in REPEATED)
                     near = local[:, _NEAR] & ~local[:, _EXACT]
                     counts = np.array([len(rows), local.any(1).sum(), linked.any(1).sum(), near.sum()])
                     sums[site] = sums.get(site, 0) + counts
@@ -232,12 +232,12 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
             pairs = Counter(pair for sites in owners for pair in combinations(sorted(sites), 2))
         return [Sisters(one, other, count) for (one, other), count in pairs.most_common()]
 
-    def _repeated(self, pages: set[int], site: str, rows: Ints, form: Form) -> Bools:
+    def _repeated(self, pages: set[int], site: str, rows: Ints, form: str) -> Bools:
         """(p, 2) whether enough pages have each shingle: of the site, or connected to one of the given pages."""
         needed = max(_LEAST, _SHARE * self._distinct[site])
 
         def count(shingle: int) -> int:
-            if not shingle or form == "local":
+            if not shingle or form == LOCAL:
                 return self._pages[site, shingle]
             return max((self._linked.owners(page, shingle) for page in pages), default=0)
 
@@ -252,16 +252,12 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
             candidates = {leader for mark in marks[i] for leader in self._by_super.get(mark, ())}
             alike = (one for one in sorted(candidates) if resemblance(self._first_sketches[one], sketches[i]) >= NEAR)
             if (leader := next(alike, None)) is not None:
-                near_shingles[i] = self._near_shingle(leader)
+                near_shingles[i] = leader + 1
             elif learn:
-                near_shingles[i] = self._near_shingle(len(self._first_sketches))
                 for mark in marks[i]:
                     leaders = self._by_super.setdefault(mark, [])
                     if len(leaders) < _MAX_LEADERS:
                         leaders.append(len(self._first_sketches))
                 self._first_sketches.append(sketches[i].copy())
-        return near_shingles
-
-    @staticmethod
-    def _near_shingle(leader: int) -> int:
-        return int(mix(np.array([leader + 1]))[0])
+                near_shingles[i] = len(self._first_sketches)
+        return np.where(near_shingles > 0, mix(near_shingles), 0)

@@ -90,14 +90,6 @@ def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
     )
 
 
-def exact_shingles(page: Page, pagelet: Ints) -> Ints:
-    """(p,) the exact shingles of the pagelets of a page, 0 for those too small to be templates; takes and raises what
-    `shingles` does.
-    """
-    found = shingles(page, pagelet, sketch=False)
-    return np.where(found.candidates, found.exact, 0)
-
-
 def token_hashes(text: str) -> Ints:
     """Hashes of the words of a text, normalised (NFKC) and case-folded, with each number replaced by 0.
 
@@ -187,11 +179,8 @@ def _targets(page: Page, owner: Ints, p: int) -> Ints:
     """(p,) number of distinct pages other than this one to which each pagelet links."""
     links = page.nodes.links
     real = np.flatnonzero((links.key != 0) & (links.key != page.key) & (owner[links.row] >= 0))
-    owners, keys = owner[links.row[real]], links.key[real]
-    order = np.lexsort((keys, owners))
-    owners, keys = owners[order], keys[order]
-    fresh = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(keys, prepend=0))
-    return np.bincount(owners[fresh], minlength=p)
+    owners, _ = np.unique((owner[links.row[real]], links.key[real]), axis=1)
+    return np.bincount(owners, minlength=p)
 
 
 def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:

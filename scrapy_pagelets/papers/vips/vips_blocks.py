@@ -122,20 +122,16 @@ class Blocks:
             depth[rows] = depth[above] + (self._children[above] > 1)
         return depth
 
-    def along_chains(self, column: Bools) -> Bools:
-        """(n,) Whether the column is true for a row, for its only visible child, for that one's, and so on."""
-        result = column.copy()
-        for rows in reversed(self.nodes.levels[1:]):
-            rows = rows[self.flowing[rows] & result[rows]]
-            above = self.nodes.parent[rows]
-            result[above[self._children[above] == 1]] = True
-        return result
-
     @cached_property
     def landmark(self) -> Bools:
         """(n,) Whether a row, or the only one in it, is a landmark of HTML or ARIA."""
         roles = np.array([look[3].lower() in _LANDMARK_ROLES for look in self.nodes.looks])[self.nodes.look]
-        return self.along_chains(np.isin(self.nodes.tag, _LANDMARKS) | (roles & (self.nodes.tag != TEXT)))
+        landmark: Bools = np.isin(self.nodes.tag, _LANDMARKS) | (roles & (self.nodes.tag != TEXT))
+        for rows in reversed(self.nodes.levels[1:]):
+            rows = rows[self.flowing[rows] & landmark[rows]]
+            above = self.nodes.parent[rows]
+            landmark[above[self._children[above] == 1]] = True
+        return landmark
 
     def pool(self, spans: list[Span]) -> Pool:
         """Make a pool of the blocks of given spans, without those that are not visible."""
@@ -243,22 +239,18 @@ class BlockTree:
 class Growing:
     """A block tree under construction; it starts with the page as one block.
 
-    ``layer``: (n,) number of the layer of each row; None if there is one layer. A block has rows of its own layer only.
+    ``layer``: (n,) number of the layer of each row, 0 by default. A block has rows of its own layer only.
     """
 
     def __init__(self, nodes: NodeTable, layer: Ints | None = None) -> None:
         self.parent = [-1]
         self.owner = np.zeros(len(nodes), np.int64)
-        self._layer = layer
+        self._layer = np.zeros(len(nodes), np.int64) if layer is None else layer
 
     def add(self, parent: int, spans: list[Span], layer: int = 0) -> int:
         """Add a block that takes the rows of the spans; return its number."""
         block = len(self.parent)
         self.parent.append(parent)
         for start, end in spans:
-            rows = self.owner[start:end]
-            if self._layer is None:
-                rows[:] = block
-            else:
-                rows[self._layer[start:end] == layer] = block
+            self.owner[start:end][self._layer[start:end] == layer] = block
         return block

@@ -141,7 +141,8 @@ class Strict:
             return _DIVIDE, 0
         if text.all() and not table:  # 4
             return _KEEP, self._coherence_of_text(row)
-        if not (cell or table) and self._is_divided_by_tags(row, children, tag):  # 5, 6
+        breaks = (self.inline[row] or tag == TAG["p"]) and not self.inline[children].all()
+        if not (cell or table) and (breaks or (self.nodes.tag[children] == TAG["hr"]).any()):  # 5, 6
             return _DIVIDE, 0
         if not cell and self._area[children].sum() > self._area[row] * (1 + _ROUNDING):  # 7
             return _DIVIDE, 0
@@ -157,11 +158,6 @@ class Strict:
         """(c,) Whether each child has another background than the node."""
         background = self.layout.background
         return np.asarray(background[self._children[row]] != background[row], np.bool_)
-
-    def _is_divided_by_tags(self, row: int, children: Ints, tag: int) -> bool:
-        if (self.nodes.tag[children] == TAG["hr"]).any():
-            return True
-        return bool((self.inline[row] or tag == TAG["p"]) and not self.inline[children].all())
 
     def _coherence_of_text(self, row: int) -> int:
         """Coherence by rule 4: text in a single font is more coherent."""

@@ -3,8 +3,8 @@
 Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003.md`` says what differs. A node is
 divided into its children, these at the strongest separators among them, and so on, each group in a pool of its own, so
 that blocks side by side need no separator across the page. The strength of a separator is a weighted sum of cues:
-distance, rulers, backgrounds, fonts and structural similarity are those of Cai, Yu, Wen, Ma 2003, section 4.2; the
-others are ours. The weights, never published, are learnt (``python -m benchmarks vips --fit``).
+distance, rulers, backgrounds and fonts are those of Cai, Yu, Wen, Ma 2003, section 4.2; the others are ours. The
+weights, never published, are learnt (``python -m benchmarks vips --fit``).
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ _LINE: Final = 1.3  # height of a line of text, relative to its font size
 _PLAIN: Final = 0.05  # a plainly visible difference of backgrounds; the difference of black and white is 1
 #: Weight of each cue, in log odds that two neighbours belong to different blocks of a page.
 WEIGHTS: Final = {
-    "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07, "same_look": -0.02,
+    "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07,
     "landmark": 1.0, "depth": -0.5, "area": 4.81, "length": 1.3, "links": 0.2, "text": -0.72, "more_text": 1.47,
     "boxed": 0.56,
 }  # fmt: skip
@@ -48,13 +48,11 @@ class Visual:
         self._tree = Growing(nodes, self._layers())
         self._strength = [-np.inf]
 
-    def _layers(self) -> Ints | None:
-        """(n,) Number of the fixed element that each row is in, 0 for none; None if the page has no fixed elements."""
-        fixed, ends = self.blocks.fixed, self.blocks.nodes.end
-        if not len(fixed):
-            return None
+    def _layers(self) -> Ints:
+        """(n,) Number of the fixed element that each row is in, 0 for none."""
+        ends = self.blocks.nodes.end
         layer = np.zeros(len(ends), np.int64)
-        for number, row in enumerate(fixed.tolist(), 1):
+        for number, row in enumerate(self.blocks.fixed.tolist(), 1):
             layer[row : ends[row]] = number
         return layer
 
@@ -94,7 +92,11 @@ class Visual:
         if (~aside & ~spacing).sum() > 1:
             aside |= spacing
         below = pool.only(~aside)
-        directions = self._separators(below)
+        directions = []
+        for i in (1, 0):  # horizontal separators, then vertical ones
+            strips = vips_blocks.separators(below.boxes[:, i], below.boxes[:, i + 2], _TOLERANCE)
+            if len(strips.start):
+                directions.append((strips, i == 1))
         if not directions:
             self._strength[block] = _OVERLAPPING
             return [pool.only(np.array([i])) for i in range(len(pool))]
@@ -126,15 +128,9 @@ class Visual:
         thin = (pool.boxes[:, 2:] - pool.boxes[:, :2]).min(axis=1) < _THIN
         return np.asarray(thin & (self.cues.letters(pool) == 0))
 
-    def _separators(self, pool: Pool) -> list[tuple[Strips, bool]]:
-        """The separators of each direction, and whether they are horizontal; without directions that have none."""
-        boxes = pool.boxes
-        both = [(vips_blocks.separators(boxes[:, i], boxes[:, i + 2], _TOLERANCE), i == 1) for i in (1, 0)]
-        return [(strips, horizontal) for strips, horizontal in both if len(strips.start)]
-
     def weigh(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
         """(s,) Strength of the separators of one direction."""
-        return strength(self.cues.of(pool, strips, horizontal=horizontal))
+        return np.asarray(self.cues.of(pool, strips, horizontal=horizontal) @ _COLUMN)
 
     def _finished(self) -> BlockTree:
         """Return the tree; the strongest separator anywhere in a block determines its coherence."""
@@ -196,17 +192,12 @@ class Cues:
             one, one * horizontal, np.log2(1 + np.maximum(0, strips.end - strips.start) / self._line),
             self._rulers(pool, strips) if horizontal else 0 * one,
             1 - np.exp(-step[:, 2:].max(axis=1) / _PLAIN), np.maximum(0, change[:, 1]) * horizontal,
-            self._same_look(lead, np.bincount(side, minlength=count)), landmark[1:] | landmark[:-1],
-            one * self.blocks.branching[first[0]], np.minimum(share[1:], share[:-1]), one * min(1.0, float(length)),
+            landmark[1:] | landmark[:-1], one * self.blocks.branching[first[0]],
+            np.minimum(share[1:], share[:-1]), one * min(1.0, float(length)),
             step[:, 0], np.minimum(text[1:], text[:-1]), np.maximum(text[1:], text[:-1]),
             np.abs(np.diff(self.blocks.painted[lead].astype(np.float64))),
         )  # fmt: skip
         return np.column_stack(columns)
-
-    def _same_look(self, lead: Ints, count: Ints) -> Floats:
-        """(s,) Whether the sides are single siblings of one look, like items of a list."""
-        look = np.where(count == 1, self.blocks.nodes.signature[lead], -1 - np.arange(len(lead)))
-        return np.asarray(look[1:] == look[:-1], np.float64)
 
     def _rulers(self, pool: Pool, strips: Strips) -> Floats:
         """(s,) Whether a ``<hr>`` lies in the separator."""
@@ -216,8 +207,3 @@ class Cues:
         middle = (near[:, 1] + near[:, 3])[(near[:, 0] < right) & (near[:, 2] > left)] / 2
         inside = np.searchsorted(middle, strips.end + 1) > np.searchsorted(middle, strips.start - 1)
         return inside.astype(np.float64)
-
-
-def strength(cues: Floats) -> Floats:
-    """(s,) Strength of separators, from their cues."""
-    return np.asarray(cues @ _COLUMN, np.float64)
