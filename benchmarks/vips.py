@@ -49,8 +49,9 @@ FORMS: Final[dict[str, Callable[[Page], BlockTree]]] = {
 }
 #: Strength of the penalty on large weights.
 SHRINK: Final = 5.0
-#: Cues that make a separator stronger according to the paper.
+#: Cues that make a separator stronger according to the paper, and one that makes it weaker.
 STRONGER: Final = frozenset(("gap", "background", "font"))
+WEAKER: Final = frozenset(("same_look",))
 #: No page of the data has these cues in a place that people have judged: their weights are set by hand.
 BY_HAND: Final = frozenset(("ruler", "landmark"))
 LEVELS: Final = ("top", "inner")
@@ -238,7 +239,7 @@ def logistic(x: Floats, y: Floats, weight: Floats, offset: Floats, cues: list[st
         slope = z.T @ (weight * (1 / (1 + np.exp(-logits)) - y)) + 2 * SHRINK * np.append(0, b[1:])
         return float(cost), slope
 
-    bounds = [(0 if cue in STRONGER else None, None) for cue in cues]
+    bounds = [(0 if cue in STRONGER else None, 0 if cue in WEAKER else None) for cue in cues]
     return np.asarray(minimize(loss, np.zeros(len(scale)), jac=True, bounds=bounds).x / scale)
 
 

@@ -87,8 +87,10 @@ def templateness(page: Page, model: PageLevel) -> Floats:
 
 def cut_by_sections(page: Page) -> Ints:
     """(n,) number of the section of each run of text, else -1: the second output of the slides, shipped model."""
-    labels, leaves = np.full(len(page.nodes), -1), page.nodes.leaves
-    labels[leaves] = sections(page.nodes.parent, smoothed(page.nodes, scores(page, load())))[leaves]
+    labels = np.full(len(page.nodes), -1)
+    leaves = page.nodes.leaves
+    if len(leaves):
+        labels[leaves] = sections(page.nodes.parent, smoothed(page.nodes, scores(page, load())))[leaves]
     return labels
 
 
@@ -141,26 +143,34 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid, in O(n k).
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
-    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Return (n,) smoothed scores. ``levels``: rows of each depth
-    from the root down, as ``NodeTable.levels``. ``parent``: (n,) row of the parent, -1 at the root. ``x``: (n,) scores,
-    0 to 1. ``w``: (n,) weights, 0 or more: the cost of a difference of 1. ``c``: cost of an edge between two sections,
-    in the unit of the weights. ``k``: levels, 2 or more, evenly spaced from 0 to 1.
+    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Return (n,) smoothed scores. Raise ValueError if the columns
+    differ in length, or a score, a weight or the cost is out of range. ``levels``: rows of each depth from the root
+    down, as ``NodeTable.levels``. ``parent``: (n,) row of the parent, -1 at the root. ``x``: (n,) scores, 0 to 1.
+    ``w``: (n,) weights, 0 or more: the cost of a difference of 1. ``c``: cost of an edge between two sections, in the
+    unit of the weights. ``k``: levels, evenly spaced from 0 to 1.
 
     >>> levels, parent = [np.array([0]), np.array([1, 2, 3])], np.array([-1, 0, 0, 0])
     >>> smooth(levels, parent, np.array([0.6, 0.9, 0.1, 0.2]), np.ones(4), c=0.3, k=11)
     array([0.2, 0.9, 0.2, 0.2])
     """
+    if k < 2:
+        raise ValueError(f"k is {k}: the grid needs 2 levels or more")
+    x, w = _columns(x, w, c)
+    if x.size and not 0 <= x.min() <= x.max() <= 1:
+        raise ValueError("x has a score outside 0 to 1, the range of the grid")
     return minimise(_tree(levels, parent), np.linspace(0, 1, k), x, w, c)
 
 
 def sections(parent: Ints, y: Floats) -> Ints:
     """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
 
-    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores.
+    ``parent``: (n,) row of the parent, -1 at the root. ``y``: (n,) smoothed scores. ValueError if lengths differ.
 
     >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
     array([0, 1, 1, 0])
     """
+    if len(parent) != len(y):
+        raise ValueError(f"parent has {len(parent)} rows and y has {len(y)}: give one of each for every node")
     top = np.where((parent < 0) | (y != y[parent]), np.arange(len(y)), parent)
     while (top != (higher := top[top])).any():  # each round doubles the distance covered, so deep pages need few
         top = higher
@@ -171,9 +181,23 @@ def sections(parent: Ints, y: Floats) -> Ints:
 class _Tree:
     """The tree in the order of the dynamic program: first the rows with children, level by level, then all leaves."""
 
+    parent: Ints  # (n,) row of the parent of each row
     order: Ints  # (n,) row at each position
     above: Ints  # (n,) position of the parent for each position, 0 at the root
     starts: list[int]  # position where each level of rows with children begins, and where the last one ends
+
+
+def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
+    x, w = np.asarray(x, np.float64), np.asarray(w, np.float64)
+    if x.ndim != 1 or x.shape != w.shape:
+        raise ValueError(f"x has the shape {x.shape} and w has {w.shape}: give one score and one weight for each node")
+    if not np.isfinite(x).all():
+        raise ValueError(f"x is not finite in row {np.flatnonzero(~np.isfinite(x))[0]}: each node needs a score")
+    if not (np.isfinite(w) & (w >= 0)).all():
+        raise ValueError(f"w is {w[~(w >= 0) | np.isinf(w)][0]} in a row: weights must be finite and 0 or more")
+    if not 0 <= c < np.inf:
+        raise ValueError(f"c is {c}: the cost of an edge between two sections must be finite and 0 or more")
+    return x, w
 
 
 def _tree(levels: list[Ints], parent: Ints) -> _Tree:
@@ -187,4 +211,4 @@ def _tree(levels: list[Ints], parent: Ints) -> _Tree:
     place[order] = np.arange(len(order))
     above = place[parent[order]]
     above[0] = 0
-    return _Tree(order, above, starts)
+    return _Tree(parent, order, above, starts)

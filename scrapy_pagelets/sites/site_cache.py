@@ -15,7 +15,7 @@ from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.methods import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL, REPEATED
-from scrapy_pagelets.papers.shared_pagelets.incremental import PageletShingles, RepeatedPagelets
+from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets
 from scrapy_pagelets.sites.site_store import MergingStore
 
 _CAPACITY: Final = 2_000_000  # entries of all sites in memory, of about 60 bytes each (``python -m benchmarks memory``)

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.papers.page_level import _tree, minimise
+from scrapy_pagelets.papers.page_level import _columns, _tree, minimise
 
 #: Maximum number of cells in the table of ``smooth_exact``, a gigabyte.
 _MAX_CELLS: Final = 1 << 27
@@ -26,6 +26,7 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
     """
     if c == 0:
         return isotonic(levels, parent, x, w)
+    x, w = _columns(x, w, c)
     values = np.unique(x)
     if len(x) * len(values) > _MAX_CELLS:
         raise ValueError(f"{len(x)} nodes with {len(values)} different scores are too many to be exact: use smooth")
@@ -40,6 +41,7 @@ def smooth_distinct(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: f
     distance is convex, those of a higher step are among those of a lower one, so that the steps fit together, and the
     best values are a shortest path: O(n v^2) for v values.
     """
+    x, w = _columns(x, w, c)
     tree, values = _tree(levels, parent), np.unique(values)
 
     def step(low: int, high: int) -> Floats:
@@ -67,7 +69,9 @@ def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
     heap holds the points where its slope rises. The heaps of sibling subtrees are melded: they are pairing heaps
     (Fredman, Sedgewick, Sleator, Tarjan 1986) whose links are columns. Each row is a heap node once.
     """
-    rows, above = np.concatenate(levels).tolist(), parent.tolist()
+    x, w = _columns(x, w, 0)
+    tree = _tree(levels, parent)
+    rows, above = np.concatenate(levels).tolist(), tree.parent.tolist()
     least = _least(rows, above, x.tolist(), w.tolist())
     least[rows[0]] = max(least[rows[0]], float(x.min()))
     for row in rows[1:]:

@@ -158,8 +158,11 @@ def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
 
 
 def _distances(columns: Floats) -> Floats:
-    distances: Floats = np.square(columns[:, None] - columns).sum(axis=2)
-    return distances
+    """(n, n) squared distances. All crawls import this module, few need SciPy, which takes long to import."""
+    from scipy.spatial.distance import cdist
+
+    found: Floats = cdist(columns, columns, "sqeuclidean")
+    return found
 
 
 def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:

@@ -3,8 +3,8 @@
 Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003.md`` says what differs. A node is
 divided into its children, these at the strongest separators among them, and so on, each group in a pool of its own, so
 that blocks side by side need no separator across the page. The strength of a separator is a weighted sum of cues:
-distance, rulers, backgrounds and fonts are those of Cai, Yu, Wen, Ma 2003, section 4.2; the others are ours. The
-weights, never published, are learnt (``python -m benchmarks vips --fit``).
+distance, rulers, backgrounds, fonts and structural similarity are those of Cai, Yu, Wen, Ma 2003, section 4.2; the
+others are ours. The weights, never published, are learnt (``python -m benchmarks vips --fit``).
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ _LINE: Final = 1.3  # height of a line of text, relative to its font size
 _PLAIN: Final = 0.05  # a plainly visible difference of backgrounds; the difference of black and white is 1
 #: Weight of each cue, in log odds that two neighbours belong to different blocks of a page.
 WEIGHTS: Final = {
-    "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07,
+    "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07, "same_look": -0.02,
     "landmark": 1.0, "depth": -0.5, "area": 4.81, "length": 1.3, "links": 0.2, "text": -0.72, "more_text": 1.47,
     "boxed": 0.56,
 }  # fmt: skip
@@ -192,12 +192,17 @@ class Cues:
             one, one * horizontal, np.log2(1 + np.maximum(0, strips.end - strips.start) / self._line),
             self._rulers(pool, strips) if horizontal else 0 * one,
             1 - np.exp(-step[:, 2:].max(axis=1) / _PLAIN), np.maximum(0, change[:, 1]) * horizontal,
-            landmark[1:] | landmark[:-1], one * self.blocks.branching[first[0]],
-            np.minimum(share[1:], share[:-1]), one * min(1.0, float(length)),
+            self._same_look(lead, np.bincount(side, minlength=count)), landmark[1:] | landmark[:-1],
+            one * self.blocks.branching[first[0]], np.minimum(share[1:], share[:-1]), one * min(1.0, float(length)),
             step[:, 0], np.minimum(text[1:], text[:-1]), np.maximum(text[1:], text[:-1]),
             np.abs(np.diff(self.blocks.painted[lead].astype(np.float64))),
         )  # fmt: skip
         return np.column_stack(columns)
+
+    def _same_look(self, lead: Ints, count: Ints) -> Floats:
+        """(s,) Whether the sides are single siblings of one look, like items of a list."""
+        look = np.where(count == 1, self.blocks.nodes.signature[lead], -1 - np.arange(len(lead)))
+        return np.asarray(look[1:] == look[:-1], np.float64)
 
     def _rulers(self, pool: Pool, strips: Strips) -> Floats:
         """(s,) Whether a ``<hr>`` lies in the separator."""
