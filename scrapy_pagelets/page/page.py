@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
@@ -32,11 +33,7 @@ from scrapy_pagelets.page.structured_data import Object, objects_of
 MAX_DEPTH: Final = 2047
 #: Fewer non-ASCII bytes than this, in one of the multi-byte charsets below, can be valid UTF-8 by chance.
 _FEW: Final = 20
-_MULTIBYTE: Final = frozenset(
-    "big5 big5hkscs cp932 cp949 cp950 euc_jis_2004 euc_jisx0213 euc_jp euc_kr gb18030 gb2312 gbk hz iso2022_jp "
-    "iso2022_jp_1 iso2022_jp_2 iso2022_jp_2004 iso2022_jp_3 iso2022_jp_ext iso2022_kr johab shift_jis shift_jis_2004 "
-    "shift_jisx0213".split()
-)
+_MULTIBYTE: Final = frozenset("big5hkscs cp932 cp949 cp950 euc_jp gb18030 hz iso2022_jp iso2022_kr".split())
 #: Charsets of pages that declare none; charset detection picks one of these.
 _DETECTED: Final = (
     "big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp932 cp949 euc_jp gb18030 iso8859_2 "
@@ -231,14 +228,11 @@ class Page:
 
     @cached_property
     def _title(self) -> str:
-        titles = self.declared["title"]
+        # Some pages put it into the body; in `svg` it is a tooltip.
+        titles = (title for title in self.declared["title"] if next(title.iterancestors("svg"), None) is None)
         heads = self.root.findall("head")
-        title = next((t for t in titles if t.getparent() in heads), None)
-        if title is None:  # some pages put it into the body; in `svg` it is a tooltip
-            title = next((t for t in titles if next(t.iterancestors("svg"), None) is None), None)
-        if title is None:
-            return ""
-        return title.text or "" if not len(title) else "".join(map(str, title.itertext()))
+        title = min(titles, key=lambda title: title.getparent() not in heads, default=None)
+        return "" if title is None else "".join(map(str, title.itertext()))
 
     @cached_property
     def language(self) -> str | None:
@@ -373,15 +367,8 @@ codecs.register_error(_CP1252_FALLBACK, _as_cp1252)
 
 def _detect(body: bytes) -> str:
     """Detect the charset from the runs of non-ASCII text; cp1252 if they are too short to tell."""
-    texts: dict[bytes, None] = {}
-    size = 0
-    for between in _BETWEEN_TAGS.finditer(body):  # not a list: a bomb has millions of them
-        if not between[0].isascii() and between[0] not in texts:
-            texts[between[0]] = None
-            size += len(between[0]) + 1
-            if size > _SAMPLE:
-                break
-    sample = b" ".join(texts)[:_SAMPLE]
+    runs = (run[0] for run in _BETWEEN_TAGS.finditer(body) if not run[0].isascii())
+    sample = b" ".join(dict.fromkeys(islice(runs, _SAMPLE)))[:_SAMPLE]  # a bomb has millions of them
     foreign = sample.translate(None, _ASCII)
     if len(foreign) < 12 or len(set(foreign)) < 5:  # quotes, dashes, a copyright sign, a name
         return _WESTERN

@@ -1,7 +1,6 @@
 """Headings that are closed by the end tag of another level: a browser ends them there, libxml2 does not."""
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from lxml import etree
@@ -26,22 +25,15 @@ def closes_heading_wrongly(parser: etree.HTMLParser) -> bool:
 
 def with_closed_headings(body: bytes) -> bytes:
     """Give each end tag of a heading the level of the heading that is open there."""
-    mended, level = bytearray(body), b""
-    for tag in _heading_tags(body):
-        if tag[3] and level:
-            mended[tag.start(4) : tag.end(4)] = level
-        level = b"" if tag[3] else tag[4]
+    mended, level, tag = bytearray(body), b"", _TAG.search(body)
+    while tag is not None:
+        end: re.Match[bytes] | None = tag
+        if not tag[4]:
+            end = _END[(tag[1] or tag[2]).lower()].search(body, tag.end())
+        elif tag[3]:
+            mended[tag.start(4) : tag.end(4)] = level or tag[4]
+            level = b""
+        else:
+            level = tag[4]
+        tag = _TAG.search(body, end.end()) if end is not None else None
     return bytes(mended)
-
-
-def _heading_tags(body: bytes) -> Iterator[re.Match[bytes]]:
-    """Yield the tags of headings outside of comments and scripts."""
-    at = 0
-    while (tag := _TAG.search(body, at)) is not None:
-        at = tag.end()
-        if tag[4]:
-            yield tag
-        elif (end := _END[(tag[1] or tag[2]).lower()].search(body, at)) is not None:
-            at = end.end()
-        else:  # all of the rest is in it
-            return
