@@ -29,7 +29,7 @@ from scrapy_pagelets.page.nodes import (
 )
 
 _ABOVE: Final = 4  # elements above a block of code whose classes may tell its language
-_OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
+_OF_TABLE: Final = ("td", "tr", "tbody", "table")  # a cell beside that of the numbers of lines
 _LABELS: Final = 20  # elements right before it that may name its language
 _INSIDE: Final = 4  # the first elements of code in it that may
 _CELL, _LIST = TAG["td"], TAG["ul"]
@@ -296,8 +296,9 @@ _IN_LINES: Final = lazily(r"(?:^|\s)lang(?:uage)?-\w")
 _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
-_PROSE: Final = "pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea"  # never in code
-_PARAGRAPHS: Final = "p ul ol table"  # what stands in code only if a class names a highlighter
+#: What never stands in code, and beside that what stands in code only if a class names a highlighter.
+_PROSE: Final = tags_of("pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea")
+_PARAGRAPHS: Final = (*_PROSE, *tags_of("p ul ol table"))
 
 
 class CodeBlocks:
@@ -324,14 +325,14 @@ class CodeBlocks:
         if self.is_named(row):
             return self._counts(row, self.lines) and not self._counts(row, self.prose)
         if self.listed[nodes.look.item(row)]:
-            has_prose = self._counts(row, self.prose | self.paragraphs)
-            return self._counts(row, self.breaks) and not has_prose and (tag == _CELL or self._reads_as_code(row))
+            has_text = self._counts(row, self.paragraphs)
+            return self._counts(row, self.breaks) and not has_text and (tag == _CELL or self._reads_as_code(row))
         if tag == TAG["table"]:
             return self._is_listing(row)
         style = nodes.styles.get(row, "") if tag in _STYLED else ""
         if not style and tag not in _CODE:
             return False
-        return self._is_set(row, tag, style) and not self._counts(row, self.prose | self.paragraphs)
+        return self._is_set(row, tag, style) and not self._counts(row, self.paragraphs)
 
     def is_named(self, row: int) -> bool:
         """Whether the class of an element says that it is code."""
@@ -349,9 +350,9 @@ class CodeBlocks:
 
     def in_table(self, row: int) -> bool:
         """Whether a table holds a block of code, which no cell of data does."""
-        return self._counts(row, self.blocks) and any(
-            self.has(block) for block in (np.flatnonzero(self.blocks[row : self.nodes.end[row]]) + row).tolist()
-        )
+        own = slice(row + 1, self.nodes.end[row])
+        named = (self.nodes.signs & CODE > 0)[self.nodes.look[own]] & (self.nodes.tag[own] != TEXT)
+        return any(self.has(block) for block in (np.flatnonzero(named) + own.start).tolist())
 
     def _is_set(self, row: int, tag: int, style: str) -> bool:
         """Whether an element is set as code in lines: by its tag or font and line breaks, or by its white space."""
@@ -396,13 +397,13 @@ class CodeBlocks:
 
     @cached_property
     def prose(self) -> Bools:
-        """(n,) the elements that never stand in code."""
-        return np.isin(self.nodes.tag, tags_of(_PROSE))
+        """(n,) the elements of ``_PROSE``."""
+        return np.isin(self.nodes.tag, _PROSE)
 
     @cached_property
     def paragraphs(self) -> Bools:
-        """(n,) the elements that stand in code of highlighters."""
-        return np.isin(self.nodes.tag, tags_of(_PARAGRAPHS))
+        """(n,) the elements of ``_PARAGRAPHS``."""
+        return np.isin(self.nodes.tag, _PARAGRAPHS)
 
     @cached_property
     def breaks(self) -> Bools:
@@ -415,10 +416,3 @@ class CodeBlocks:
     def lines(self) -> Bools:
         """(n,) elements that end a line."""
         return self.breaks | np.isin(self.nodes.tag, tags_of("div p li tr"))
-
-    @cached_property
-    def blocks(self) -> Bools:
-        """(n,) elements whose class says that they are a block of code."""
-        is_block = (self.nodes.signs & CODE > 0)[self.nodes.look]
-        found: Bools = is_block & (self.nodes.tag != TEXT)
-        return found

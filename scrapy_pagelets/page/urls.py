@@ -66,10 +66,6 @@ def normalise(url: str) -> str:
     >>> normalise("HTTPS://Example.com:443/a/./index.html?utm_source=x#top")
     'http://example.com/a/'
     """
-    return _normalise(url)
-
-
-def _normalise(url: str) -> str:
     parts = urlsplit(url)
     scheme = "http" if parts.scheme == "https" else parts.scheme
     query = _query(parts.query) if parts.query else ""
@@ -116,23 +112,10 @@ def _path(path: str) -> str:
         from w3lib.url import canonicalize_url
 
         path = urlsplit(canonicalize_url("http://h" + _SESSION_ID.sub("", path).replace("?", "%3F"))).path
-        if "/." in path:
-            path = _without_dot_segments(path)
+        if "/." in path and not path.startswith("//"):
+            # Remove the segments `.` and `..` (RFC 3986, Section 5.2.4).
+            path = urljoin("http://h/", path).removeprefix("http://h")
     return _INDEX.sub("/", path) or "/"
-
-
-def _without_dot_segments(path: str) -> str:
-    """Remove the segments ``.`` and ``..`` from a path (RFC 3986, Section 5.2.4)."""
-    segments = path.split("/")[1:]
-    kept: list[str] = []
-    for segment in segments:
-        if segment == "..":
-            kept[-1:] = []
-        elif segment != ".":
-            kept.append(segment)
-    if segments[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept)
 
 
 def resolve(base: str, href: str) -> tuple[int, str]:
@@ -200,7 +183,7 @@ def _resolve(base: str, href: str) -> tuple[int, str]:
     try:
         url = urljoin(base, href) if base else href
         may_lead = len(url) <= LONGEST and url[:8].lower().startswith(schemes_from(base))
-        target = "" if not may_lead or is_ambiguous(url) or is_ambiguous(href) else _normalise(url)
+        target = "" if not may_lead or is_ambiguous(url) or is_ambiguous(href) else normalise(url)
     except ValueError:  # "http://[broken"
         target = ""
     return (_hash(target), target) if target and not target.startswith("http:///") else (0, "")
