@@ -178,8 +178,8 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
             walk.skip_subtree()
         elif event == "start":
             if node is not element:
-                if node.tag == "code" and _is_labelled(node, element):
-                    lines.end_line()
+                if node.tag == "code" and lines.last.isalpha() and "\n" in "".join(map(str, node.itertext())):
+                    lines.end_line()  # a label stands before the code in the block
                 lines.begin(node)
             lines.add(node.text, node)
         elif node is not element:
@@ -187,13 +187,6 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
                 lines.end(node)
             lines.add(node.tail, node.getparent())
     return lines.text()
-
-
-def _is_labelled(node: etree._Element, block: etree._Element) -> bool:
-    """Whether a node is the code in a block, of several lines, and what stands before it in the block is words."""
-    label = next(node.itersiblings("*", preceding=True), None) if node.getparent() is block else None
-    said = "".join(map(str, label.itertext())) if label is not None else ""
-    return any(map(str.isalpha, said)) and "\n" not in said and any("\n" in str(text) for text in node.itertext())
 
 
 class _Lines:
@@ -208,7 +201,6 @@ class _Lines:
         self.letters = [False]  # whether each of them has letters, which numbers have not
 
     def begin(self, node: etree._Element) -> None:
-        """Begin an element."""
         if _names_gutter(node):
             self.numbers.append((len(self.pieces), self.last, self.filled))
             self.letters.append(False)
@@ -237,7 +229,6 @@ class _Lines:
                 self.pieces[start:] = [_NUMBER]
 
     def add(self, text: str | None, within: etree._Element | None) -> None:
-        """Add a run of text."""
         if not text or (within is not None and text.isspace() and within.tag in _GROUPS):
             return
         text = readable(text).replace("\r\n", "\n")
@@ -251,13 +242,11 @@ class _Lines:
         self.write(text.replace("\N{NO-BREAK SPACE}", " "))
 
     def write(self, text: str) -> None:
-        """Write text as it is."""
         if text:
             self.pieces.append(text)
             self.last, self.made, self.filled = text[-1], False, True
 
     def end_line(self) -> None:
-        """End the line, if it has begun."""
         if self.last != "\n":
             self.write("\n")
 

@@ -25,7 +25,6 @@ from scrapy_pagelets.page.flattening import build, declarations
 from scrapy_pagelets.page.limits import Limits, without_nul
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, values_at
-from scrapy_pagelets.page.recovery import closes_heading_wrongly, with_closed_headings
 from scrapy_pagelets.page.roles import Marks
 from scrapy_pagelets.page.structured_data import Object, objects_of
 
@@ -65,6 +64,12 @@ _SECTION: Final = "<![CDATA["  # begins a section of XHTML in which markup is te
 _XHTML: Final = "http://www.w3.org/1999/xhtml"  # tells such a page
 _HEAD: Final = 2000
 _RAW_TAG: Final = lazily(r"<(/?)(?:script|style)\b", re.IGNORECASE)
+#: What libxml2 says of an end tag that it passes over, or that closes more than its own element.
+_WRONG: Final = lazily(r"(?:Unexpected end tag|Opening and ending tag mismatch) : h[1-6](?: and h[1-6])?\s*")
+#: A tag of a heading, and the start of what has no tags in it.
+_MARK: Final = re.compile(rb"<(?:(!--)|(?=[ST])(script|style|textarea|title)\b|(/?)H([1-6])(?=[\s/>]))", re.IGNORECASE)
+_END: Final = {name: re.compile(rb"</" + name, re.IGNORECASE) for name in (b"script", b"style", b"textarea", b"title")}
+_END[b"!--"] = re.compile(rb"--!?>")
 _LANGUAGE: Final = lazily(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
@@ -394,6 +399,30 @@ def parse(text: str) -> etree._Element:
     if closes_heading_wrongly(parser):
         root = etree.fromstring(with_closed_headings(body), parser)
     return etree.fromstring(b"<html/>", parser) if root is None else root
+
+
+def closes_heading_wrongly(parser: etree.HTMLParser) -> bool:
+    """Whether the parser has met an end tag of a heading that fits no open element."""
+    return any(
+        error.type == etree.ErrorTypes.ERR_TAG_NAME_MISMATCH and _WRONG.fullmatch(error.message)
+        for error in parser.error_log
+    )
+
+
+def with_closed_headings(body: bytes) -> bytes:
+    """Give each end tag of a heading the level of the heading that is open there."""
+    mended, level, tag = bytearray(body), b"", _MARK.search(body)
+    while tag is not None:
+        end: re.Match[bytes] | None = tag
+        if not tag[4]:
+            end = _END[(tag[1] or tag[2]).lower()].search(body, tag.end())
+        elif tag[3]:
+            mended[tag.start(4) : tag.end(4)] = level or tag[4]
+            level = b""
+        else:
+            level = tag[4]
+        tag = _MARK.search(body, end.end()) if end is not None else None
+    return bytes(mended)
 
 
 def sections_as_text(text: str) -> str:
