@@ -66,24 +66,19 @@ _LANGUAGES: Final = frozenset(
 def line_numbers(nodes: NodeTable) -> Bools:
     """(m,) leaves of code that number its lines, in elements named so: in ``pre``, in cells or in their own list."""
     found = np.zeros(len(nodes.leaves), np.bool_)
-    judged = set[int]()
-    gutters = {nodes.look.item(row) for row in rows_with(nodes, NUMBERS)}
-    wordy = up_to(np.array([any(map(str.isalpha, text)) for text in nodes.strings if gutters], np.bool_))
-    for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
-        row = -1 if found[leaf] else nodes.parent.item(nodes.leaves.item(leaf))
-        for _ in range(_ABOVE):
-            if row < 0:
-                break
-            # A cell beside others, or a list that has ended the `pre` that it stands in.
-            is_alone = nodes.leaves_of(nodes.parent.item(row)) == nodes.leaves_of(row)
-            is_beside = nodes.tag.item(row) == _LIST or (nodes.tag.item(row) == _CELL and not is_alone)
-            if nodes.look.item(row) in gutters and (leaf in nodes.spaces or is_beside):
-                if row not in judged:
-                    leaves = nodes.leaves_of(row)
-                    found[leaves] |= wordy[leaves.start] == wordy[leaves.stop]
-                judged.add(row)
-                break
-            row = nodes.parent.item(row)
+    if not (rows := rows_with(nodes, NUMBERS)):
+        return found
+    wordy = up_to(np.array([any(map(str.isalpha, text)) for text in nodes.strings], np.bool_))
+    begins, in_code = found.copy(), found.copy()
+    begins[[*leaves_beginning(nodes, _DIGITS)]] = True
+    in_code[[*nodes.spaces]] = True
+    for row in rows:
+        leaves = nodes.leaves_of(row)
+        # A cell beside others, or a list that has ended the `pre` that it stands in.
+        is_alone = nodes.leaves_of(nodes.parent.item(row)) == leaves
+        is_beside = nodes.tag.item(row) == _LIST or (nodes.tag.item(row) == _CELL and not is_alone)
+        if wordy[leaves.start] == wordy[leaves.stop] and (begins[leaves] & (is_beside | in_code[leaves])).any():
+            found[leaves] = True
     return found
 
 
@@ -296,9 +291,10 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
-        named = [look for look in nodes.looks if "code" in look[2] and look[0] in _CALLED]
-        called = {look for look in named if _CALLED[look[0]].search(look[2])}
-        self.listed = [look in called for look in nodes.looks] if called else [False] * len(nodes.looks)
+        self.listed = [
+            "code" in look[2] and look[0] in _CALLED and _CALLED[look[0]].search(look[2]) is not None
+            for look in nodes.looks
+        ]
         # Code as Doxygen writes it, with a line in it as blocks of others with this name have not, and Distill.
         self.fragments = [
             look[0] == "d-code" or ("fragment" in look[2] and look[0] == "div" and "fragment" in look[2].split())

@@ -169,24 +169,9 @@ _MARK: Final = lazily(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
 
 def _with_brackets(nodes: NodeTable) -> NodeTable:
     """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
-    leaves = [nodes.first_leaf.item(row) for row in rows_tagged(nodes, TAG["sup"])]
-    marks = [leaf for leaf in leaves if leaf < len(nodes.gap) and _is_mark(nodes, leaf)]
-    if not marks:
-        return nodes
-    strings = list(nodes.strings)
-    for leaf in marks:
-        strings[leaf] = f"[{strings[leaf]}]"
-    return replace(nodes, strings=strings)
-
-
-def _is_mark(nodes: NodeTable, leaf: int) -> bool:
-    row = int(nodes.leaves[leaf])
-    if nodes.gap[leaf] != GLUED or not nodes.anchor[row] or not _MARK.fullmatch(nodes.strings[leaf]):
-        return False
-    alone = False
-    while nodes.last_leaf[row] - nodes.first_leaf[row] <= 1:  # up to the smallest element with other text
-        alone = alone or nodes.tag[row] == TAG["sup"]
-        row = int(nodes.parent[row])
-        if row < 0:
-            return False
-    return alone
+    rows = [row for row in rows_tagged(nodes, TAG["sup"]) if nodes.last_leaf[row] - nodes.first_leaf[row] == 1]
+    strings = list(nodes.strings) if rows else nodes.strings
+    for leaf in {nodes.first_leaf.item(row) for row in rows} - {0}:
+        if nodes.gap[leaf] == GLUED and nodes.anchor[nodes.leaves[leaf]] and _MARK.fullmatch(strings[leaf]):
+            strings[leaf] = f"[{strings[leaf]}]"
+    return replace(nodes, strings=strings) if rows else nodes

@@ -77,7 +77,11 @@ def _netloc(parts: SplitResult) -> str:
         port = parts.port
     except ValueError:  # "http://host:port/" written by hand
         port = None
-    host = _host(parts.hostname or "")
+    host = (parts.hostname or "").rstrip(".")
+    if ":" in host:
+        host = f"[{host}]"
+    elif not host.isascii() and len(host) <= _LONGEST_HOST:
+        host = _encoded(host)
     return host if port in (None, 80, 443) else f"{host}:{port}"
 
 
@@ -90,13 +94,6 @@ def _query(query: str) -> str:
 
     cleaned = url_query_cleaner(f"http://h/?{query}", _TRACKING, remove=True, unique=False)
     return urlsplit(canonicalize_url(cleaned)).query
-
-
-def _host(name: str) -> str:
-    name = name.rstrip(".")
-    if ":" in name:
-        return f"[{name}]"
-    return name if name.isascii() or len(name) > _LONGEST_HOST else _encoded(name)
 
 
 @cached
