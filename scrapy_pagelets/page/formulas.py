@@ -201,18 +201,14 @@ def tex_of_mathml(formula: etree._Element) -> str:
 
 def _write_element(element: etree._Element, tag: str, inside: Sequence[str]) -> str:
     if tag in _LEAVES:
-        return _leaf(tag, " ".join("".join(map(str, element.itertext())).split()).translate(_INVISIBLE))
+        text = " ".join("".join(map(str, element.itertext())).split()).translate(_INVISIBLE)
+        escaped = _SPECIAL.sub(r"\\\g<0>", text.replace("\\", "\\backslash "))
+        is_name = tag == "mi" and len(escaped) > 1 and escaped.isalpha()
+        return f"\\text{{{escaped}}}" if tag in ("mtext", "ms") else f"\\mathrm{{{escaped}}}" if is_name else escaped
     if tag == "mfenced":
         return f"{element.get('open', '(')}{','.join(inside)}{element.get('close', ')')}"
     write = _WRITERS.get(tag)
     return write(inside) if write else "".join(inside)
-
-
-def _leaf(tag: str, text: str) -> str:
-    text = _SPECIAL.sub(r"\\\g<0>", text.replace("\\", "\\backslash "))
-    if tag in ("mtext", "ms"):
-        return f"\\text{{{text}}}"
-    return f"\\mathrm{{{text}}}" if tag == "mi" and len(text) > 1 and text.isalpha() else text
 
 
 def _script(*marks: str) -> Callable[[Sequence[str]], str]:

@@ -61,8 +61,6 @@ _TAG: Final = lazily(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 _SECTION: Final = "<![CDATA["  # begins a section of XHTML in which markup is text: HTML has none
-_XHTML: Final = "http://www.w3.org/1999/xhtml"  # tells such a page
-_HEAD: Final = 2000
 _RAW_TAG: Final = lazily(r"<(/?)(?:script|style)\b", re.IGNORECASE)
 #: What libxml2 says of an end tag that it passes over, or that closes more than its own element.
 _WRONG: Final = lazily(r"(?:Unexpected end tag|Opening and ending tag mismatch) : h[1-6](?: and h[1-6])?\s*")
@@ -391,7 +389,7 @@ def _detect(body: bytes) -> str:
 def parse(text: str) -> etree._Element:
     """Parse HTML text; an empty text gives ``<html/>``."""
     text = without_nul(text).strip()
-    if _SECTION in text and _XHTML in text[:_HEAD]:
+    if _SECTION in text and "http://www.w3.org/1999/xhtml" in text[:2000]:
         text = sections_as_text(text)
     body = text.encode("utf-8", "replace") or b"<html/>"
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)

@@ -33,8 +33,9 @@ from scrapy_pagelets.page.urls import absolute
 _ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
 _NUMBERS: Final = frozenset("colspan rowspan start".split())
 _VOID: Final = frozenset("img br hr picture source wbr".split())
-#: Parsers read the content of these elements verbatim, so nothing in it can be escaped.
-_RAW: Final = frozenset("xmp listing plaintext".split())
+#: What has other names in cleaned HTML: parsers read the first three verbatim, so that nothing in them can be escaped,
+#: and `head` contains a body whose tag was omitted.
+_RENAMED: Final = {"xmp": "pre", "listing": "pre", "plaintext": "pre", "head": "div"}
 _NAME: Final = lazily(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = lazily(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen; and those of icon fonts.
@@ -135,11 +136,7 @@ def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, 
 
 def _name(element: etree._Element) -> str:
     tag = str(element.tag)
-    if tag in _RAW:
-        return "pre"
-    if tag == "head":  # it contains a body whose tag was omitted
-        return "div"
-    return tag if _NAME.fullmatch(tag) else "span"
+    return _RENAMED.get(tag, tag if _NAME.fullmatch(tag) else "span")
 
 
 def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:

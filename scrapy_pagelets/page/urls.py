@@ -52,7 +52,6 @@ _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
 _LINK: Final = lazily(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")  # a link of an HTTP header with its parameters
 _PARAMETER: Final = lazily(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")  # one of these
-_LONGEST_HEADER: Final = 8192
 
 
 @cached
@@ -132,7 +131,7 @@ def cost_of(href: str) -> int:
 def links_of_header(header: str) -> list[tuple[str, str]]:
     """Return relation and address of each link of an HTTP header ``Link`` (RFC 8288), but for links of other pages."""
     found = []
-    for address, text in _LINK.findall(header[:_LONGEST_HEADER]):
+    for address, text in _LINK.findall(header[:8192]):
         parameters = {name.lower(): quoted_value or value for name, quoted_value, value in _PARAMETER.findall(text)}
         if "anchor" not in parameters:
             found.append((parameters.get("rel", "").strip(), address))
