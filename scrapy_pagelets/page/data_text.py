@@ -58,7 +58,6 @@ _MARKUP: Final = lazily(r"</?(?:p|div|h[1-6]|ul|ol|li|br|blockquote|table|sectio
 _LINES: Final = lazily(r"\s*\n\s*")
 #: A variable that a script sets to an object.
 _ASSIGNED: Final = lazily(r"\s*(?:(?:window|self|globalThis)\.)?[A-Za-z_$][\w$.]{1,100}\s*=\s*(?=\{)")
-_TITLES: Final = ("headline", "title", "name")
 _LONGEST_TITLE: Final = 300
 #: Names of texts, and of what no reader sees at once.
 _TEXTS: Final = lazily(r"body|content|text|html|markdown|rendered|cooked|paragraph|article", re.IGNORECASE)
@@ -85,7 +84,6 @@ def with_data(page: Page) -> Page:
 
 
 def _declared(page: Page) -> tuple[str, list[str]] | None:
-    """Title and text of the article that JSON-LD has."""
     for found in page.objects:
         texts = [text for text in values_of(found.get("articleBody")) if isinstance(text, str)]
         if texts and any(map(is_work, types_of(found))):
@@ -94,7 +92,7 @@ def _declared(page: Page) -> tuple[str, list[str]] | None:
 
 
 def _title(found: dict[str, Any]) -> str:
-    titles = (found.get(name) for name in _TITLES)
+    titles = (found.get(name) for name in ("headline", "title", "name"))
     return next((title for title in titles if isinstance(title, str) and len(title) <= _LONGEST_TITLE), "")
 
 

@@ -85,7 +85,6 @@ def _xored(hidden: str) -> str:
 
 
 def _from_script(element: etree._Element) -> str:
-    """The text that the script behind an element writes into it."""
     script = element.getnext()
     if script is None or script.tag != "script":
         return ""

@@ -217,7 +217,6 @@ def signature(look: Look) -> int:
 
 @cached
 def _steady(classes: str) -> tuple[str, ...]:
-    """The class tokens that are not volatile."""
     tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
     is_post = not _POST_CLASSES.isdisjoint(tokens)
     return tuple(t for t in tokens if not is_post or _TYPE.match(t))

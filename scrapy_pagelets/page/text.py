@@ -72,7 +72,6 @@ def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
 
 
 def _lines_of_code(nodes: NodeTable) -> frozenset[int]:
-    """The leaves in items that are a line of code each."""
     items = np.array(rows_tagged(nodes, _ITEMS) if nodes.spaces else [], np.int64)
     blocks = nodes.outermost(rows_tagged(nodes, TAG["pre"])) if len(items) else []
     within = [items[slice(*np.searchsorted(items, (block, nodes.end[block])))] for block in blocks]

@@ -82,7 +82,6 @@ _NO_STYLE: Final = "16px|400|rgb(0, 0, 0)|rgba(0, 0, 0, 0)|0|hidden|none|static|
 
 
 def _numbers(values: NDArray[np.str_]) -> Floats:
-    """(k,) lengths, weights and other numbers."""
     return np.array([float(value.removesuffix("px")) for value in values])
 
 
