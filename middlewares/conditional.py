@@ -41,9 +41,9 @@ class ConditionalMiddleware(Component):
         if not request.meta.get(CONDITIONAL) or any(name in request.headers for name in _HEADERS):
             return
         if (found := await in_thread(self._validators, request)) is not None:
-            values = dict(zip(_HEADERS, found[:2], strict=True))
-            request.headers.update({name: value for name, value in values.items() if value is not None})
-            request.meta[_ADDED] = [name for name, value in values.items() if value is not None]
+            added = {name: value for name, value in zip(_HEADERS, found[:2], strict=True) if value is not None}
+            request.headers.update(added)
+            request.meta[_ADDED] = [*added]
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
         if response.status != 304 or not request.meta.get(CONDITIONAL):

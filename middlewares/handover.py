@@ -1,30 +1,19 @@
 """The downloader middleware that answers requests with responses already loaded for a template."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.http import Response
-from scrapy.statscollectors import StatsCollector
 
 from scrapy_pagelets.probing.prober import RECEIVED, RESPONSE_KEY, Identities, IdentityDiffers, key_of_response
-from scrapy_pagelets.session.crawl_session import Component, session_of
+from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
 from scrapy_pagelets.session.scrapy_hooks import is_starting
 from scrapy_pagelets.session.threads import in_thread
-
-
-class _Subtracting(StatsCollector):
-    """A stats collector that subtracts every increment from the stats of the crawl."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._of_crawl = session_of(crawler).stats
-
-    def inc_value(self, key: str, count: int = 1, start: int = 0, spider: object = None) -> None:
-        self._of_crawl.inc_value(key, -count, start)
 
 
 class HandoverMiddleware(Component):
@@ -70,7 +59,9 @@ class HandoverMiddleware(Component):
         response = stored.replace(request=request)
         # Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded.
         if self.crawler.get_downloader_middleware(DownloaderStats) is not None:
-            DownloaderStats(_Subtracting(self.crawler)).process_response(request, response)
+            subtract = self.session.stats.inc_value
+            stats: Any = SimpleNamespace(inc_value=lambda key, count=1, **_: subtract(key, -count))
+            DownloaderStats(stats).process_response(request, response)
         return response
 
     def process_response(self, request: Request, response: Response) -> Response:

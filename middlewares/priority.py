@@ -33,9 +33,6 @@ _STEP: Final = 4
 _TEMPLATE: Final = 10  # what a link that appears only in the template loses in a crawl without a topic
 _INHERITED: Final = "_pagelets_inherited"  # request meta: relevance that a page passes on by its links, 0 to 1
 _FILE: Final = "pagelets-topic.npz"
-_SCORED: Final = (
-    "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone"
-)
 _PAGES: Final = 10  # the hubs of a site are scored after this many of its pages
 _SITES: Final = 200  # sites whose hubs are remembered
 
@@ -175,7 +172,10 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         if not (pages := self.session.stat("priority/pages")):
             return
         self.session.stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
-        logger.info(_SCORED, pages, self._relevance / pages, self.session.stat("priority/template"))
+        sentence = (
+            "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone"
+        )
+        logger.info(sentence, pages, self._relevance / pages, self.session.stat("priority/template"))
         if self.topic is not None and self._file is not None:
             try:
                 await in_thread(self.topic.save, self._file)

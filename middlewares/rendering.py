@@ -65,7 +65,8 @@ class RenderingMiddleware(Component):
         if frames:
             return response.replace(cls=RenderedResponse, frames=frames)
         try:
-            if wanted == AUTO and not await self.session.compute(len(response.body), self._needs_rendering, response):
+            read, size = self.session.page, len(response.body)
+            if wanted == AUTO and not await self.session.compute(size, lambda: is_shell(read(response))):
                 return response
             return await self._rendered(request, response)
         except MissingBrowser as error:
@@ -76,9 +77,6 @@ class RenderingMiddleware(Component):
         except Exception:
             self.session.failed(response.url)
         return response
-
-    def _needs_rendering(self, response: HtmlResponse) -> bool:
-        return is_shell(self.session.page(response))
 
     async def _rendered(self, request: Request, response: HtmlResponse) -> RenderedResponse:
         if self._missing:
@@ -94,7 +92,8 @@ class RenderingMiddleware(Component):
             )
         document = await in_thread(self.session.text, response)
         agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
-        lookup = None if self.session.resources is None else self._archive
+        resources = self.session.resources
+        lookup = None if resources is None else lambda url: in_waiting_thread(resources.get, url)
         frames = await self._browser.render(response.url, document, lookup, user_agent=agent)
         self.session.count("render/pages")
         return response.replace(cls=RenderedResponse, frames=frames)
@@ -116,10 +115,6 @@ class RenderingMiddleware(Component):
 
         return permit
 
-    async def _archive(self, url: str) -> tuple[str, bytes] | None:
-        assert self.session.resources is not None
-        return await in_waiting_thread(self.session.resources.get, url)
-
     def _require_browser(self) -> dict[str, Any]:
         if obstacle := self.session.config.obstacle_to_rendering:
             raise MissingBrowser(obstacle)
@@ -132,7 +127,12 @@ class RenderingMiddleware(Component):
     async def _launch(self) -> playwright.Browser:
         options = await in_waiting_thread(self._require_browser)
         if self._provider is None:
-            self._provider = _provider(self.settings, options)
+            from scrapy_playwright.handler import DEFAULT_BROWSER_PROVIDER, Config
+
+            config = Config.from_settings(self.settings)
+            config.launch_options = options
+            provider = self.settings.get("PLAYWRIGHT_BROWSER_PROVIDER") or DEFAULT_BROWSER_PROVIDER
+            self._provider = load_object(provider)(config)
             await self._provider.start()
             if self._proxy is not None:
                 await self._proxy.start()
@@ -147,16 +147,6 @@ class RenderingMiddleware(Component):
             self._proxy.close()
         if self._provider is not None:
             await self._provider.close()
-
-
-def _provider(settings: BaseSettings, options: dict[str, Any]) -> BrowserProvider:
-    """The object that starts the browser: scrapy-playwright's default or that of the project."""
-    from scrapy_playwright.handler import DEFAULT_BROWSER_PROVIDER, Config
-
-    config = Config.from_settings(settings)
-    config.launch_options = options
-    make: type[BrowserProvider] = load_object(settings.get("PLAYWRIGHT_BROWSER_PROVIDER") or DEFAULT_BROWSER_PROVIDER)
-    return make(config)
 
 
 def _is_elsewhere(settings: BaseSettings) -> bool:

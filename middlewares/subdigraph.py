@@ -33,7 +33,6 @@ logger = logging.getLogger(__name__)
 
 _FLUSH: Final = 50  # answered requests that are saved in one batch
 _FREE_LOADS: Final = 5 * MAX_LOADS  # pages loaded for a site's templates, beside one for each page received
-_MAX_SITES: Final = 1000  # sites whose pages and URL shapes are remembered
 _MAX_SHAPES: Final = 100  # shapes of a site
 
 
@@ -82,7 +81,7 @@ class MenuSubdigraphMiddleware(Component):
         self.traffic = Traffic(crawler, self.session.answered)
         self.prober = Prober(crawler, self.session)
         self._searches: dict[str, list[_RunningSearch]] = {}
-        self._histories: LocalCache[str, _SiteHistory] = LocalCache(_MAX_SITES)
+        self._histories: LocalCache[str, _SiteHistory] = LocalCache(1000)
         self._closing = False
         self._waiting = 0
         self.session.progress.waiting["while pages of a menu are loaded"] = lambda: self._waiting

@@ -47,7 +47,6 @@ _PLAIN: Final = frozenset("b strong i em u s small big font mark span".split())
 _FAR: Final = 30  # rows between two texts
 _BLOCK: Final = lazily(r"display\s*:\s*(?:block|flex|grid|table|list-item|inline-(?:block|flex|grid|table))", re.I)
 _BY_CLASS: Final = lazily(r"\.([\w-]+)$")
-_LONGEST_SHEET: Final = 200_000
 
 
 def part_words(nodes: NodeTable) -> None:
@@ -105,32 +104,25 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return False
     if any(tag in _APART or _FIELD.search(classes) for tag, _, classes, _ in (*ended, *begun)):
         return True
+    both, are_sentences = bool(ended and begun), " " in one and " " in other
+    is_number, is_numbered = _NUMBER.fullmatch(one) is not None, _NUMBER.fullmatch(other) is not None
     if one[-1] == ".":
-        return bool(ended and begun and _NUMBER.fullmatch(one))
-    if (
-        _CLOCK.fullmatch(one)
-        or _CLOCK.fullmatch(other)
-        or (_NUMBER.fullmatch(other) and len(one) > _LONG and one[-4:].islower())
-    ):
+        return both and is_number
+    if _CLOCK.fullmatch(one) or _CLOCK.fullmatch(other) or (is_numbered and len(one) > _LONG and one[-4:].islower()):
         return True
-    if not _changes(one[-1], other[0]):
-        return _is_link(ended) != _is_link(begun) and _is_apart(ended) and _is_apart(begun)
-    if _is_link(ended) != _is_link(begun):
-        return " " in (one if _is_link(ended) else other) or (_is_apart(ended) and _is_apart(begun))
-    if other[0].isupper() and one[-1] in _MARKS[:4]:
+    ends_link, begins_link = (any(look[0] == "a" for look in looks) for looks in (ended, begun))
+    if not (changes := _changes(one[-1], other[0])) or ends_link != begins_link:
+        apart = ends_link != begins_link and _is_apart(ended) and _is_apart(begun)
+        return apart or (changes and " " in (one if ends_link else other))
+    is_upper, is_digit = other[0].isupper(), other[0].isdigit()
+    if (is_upper and one[-1] in _MARKS[:4]) or (both and are_sentences and (is_upper or is_digit)):
         return not one.endswith("::")
-    if (
-        ended
-        and begun
-        and (_NUMBER.fullmatch(one) and (word := _WORD.match(other)) and (len(word[0]) >= _LONG or " " in other))
-    ):
+    if both and is_number and (word := _WORD.match(other)) and (len(word[0]) >= _LONG or " " in other):
         return True
-    if ended and begun and " " in one and " " in other and (other[0].isupper() or other[0].isdigit()):
-        return not one.endswith("::")
     classes, others = _named(ended), _named(begun)
     if classes == others:
-        return bool(classes) and " " in one and " " in other
-    return bool(ended and begun) and bool((classes and others) or (one[-1].isdigit() and other[0].isdigit()))
+        return bool(classes) and are_sentences
+    return both and bool((classes and others) or (one[-1].isdigit() and is_digit))
 
 
 def _is_one_word(one: str, other: str, begun: list[Look]) -> bool:
@@ -149,24 +141,19 @@ def _changes(before: str, behind: str) -> bool:
     return before.islower() and behind.isupper()
 
 
-def _is_link(looks: Iterable[Look]) -> bool:
-    return any(look[0] == "a" for look in looks)
-
-
 def _is_apart(looks: Iterable[Look]) -> bool:
     """Whether elements are more than a style for some letters."""
     return any(look[0] not in _PLAIN or _named((look,)) for look in looks)
 
 
 def _named(looks: Iterable[Look]) -> frozenset[str]:
-    """The classes that are not only a style."""
     return frozenset(name for look in looks for name in look[2].split() if not _STYLE.fullmatch(name))
 
 
 def _shown_as_blocks(nodes: NodeTable) -> frozenset[str]:
     numbers = [number for number, look in enumerate(nodes.looks) if look[0] == "style"]
     rows = np.flatnonzero(np.isin(nodes.look, numbers)).tolist() if numbers else []
-    sheet = "".join(element.text or "" for element in elements_at(nodes, rows))[:_LONGEST_SHEET]
+    sheet = "".join(element.text or "" for element in elements_at(nodes, rows))[:200_000]
     found = set[str]()
     for rule in sheet.split("}") if _BLOCK.search(sheet) else ():
         selectors, _, declarations = rule.rpartition("{")

@@ -29,7 +29,7 @@ from scrapy_pagelets.page.nodes import (
 )
 
 _ABOVE: Final = 4  # elements above a block of code whose classes may tell its language
-_OF_TABLE: Final = frozenset(("td", "tr", "tbody", "table"))  # a cell beside that of the numbers of lines
+_OF_TABLE: Final = ("td", "tr", "tbody", "table")  # a cell beside that of the numbers of lines
 _LABELS: Final = 20  # elements right before it that may name its language
 _INSIDE: Final = 4  # the first elements of code in it that may
 _CELL, _LIST = TAG["td"], TAG["ul"]
@@ -66,24 +66,19 @@ _LANGUAGES: Final = frozenset(
 def line_numbers(nodes: NodeTable) -> Bools:
     """(m,) leaves of code that number its lines, in elements named so: in ``pre``, in cells or in their own list."""
     found = np.zeros(len(nodes.leaves), np.bool_)
-    judged = set[int]()
-    gutters = {nodes.look.item(row) for row in rows_with(nodes, NUMBERS)}
-    wordy = up_to(np.array([any(map(str.isalpha, text)) for text in nodes.strings if gutters], np.bool_))
-    for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
-        row = -1 if found[leaf] else nodes.parent.item(nodes.leaves.item(leaf))
-        for _ in range(_ABOVE):
-            if row < 0:
-                break
-            # A cell beside others, or a list that has ended the `pre` that it stands in.
-            is_alone = nodes.leaves_of(nodes.parent.item(row)) == nodes.leaves_of(row)
-            is_beside = nodes.tag.item(row) == _LIST or (nodes.tag.item(row) == _CELL and not is_alone)
-            if nodes.look.item(row) in gutters and (leaf in nodes.spaces or is_beside):
-                if row not in judged:
-                    leaves = nodes.leaves_of(row)
-                    found[leaves] |= wordy[leaves.start] == wordy[leaves.stop]
-                judged.add(row)
-                break
-            row = nodes.parent.item(row)
+    if not (rows := rows_with(nodes, NUMBERS)):
+        return found
+    wordy = up_to(np.array([any(map(str.isalpha, text)) for text in nodes.strings], np.bool_))
+    begins, in_code = found.copy(), found.copy()
+    begins[[*leaves_beginning(nodes, _DIGITS)]] = True
+    in_code[[*nodes.spaces]] = True
+    for row in rows:
+        leaves = nodes.leaves_of(row)
+        # A cell beside others, or a list that has ended the `pre` that it stands in.
+        is_alone = nodes.leaves_of(nodes.parent.item(row)) == leaves
+        is_beside = nodes.tag.item(row) == _LIST or (nodes.tag.item(row) == _CELL and not is_alone)
+        if wordy[leaves.start] == wordy[leaves.stop] and (begins[leaves] & (is_beside | in_code[leaves])).any():
+            found[leaves] = True
     return found
 
 
@@ -178,8 +173,8 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
             walk.skip_subtree()
         elif event == "start":
             if node is not element:
-                if node.tag == "code" and _is_labelled(node, element):
-                    lines.end_line()
+                if node.tag == "code" and lines.last.isalpha() and "\n" in "".join(map(str, node.itertext())):
+                    lines.end_line()  # a label stands before the code in the block
                 lines.begin(node)
             lines.add(node.text, node)
         elif node is not element:
@@ -187,13 +182,6 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
                 lines.end(node)
             lines.add(node.tail, node.getparent())
     return lines.text()
-
-
-def _is_labelled(node: etree._Element, block: etree._Element) -> bool:
-    """Whether a node is the code in a block, of several lines, and what stands before it in the block is words."""
-    label = next(node.itersiblings("*", preceding=True), None) if node.getparent() is block else None
-    said = "".join(map(str, label.itertext())) if label is not None else ""
-    return any(map(str.isalpha, said)) and "\n" not in said and any("\n" in str(text) for text in node.itertext())
 
 
 class _Lines:
@@ -208,7 +196,6 @@ class _Lines:
         self.letters = [False]  # whether each of them has letters, which numbers have not
 
     def begin(self, node: etree._Element) -> None:
-        """Begin an element."""
         if _names_gutter(node):
             self.numbers.append((len(self.pieces), self.last, self.filled))
             self.letters.append(False)
@@ -237,7 +224,6 @@ class _Lines:
                 self.pieces[start:] = [_NUMBER]
 
     def add(self, text: str | None, within: etree._Element | None) -> None:
-        """Add a run of text."""
         if not text or (within is not None and text.isspace() and within.tag in _GROUPS):
             return
         text = readable(text).replace("\r\n", "\n")
@@ -251,13 +237,11 @@ class _Lines:
         self.write(text.replace("\N{NO-BREAK SPACE}", " "))
 
     def write(self, text: str) -> None:
-        """Write text as it is."""
         if text:
             self.pieces.append(text)
             self.last, self.made, self.filled = text[-1], False, True
 
     def end_line(self) -> None:
-        """End the line, if it has begun."""
         if self.last != "\n":
             self.write("\n")
 
@@ -296,8 +280,9 @@ _IN_LINES: Final = lazily(r"(?:^|\s)lang(?:uage)?-\w")
 _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?![\w-])", re.IGNORECASE)
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
-_PROSE: Final = "pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea"  # never in code
-_PARAGRAPHS: Final = "p ul ol table"  # what stands in code only if a class names a highlighter
+#: What never stands in code, and beside that what stands in code only if a class names a highlighter.
+_PROSE: Final = tags_of("pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea")
+_PARAGRAPHS: Final = (*_PROSE, *tags_of("p ul ol table"))
 
 
 class CodeBlocks:
@@ -306,9 +291,10 @@ class CodeBlocks:
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
         self.signs: list[int] = nodes.signs.tolist()
-        named = [look for look in nodes.looks if "code" in look[2] and look[0] in _CALLED]
-        called = {look for look in named if _CALLED[look[0]].search(look[2])}
-        self.listed = [look in called for look in nodes.looks] if called else [False] * len(nodes.looks)
+        self.listed = [
+            "code" in look[2] and look[0] in _CALLED and _CALLED[look[0]].search(look[2]) is not None
+            for look in nodes.looks
+        ]
         # Code as Doxygen writes it, with a line in it as blocks of others with this name have not, and Distill.
         self.fragments = [
             look[0] == "d-code" or ("fragment" in look[2] and look[0] == "div" and "fragment" in look[2].split())
@@ -324,14 +310,14 @@ class CodeBlocks:
         if self.is_named(row):
             return self._counts(row, self.lines) and not self._counts(row, self.prose)
         if self.listed[nodes.look.item(row)]:
-            has_prose = self._counts(row, self.prose | self.paragraphs)
-            return self._counts(row, self.breaks) and not has_prose and (tag == _CELL or self._reads_as_code(row))
+            has_text = self._counts(row, self.paragraphs)
+            return self._counts(row, self.breaks) and not has_text and (tag == _CELL or self._reads_as_code(row))
         if tag == TAG["table"]:
             return self._is_listing(row)
         style = nodes.styles.get(row, "") if tag in _STYLED else ""
         if not style and tag not in _CODE:
             return False
-        return self._is_set(row, tag, style) and not self._counts(row, self.prose | self.paragraphs)
+        return self._is_set(row, tag, style) and not self._counts(row, self.paragraphs)
 
     def is_named(self, row: int) -> bool:
         """Whether the class of an element says that it is code."""
@@ -349,9 +335,9 @@ class CodeBlocks:
 
     def in_table(self, row: int) -> bool:
         """Whether a table holds a block of code, which no cell of data does."""
-        return self._counts(row, self.blocks) and any(
-            self.has(block) for block in (np.flatnonzero(self.blocks[row : self.nodes.end[row]]) + row).tolist()
-        )
+        own = slice(row + 1, self.nodes.end[row])
+        named = (self.nodes.signs & CODE > 0)[self.nodes.look[own]] & (self.nodes.tag[own] != TEXT)
+        return any(self.has(block) for block in (np.flatnonzero(named) + own.start).tolist())
 
     def _is_set(self, row: int, tag: int, style: str) -> bool:
         """Whether an element is set as code in lines: by its tag or font and line breaks, or by its white space."""
@@ -396,13 +382,13 @@ class CodeBlocks:
 
     @cached_property
     def prose(self) -> Bools:
-        """(n,) the elements that never stand in code."""
-        return np.isin(self.nodes.tag, tags_of(_PROSE))
+        """(n,) the elements of ``_PROSE``."""
+        return np.isin(self.nodes.tag, _PROSE)
 
     @cached_property
     def paragraphs(self) -> Bools:
-        """(n,) the elements that stand in code of highlighters."""
-        return np.isin(self.nodes.tag, tags_of(_PARAGRAPHS))
+        """(n,) the elements of ``_PARAGRAPHS``."""
+        return np.isin(self.nodes.tag, _PARAGRAPHS)
 
     @cached_property
     def breaks(self) -> Bools:
@@ -415,10 +401,3 @@ class CodeBlocks:
     def lines(self) -> Bools:
         """(n,) elements that end a line."""
         return self.breaks | np.isin(self.nodes.tag, tags_of("div p li tr"))
-
-    @cached_property
-    def blocks(self) -> Bools:
-        """(n,) elements whose class says that they are a block of code."""
-        is_block = (self.nodes.signs & CODE > 0)[self.nodes.look]
-        found: Bools = is_block & (self.nodes.tag != TEXT)
-        return found

@@ -146,10 +146,8 @@ def _placed(nodes: NodeTable, rows: Ints) -> list[_Cell]:
             column += 1
         element = nodes.elements[row]
         cells.append(_Cell(row, line, column, element.tag == "th" or element.get("role") in HEADS))
-        wide, high = (
-            _span(element, "colspan", _MOST_COLUMNS) or 1,
-            _span(element, "rowspan", _MOST_LINES) or _MOST_LINES,
-        )
+        wide = _span(element, "colspan", _MOST_COLUMNS) or 1
+        high = _span(element, "rowspan", _MOST_LINES) or _MOST_LINES
         if high > 1:
             taken |= dict.fromkeys(range(column, min(column + wide, _MOST_COLUMNS)), line + high - 1)
         column += wide
@@ -177,9 +175,5 @@ def _has_head(nodes: NodeTable, cells: Sequence[_Cell]) -> bool:
 
 
 def _is_bold(nodes: NodeTable, row: int) -> bool:
-    inside = nodes.tag[row + 1 : nodes.end[row]]
-    bold = ((inside == _BOLD[0]) | (inside == _BOLD[1])).nonzero()[0]
-    if not len(bold):
-        return False
-    first = row + 1 + int(bold[0])
-    return bool(nodes.first_leaf[first] == nodes.first_leaf[row] and nodes.last_leaf[first] == nodes.last_leaf[row])
+    bold = np.flatnonzero(np.isin(nodes.tag[row + 1 : nodes.end[row]], _BOLD))[:1] + row + 1
+    return any(nodes.leaves_of(first) == nodes.leaves_of(row) for first in bold.tolist())

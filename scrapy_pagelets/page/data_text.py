@@ -1,6 +1,5 @@
 """Shells: pages as they are received, to which scripts add their text, and the text in the data of such pages."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
@@ -15,7 +14,7 @@ from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.page.flattening import build, fold, text_key
 from scrapy_pagelets.page.limits import Limits, TooLarge
 from scrapy_pagelets.page.page import Page, is_bare, parse
-from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
+from scrapy_pagelets.page.structured_data import is_work, json_at, types_of, values_of
 
 #: The elements that frameworks fill: by their ids, or with a name of their own.
 _ROOTS: Final = etree.XPath(
@@ -59,8 +58,6 @@ _MARKUP: Final = lazily(r"</?(?:p|div|h[1-6]|ul|ol|li|br|blockquote|table|sectio
 _LINES: Final = lazily(r"\s*\n\s*")
 #: A variable that a script sets to an object.
 _ASSIGNED: Final = lazily(r"\s*(?:(?:window|self|globalThis)\.)?[A-Za-z_$][\w$.]{1,100}\s*=\s*(?=\{)")
-_DECODER: Final = json.JSONDecoder(strict=False)
-_TITLES: Final = ("headline", "title", "name")
 _LONGEST_TITLE: Final = 300
 #: Names of texts, and of what no reader sees at once.
 _TEXTS: Final = lazily(r"body|content|text|html|markdown|rendered|cooked|paragraph|article", re.IGNORECASE)
@@ -87,7 +84,6 @@ def with_data(page: Page) -> Page:
 
 
 def _declared(page: Page) -> tuple[str, list[str]] | None:
-    """Title and text of the article that JSON-LD has."""
     for found in page.objects:
         texts = [text for text in values_of(found.get("articleBody")) if isinstance(text, str)]
         if texts and any(map(is_work, types_of(found))):
@@ -96,7 +92,7 @@ def _declared(page: Page) -> tuple[str, list[str]] | None:
 
 
 def _title(found: dict[str, Any]) -> str:
-    titles = (found.get(name) for name in _TITLES)
+    titles = (found.get(name) for name in ("headline", "title", "name"))
     return next((title for title in titles if isinstance(title, str) and len(title) <= _LONGEST_TITLE), "")
 
 
@@ -170,12 +166,7 @@ def _in_scripts(page: Page) -> Iterator[str]:
 
 def _object(text: str) -> Any:
     """The object or list that a text begins with; None if it begins with none."""
-    if not text.startswith(("{", "[")):
-        return None
-    try:
-        return _DECODER.raw_decode(text)[0]
-    except (ValueError, RecursionError):
-        return None
+    return json_at(text) if text.startswith(("{", "[")) else None
 
 
 def _elements(texts: Iterable[str]) -> Iterator[etree._Element]:

@@ -4,6 +4,7 @@ import re
 from base64 import b64decode
 from codecs import decode
 from collections.abc import Iterator
+from contextlib import suppress
 from html import unescape
 from typing import Any, Final, cast
 
@@ -41,16 +42,24 @@ def decode_addresses(root: etree._Element) -> None:
     Only texts and attributes are changed, so that the paths of all nodes stay. What cannot be decoded stays as well.
     """
     for element in root.iter(*_TAGS):
-        if text := readable(_decoded(element)):
-            element.text = text
-            if _CLOUDFLARE in element.get("href", ""):  # the script leaves no link
-                del element.attrib["href"]
-        elif (hidden := element.get("href", "").partition(f"{_CLOUDFLARE}#")[2]) and (
-            address := readable(_xored(hidden))
-        ):
-            element.set("href", f"mailto:{address}")
-        elif "spamspan" in element.get("class", "").split():
-            _join_parts(element)
+        with suppress(ValueError):
+            _decode_address(element)
+
+
+def _decode_address(element: etree._Element) -> None:
+    href = element.get("href", "")
+    if text := readable(_decoded(element)):
+        element.text = text
+        if _CLOUDFLARE in href:  # the script leaves no link
+            del element.attrib["href"]
+    elif hidden := href.partition(f"{_CLOUDFLARE}#")[2]:
+        element.set("href", f"mailto:{readable(_xored(hidden))}")
+    elif "spamspan" in element.get("class", "").split():
+        parts = {part.get("class"): part for part in element.iterchildren("span")}
+        if "u" in parts and "d" in parts:  # as in "user [at] example [dot] com"
+            parts["u"].tail = "@"
+            for name in ("u", "d"):
+                parts[name].text = re.sub(r"\s*\[dot\]\s*", ".", (parts[name].text or "")[:_LONGEST]).strip()
 
 
 def _decoded(element: etree._Element) -> str:
@@ -65,28 +74,17 @@ def _decoded(element: etree._Element) -> str:
         address = decode(hidden.replace("[at]", "@"), "rot13")
         return address if _ADDRESS.fullmatch(address) and "@" not in (element.text or "") else ""
     if element.tag == "joomla-hidden-mail":
-        return _plain(element.get("text") or "")
+        return b64decode(element.get("text", ""), validate=True).decode()
     return _from_script(element) if element.get("id", "").startswith("cloak") else ""
 
 
 def _xored(hidden: str) -> str:
     """What Cloudflare has encoded: bytes, each with all bits changed that are set in the first one."""
-    try:
-        key, *rest = bytes.fromhex(hidden)
-        return bytes(byte ^ key for byte in rest).decode()
-    except ValueError:
-        return ""
-
-
-def _plain(encoded: str) -> str:
-    try:
-        return b64decode(encoded, validate=True).decode()
-    except ValueError:
-        return ""
+    key, *rest = bytes.fromhex(hidden)
+    return bytes(byte ^ key for byte in rest).decode()
 
 
 def _from_script(element: etree._Element) -> str:
-    """The text that the script behind an element writes into it."""
     script = element.getnext()
     if script is None or script.tag != "script":
         return ""
@@ -95,15 +93,6 @@ def _from_script(element: etree._Element) -> str:
         found[match[1] or ""] += "".join(_PART.findall(match[2]))
     address, text = unescape(found[""]), unescape(found["_text"])
     return (text if text and "<" not in text else address) if _ADDRESS.fullmatch(address) else ""
-
-
-def _join_parts(element: etree._Element) -> None:
-    """Write an address in the form "user [at] example [dot] com" as it is meant."""
-    parts = {part.get("class"): part for part in element.iterchildren("span")}
-    if (user := parts.get("u")) is not None and (domain := parts.get("d")) is not None:
-        user.tail = "@"
-        for part in (user, domain):
-            part.text = re.sub(r"\s*\[dot\]\s*", ".", (part.text or "")[:_LONGEST]).strip()
 
 
 _BRACKETS: Final = "([（［【〔〈《「"

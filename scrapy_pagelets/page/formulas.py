@@ -82,12 +82,16 @@ def tex_of(element: etree._Element) -> str:
         return around[1] if around else ""
     if (script := _script_of(element)) is not None:
         return _folded(script.text or "")
-    for note in element.iter("annotation"):
-        if _TEX_TYPE.search(note.get("encoding", "")):
-            return _folded("".join(map(str, note.itertext())))
-    for formula in element.iter("math"):
-        return _folded(formula.get("alttext", "")) or tex_of_mathml(formula)
-    return ""
+    if noted := _noted(element):
+        return noted
+    formula = next(element.iter("math"), None)
+    return "" if formula is None else _folded(formula.get("alttext", "")) or tex_of_mathml(formula)
+
+
+def _noted(element: etree._Element) -> str:
+    """The TeX in an annotation of MathML."""
+    notes = (note for note in element.iter("annotation") if _TEX_TYPE.search(note.get("encoding", "")))
+    return next((_folded("".join(map(str, note.itertext()))) for note in notes), "")
 
 
 def _script_of(element: etree._Element) -> etree._Element | None:
@@ -143,22 +147,16 @@ def with_one_form(nodes: NodeTable, keep: Bools) -> NodeTable:
 
 def _form(nodes: NodeTable, row: int) -> str:
     """The form of a formula in plain text; "" if it has only the one that is seen."""
-    inside = [i for i in range(row, int(nodes.end[row])) if nodes.tag[i] == _OTHER]
-    for i in inside:
-        if nodes.elements[i].tag == "annotation" and _TEX_TYPE.search(nodes.elements[i].get("encoding", "")):
-            return _folded("".join(map(str, nodes.elements[i].itertext())))
-    for i in inside:
-        if nodes.elements[i].tag == "math":
-            if any(element.tag in _SCRIPTS for element in nodes.elements[i].iter()):
-                return tex_of_mathml(nodes.elements[i])
-            return _seen(nodes, i) if i > row else ""
-    return ""
-
-
-def _seen(nodes: NodeTable, row: int) -> str:
-    leaves = nodes.leaves_of(row)
+    if noted := _noted(nodes.elements[row]):
+        return noted
+    formula = next(
+        (i for i in range(row, nodes.end.item(row)) if nodes.tag[i] == _OTHER and nodes.elements[i].tag == "math"), row
+    )
+    if next(nodes.elements[formula].iter(*_SCRIPTS), None) is not None:
+        return tex_of_mathml(nodes.elements[formula])
+    leaves = nodes.leaves_of(formula)
     pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
-    return "".join((" " if gap else "") + string for gap, string in pieces).strip()
+    return "".join((" " if gap else "") + string for gap, string in pieces).strip() if formula > row else ""
 
 
 def _folded(text: str) -> str:
@@ -203,18 +201,14 @@ def tex_of_mathml(formula: etree._Element) -> str:
 
 def _write_element(element: etree._Element, tag: str, inside: Sequence[str]) -> str:
     if tag in _LEAVES:
-        return _leaf(tag, " ".join("".join(map(str, element.itertext())).split()).translate(_INVISIBLE))
+        text = " ".join("".join(map(str, element.itertext())).split()).translate(_INVISIBLE)
+        escaped = _SPECIAL.sub(r"\\\g<0>", text.replace("\\", "\\backslash "))
+        is_name = tag == "mi" and len(escaped) > 1 and escaped.isalpha()
+        return f"\\text{{{escaped}}}" if tag in ("mtext", "ms") else f"\\mathrm{{{escaped}}}" if is_name else escaped
     if tag == "mfenced":
         return f"{element.get('open', '(')}{','.join(inside)}{element.get('close', ')')}"
     write = _WRITERS.get(tag)
     return write(inside) if write else "".join(inside)
-
-
-def _leaf(tag: str, text: str) -> str:
-    text = _SPECIAL.sub(r"\\\g<0>", text.replace("\\", "\\backslash "))
-    if tag in ("mtext", "ms"):
-        return f"\\text{{{text}}}"
-    return f"\\mathrm{{{text}}}" if tag == "mi" and len(text) > 1 and text.isalpha() else text
 
 
 def _script(*marks: str) -> Callable[[Sequence[str]], str]:

@@ -19,9 +19,6 @@ _TRIES: Final = 100  # how many ``>`` are examined for the end of a tag before t
 _OPENING: Final = "= \t\n\r\f"  # a quotation mark after one of these may open the value of an attribute
 _SEPARATORS: Final = " \t\n\r\f/\"'"  # one of these is before each attribute
 give("limits", OPENING=_OPENING, SEPARATORS=_SEPARATORS, TRIES=_TRIES)
-_BASE_MEGABYTES: Final = 768  # megabytes of address space that a crawl and its libraries need
-_MEGABYTES_PER_PROCESSOR: Final = 64  # those that the libraries reserve for each processor
-_MAX_PROCESSORS: Final = 64  # processors for which they do
 #: The parser holds all attributes of an element in memory before it reports them, so pages are counted one at a time.
 _counting: Final = Lock()
 
@@ -110,7 +107,7 @@ def memory_shortage() -> str:
         import resource
     except ImportError:  # Windows has no such limits
         return ""
-    least = _BASE_MEGABYTES + _MEGABYTES_PER_PROCESSOR * min(os.cpu_count() or 1, _MAX_PROCESSORS)
+    least = 768 + 64 * min(os.cpu_count() or 1, 64)  # the libraries reserve 64 MB for each of so many processors
     for kind, option in ((resource.RLIMIT_AS, "-v"), (resource.RLIMIT_DATA, "-d")):
         allowed = resource.getrlimit(kind)[0]
         if allowed != resource.RLIM_INFINITY and allowed < least << 20:

@@ -26,11 +26,6 @@ _ROLES: Final = {
 }
 #: Values of ``display`` that put an element into lines of its own.
 BLOCKS: Final = "block|flex|grid|list-item|flow-root|table(?:-row(?:-group)?|-caption|-header-group|-footer-group)?"
-_CODE_LINE: Final = r"(?:(?:\S*[_-])?line|(?:code|token|view|source)line)"
-_NUMBERS: Final = (
-    r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|lineno|linenr|lnt|ln-numbers|blob-num|crayon-nums?)(?:[_-]\S*)?|ln|"
-    r"pre-numbering"
-)
 #: Classes by sign: of Bootstrap, Tailwind and Bulma, of JSDoc, of highlighters, forums, wikis and manuals.
 _CLASSES: Final = {
     AS_SPACE: r"signature-attributes",
@@ -39,8 +34,9 @@ _CLASSES: Final = {
     CODE: r"syntaxhighlighter|dp-highlighter|mw-geshi|mw-highlight|codehilite|hljs|prettyprint|CodeMirror-code|"
     r"view-lines|code-?(?:box|content|block|listing|snippet|body)|bbc?_?code|programlisting|geshifilter",
     CODE_CELL: r"(?:\S*[_-])?(?:code|source)(?:[_-]\S*)?",
-    CODE_LINE: _CODE_LINE,
-    NUMBERS: _NUMBERS,
+    CODE_LINE: r"(?:\S*[_-])?line|(?:code|token|view|source)line",
+    NUMBERS: r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|linenr|lnt|ln-numbers|blob-num|"
+    r"crayon-nums?)(?:[_-]\S*)?|ln|pre-numbering",
     LINKS: r"(?:\S*[_-])?nav(?:bar|box|igation|menu)",
     CONTROL: r"(?:\S*[_-])?(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|tooltip|"
     r"playground)(?:[_-]\S*)?",
@@ -221,7 +217,6 @@ def signature(look: Look) -> int:
 
 @cached
 def _steady(classes: str) -> tuple[str, ...]:
-    """The class tokens that are not volatile."""
     tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
     is_post = not _POST_CLASSES.isdisjoint(tokens)
     return tuple(t for t in tokens if not is_post or _TYPE.match(t))
@@ -229,13 +224,7 @@ def _steady(classes: str) -> tuple[str, ...]:
 
 def class_signature(look: Look) -> int:
     """Hash of tag and class tokens alone, as `signature`."""
-    tag, _, classes, _ = look
-    return _class_signature(tag, classes)
-
-
-@cached
-def _class_signature(tag: str, classes: str) -> int:
-    return signature((tag, "", classes, ""))
+    return signature((look[0], "", look[2], ""))
 
 
 def signs(look: Look) -> int:
@@ -331,7 +320,6 @@ class Layout:
     display: Codes  # (n,) index into ``DISPLAYS``; a run of text is ``inline``
     position: Codes  # (n,) index into ``POSITIONS``; a run of text is ``static``
     floating: Bools  # (n,) whether the node floats left or right
-    z_index: NDArray[np.int32]  # (n,) 0 for ``auto``
     #: width of the viewport and height of the document
     page_width: int
     page_height: int

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
@@ -24,7 +25,6 @@ from scrapy_pagelets.page.flattening import build, declarations
 from scrapy_pagelets.page.limits import Limits, without_nul
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, values_at
-from scrapy_pagelets.page.recovery import closes_heading_wrongly, with_closed_headings
 from scrapy_pagelets.page.roles import Marks
 from scrapy_pagelets.page.structured_data import Object, objects_of
 
@@ -32,11 +32,7 @@ from scrapy_pagelets.page.structured_data import Object, objects_of
 MAX_DEPTH: Final = 2047
 #: Fewer non-ASCII bytes than this, in one of the multi-byte charsets below, can be valid UTF-8 by chance.
 _FEW: Final = 20
-_MULTIBYTE: Final = frozenset(
-    "big5 big5hkscs cp932 cp949 cp950 euc_jis_2004 euc_jisx0213 euc_jp euc_kr gb18030 gb2312 gbk hz iso2022_jp "
-    "iso2022_jp_1 iso2022_jp_2 iso2022_jp_2004 iso2022_jp_3 iso2022_jp_ext iso2022_kr johab shift_jis shift_jis_2004 "
-    "shift_jisx0213".split()
-)
+_MULTIBYTE: Final = frozenset("big5hkscs cp932 cp949 cp950 euc_jp gb18030 hz iso2022_jp iso2022_kr".split())
 #: Charsets of pages that declare none; charset detection picks one of these.
 _DETECTED: Final = (
     "big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp932 cp949 euc_jp gb18030 iso8859_2 "
@@ -65,9 +61,13 @@ _TAG: Final = lazily(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 _SECTION: Final = "<![CDATA["  # begins a section of XHTML in which markup is text: HTML has none
-_XHTML: Final = "http://www.w3.org/1999/xhtml"  # tells such a page
-_HEAD: Final = 2000
 _RAW_TAG: Final = lazily(r"<(/?)(?:script|style)\b", re.IGNORECASE)
+#: What libxml2 says of an end tag that it passes over, or that closes more than its own element.
+_WRONG: Final = lazily(r"(?:Unexpected end tag|Opening and ending tag mismatch) : h[1-6](?: and h[1-6])?\s*")
+#: A tag of a heading, and the start of what has no tags in it.
+_MARK: Final = re.compile(rb"<(?:(!--)|(?=[ST])(script|style|textarea|title)\b|(/?)H([1-6])(?=[\s/>]))", re.IGNORECASE)
+_END: Final = {name: re.compile(rb"</" + name, re.IGNORECASE) for name in (b"script", b"style", b"textarea", b"title")}
+_END[b"!--"] = re.compile(rb"--!?>")
 _LANGUAGE: Final = lazily(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
@@ -231,14 +231,11 @@ class Page:
 
     @cached_property
     def _title(self) -> str:
-        titles = self.declared["title"]
+        # Some pages put it into the body; in `svg` it is a tooltip.
+        titles = (title for title in self.declared["title"] if next(title.iterancestors("svg"), None) is None)
         heads = self.root.findall("head")
-        title = next((t for t in titles if t.getparent() in heads), None)
-        if title is None:  # some pages put it into the body; in `svg` it is a tooltip
-            title = next((t for t in titles if next(t.iterancestors("svg"), None) is None), None)
-        if title is None:
-            return ""
-        return title.text or "" if not len(title) else "".join(map(str, title.itertext()))
+        title = min(titles, key=lambda title: title.getparent() not in heads, default=None)
+        return "" if title is None else "".join(map(str, title.itertext()))
 
     @cached_property
     def language(self) -> str | None:
@@ -373,15 +370,8 @@ codecs.register_error(_CP1252_FALLBACK, _as_cp1252)
 
 def _detect(body: bytes) -> str:
     """Detect the charset from the runs of non-ASCII text; cp1252 if they are too short to tell."""
-    texts: dict[bytes, None] = {}
-    size = 0
-    for between in _BETWEEN_TAGS.finditer(body):  # not a list: a bomb has millions of them
-        if not between[0].isascii() and between[0] not in texts:
-            texts[between[0]] = None
-            size += len(between[0]) + 1
-            if size > _SAMPLE:
-                break
-    sample = b" ".join(texts)[:_SAMPLE]
+    runs = (run[0] for run in _BETWEEN_TAGS.finditer(body) if not run[0].isascii())
+    sample = b" ".join(dict.fromkeys(islice(runs, _SAMPLE)))[:_SAMPLE]  # a bomb has millions of them
     foreign = sample.translate(None, _ASCII)
     if len(foreign) < 12 or len(set(foreign)) < 5:  # quotes, dashes, a copyright sign, a name
         return _WESTERN
@@ -399,7 +389,7 @@ def _detect(body: bytes) -> str:
 def parse(text: str) -> etree._Element:
     """Parse HTML text; an empty text gives ``<html/>``."""
     text = without_nul(text).strip()
-    if _SECTION in text and _XHTML in text[:_HEAD]:
+    if _SECTION in text and "http://www.w3.org/1999/xhtml" in text[:2000]:
         text = sections_as_text(text)
     body = text.encode("utf-8", "replace") or b"<html/>"
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)
@@ -407,6 +397,30 @@ def parse(text: str) -> etree._Element:
     if closes_heading_wrongly(parser):
         root = etree.fromstring(with_closed_headings(body), parser)
     return etree.fromstring(b"<html/>", parser) if root is None else root
+
+
+def closes_heading_wrongly(parser: etree.HTMLParser) -> bool:
+    """Whether the parser has met an end tag of a heading that fits no open element."""
+    return any(
+        error.type == etree.ErrorTypes.ERR_TAG_NAME_MISMATCH and _WRONG.fullmatch(error.message)
+        for error in parser.error_log
+    )
+
+
+def with_closed_headings(body: bytes) -> bytes:
+    """Give each end tag of a heading the level of the heading that is open there."""
+    mended, level, tag = bytearray(body), b"", _MARK.search(body)
+    while tag is not None:
+        end: re.Match[bytes] | None = tag
+        if not tag[4]:
+            end = _END[(tag[1] or tag[2]).lower()].search(body, tag.end())
+        elif tag[3]:
+            mended[tag.start(4) : tag.end(4)] = level or tag[4]
+            level = b""
+        else:
+            level = tag[4]
+        tag = _MARK.search(body, end.end()) if end is not None else None
+    return bytes(mended)
 
 
 def sections_as_text(text: str) -> str:

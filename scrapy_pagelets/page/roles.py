@@ -77,21 +77,17 @@ class Marks:
         values = np.array([_DECIDED[cause.action] for cause in causes] + [0.0])
         ruled = np.where(decided_by < 0, templateness, values[decided_by])
         changed = nodes.words * (is_template(ruled) != is_template(templateness))
-        words = {cause: int(changed[decided_by == number].sum()) for number, cause in enumerate(causes)}
-        return ruled, self._effect(nodes, words)
-
-    def _effect(self, nodes: NodeTable, words: Mapping[Cause, int]) -> dict[str, int]:
         effect = {}
         for cause, rows in self.rows.items():
             name = f"{cause.host}/{cause.action}"
             effect[f"{name}/pages"] = int(bool(rows))
             if cause.action == IGNORE_LINKS:
                 effect[f"{name}/links"] = len(links_inside(nodes, rows))
+            elif cause in causes:
+                effect[f"{name}/words"] = int(changed[decided_by == causes.index(cause)].sum())
             else:
-                effect[f"{name}/words"] = (
-                    words[cause] if cause in words else int(nodes.words[nodes.leaves_below(rows)].sum())
-                )
-        return effect
+                effect[f"{name}/words"] = int(nodes.words[nodes.leaves_below(rows)].sum())
+        return ruled, effect
 
 
 def nearest(nodes: NodeTable, column: Ints) -> Ints:

@@ -32,7 +32,7 @@ def objects_of(elements: Iterable[etree._Element]) -> list[Object]:
 
     ``elements``: the ``script`` elements of the page.
     """
-    queue = deque(value for text in _scripts(elements) for value in values_of(_parsed(text)))
+    queue = deque(value for text in _scripts(elements) for value in values_of(json_at(text)))
     found: list[Object] = []
     for _ in range(_MOST):
         if not queue:
@@ -49,19 +49,16 @@ def objects_of(elements: Iterable[etree._Element]) -> list[Object]:
 def _scripts(elements: Iterable[etree._Element]) -> Iterator[str]:
     left = _LONGEST
     for script in elements:
-        if "ld+json" in (script.get("type") or "").lower():
-            text = script.text or ""
-            if len(text) <= left:
-                left -= len(text)
-                yield text
+        text = script.text or ""
+        if "ld+json" in script.get("type", "").lower() and len(text) <= left:
+            left -= len(text)
+            yield _WRAPPING.sub("", text, count=1)
 
 
-def _parsed(text: str) -> Any:
-    """The first JSON value of a script; None if it is broken."""
-    start = _WRAPPING.match(text)
-    assert start
+def json_at(text: str) -> Any:
+    """Return the JSON value that a text begins with; None if that is broken."""
     try:
-        return _DECODER.raw_decode(text, start.end())[0]
+        return _DECODER.raw_decode(text)[0]
     except (ValueError, RecursionError):
         return None
 

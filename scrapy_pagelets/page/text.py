@@ -33,8 +33,9 @@ from scrapy_pagelets.page.urls import absolute
 _ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
 _NUMBERS: Final = frozenset("colspan rowspan start".split())
 _VOID: Final = frozenset("img br hr picture source wbr".split())
-#: Parsers read the content of these elements verbatim, so nothing in it can be escaped.
-_RAW: Final = frozenset("xmp listing plaintext".split())
+#: What has other names in cleaned HTML: parsers read the first three verbatim, so that nothing in them can be escaped,
+#: and `head` contains a body whose tag was omitted.
+_RENAMED: Final = {"xmp": "pre", "listing": "pre", "plaintext": "pre", "head": "div"}
 _NAME: Final = lazily(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = lazily(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen; and those of icon fonts.
@@ -71,7 +72,6 @@ def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
 
 
 def _lines_of_code(nodes: NodeTable) -> frozenset[int]:
-    """The leaves in items that are a line of code each."""
     items = np.array(rows_tagged(nodes, _ITEMS) if nodes.spaces else [], np.int64)
     blocks = nodes.outermost(rows_tagged(nodes, TAG["pre"])) if len(items) else []
     within = [items[slice(*np.searchsorted(items, (block, nodes.end[block])))] for block in blocks]
@@ -135,11 +135,7 @@ def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, 
 
 def _name(element: etree._Element) -> str:
     tag = str(element.tag)
-    if tag in _RAW:
-        return "pre"
-    if tag == "head":  # it contains a body whose tag was omitted
-        return "div"
-    return tag if _NAME.fullmatch(tag) else "span"
+    return _RENAMED.get(tag, tag if _NAME.fullmatch(tag) else "span")
 
 
 def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:
@@ -169,24 +165,9 @@ _MARK: Final = lazily(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
 
 def _with_brackets(nodes: NodeTable) -> NodeTable:
     """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
-    leaves = [nodes.first_leaf.item(row) for row in rows_tagged(nodes, TAG["sup"])]
-    marks = [leaf for leaf in leaves if leaf < len(nodes.gap) and _is_mark(nodes, leaf)]
-    if not marks:
-        return nodes
-    strings = list(nodes.strings)
-    for leaf in marks:
-        strings[leaf] = f"[{strings[leaf]}]"
-    return replace(nodes, strings=strings)
-
-
-def _is_mark(nodes: NodeTable, leaf: int) -> bool:
-    row = int(nodes.leaves[leaf])
-    if nodes.gap[leaf] != GLUED or not nodes.anchor[row] or not _MARK.fullmatch(nodes.strings[leaf]):
-        return False
-    alone = False
-    while nodes.last_leaf[row] - nodes.first_leaf[row] <= 1:  # up to the smallest element with other text
-        alone = alone or nodes.tag[row] == TAG["sup"]
-        row = int(nodes.parent[row])
-        if row < 0:
-            return False
-    return alone
+    rows = [row for row in rows_tagged(nodes, TAG["sup"]) if nodes.last_leaf[row] - nodes.first_leaf[row] == 1]
+    strings = list(nodes.strings) if rows else nodes.strings
+    for leaf in {nodes.first_leaf.item(row) for row in rows} - {0}:
+        if nodes.gap[leaf] == GLUED and nodes.anchor[nodes.leaves[leaf]] and _MARK.fullmatch(strings[leaf]):
+            strings[leaf] = f"[{strings[leaf]}]"
+    return replace(nodes, strings=strings) if rows else nodes

@@ -52,7 +52,6 @@ _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
 _LINK: Final = lazily(r"""<([^<>]*)>((?:\s*;(?:[^,;"]|"[^"]*")*)*)""")  # a link of an HTTP header with its parameters
 _PARAMETER: Final = lazily(r""";\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^;"]*))""")  # one of these
-_LONGEST_HEADER: Final = 8192
 
 
 @cached
@@ -66,10 +65,6 @@ def normalise(url: str) -> str:
     >>> normalise("HTTPS://Example.com:443/a/./index.html?utm_source=x#top")
     'http://example.com/a/'
     """
-    return _normalise(url)
-
-
-def _normalise(url: str) -> str:
     parts = urlsplit(url)
     scheme = "http" if parts.scheme == "https" else parts.scheme
     query = _query(parts.query) if parts.query else ""
@@ -81,7 +76,11 @@ def _netloc(parts: SplitResult) -> str:
         port = parts.port
     except ValueError:  # "http://host:port/" written by hand
         port = None
-    host = _host(parts.hostname or "")
+    host = (parts.hostname or "").rstrip(".")
+    if ":" in host:
+        host = f"[{host}]"
+    elif not host.isascii() and len(host) <= _LONGEST_HOST:
+        host = _encoded(host)
     return host if port in (None, 80, 443) else f"{host}:{port}"
 
 
@@ -94,13 +93,6 @@ def _query(query: str) -> str:
 
     cleaned = url_query_cleaner(f"http://h/?{query}", _TRACKING, remove=True, unique=False)
     return urlsplit(canonicalize_url(cleaned)).query
-
-
-def _host(name: str) -> str:
-    name = name.rstrip(".")
-    if ":" in name:
-        return f"[{name}]"
-    return name if name.isascii() or len(name) > _LONGEST_HOST else _encoded(name)
 
 
 @cached
@@ -116,23 +108,10 @@ def _path(path: str) -> str:
         from w3lib.url import canonicalize_url
 
         path = urlsplit(canonicalize_url("http://h" + _SESSION_ID.sub("", path).replace("?", "%3F"))).path
-        if "/." in path:
-            path = _without_dot_segments(path)
+        if "/." in path and not path.startswith("//"):
+            # Remove the segments `.` and `..` (RFC 3986, Section 5.2.4).
+            path = urljoin("http://h/", path).removeprefix("http://h")
     return _INDEX.sub("/", path) or "/"
-
-
-def _without_dot_segments(path: str) -> str:
-    """Remove the segments ``.`` and ``..`` from a path (RFC 3986, Section 5.2.4)."""
-    segments = path.split("/")[1:]
-    kept: list[str] = []
-    for segment in segments:
-        if segment == "..":
-            kept[-1:] = []
-        elif segment != ".":
-            kept.append(segment)
-    if segments[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept)
 
 
 def resolve(base: str, href: str) -> tuple[int, str]:
@@ -152,7 +131,7 @@ def cost_of(href: str) -> int:
 def links_of_header(header: str) -> list[tuple[str, str]]:
     """Return relation and address of each link of an HTTP header ``Link`` (RFC 8288), but for links of other pages."""
     found = []
-    for address, text in _LINK.findall(header[:_LONGEST_HEADER]):
+    for address, text in _LINK.findall(header[:8192]):
         parameters = {name.lower(): quoted_value or value for name, quoted_value, value in _PARAMETER.findall(text)}
         if "anchor" not in parameters:
             found.append((parameters.get("rel", "").strip(), address))
@@ -200,7 +179,7 @@ def _resolve(base: str, href: str) -> tuple[int, str]:
     try:
         url = urljoin(base, href) if base else href
         may_lead = len(url) <= LONGEST and url[:8].lower().startswith(schemes_from(base))
-        target = "" if not may_lead or is_ambiguous(url) or is_ambiguous(href) else _normalise(url)
+        target = "" if not may_lead or is_ambiguous(url) or is_ambiguous(href) else normalise(url)
     except ValueError:  # "http://[broken"
         target = ""
     return (_hash(target), target) if target and not target.startswith("http:///") else (0, "")

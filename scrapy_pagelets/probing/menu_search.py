@@ -118,7 +118,7 @@ class MenuSearch:
             page = loaded.page
             return loaded
         finally:
-            self._traffic.loaded(probe, page)
+            self._traffic.arrived(probe, page, is_probe=True)
 
     def _redirected(self, url: str, location: str, page: Page) -> str:
         """The target of a redirect, "" if a link to it would not be followed."""

@@ -54,8 +54,6 @@ _UNCHANGING: Final = (DownloaderStats.process_request, HttpCacheMiddleware.proce
 
 OFF: Final = Obstacle("off", "HandoverMiddleware, which has to check the requests for them, is off")
 DIFFERS: Final = Obstacle("differs", "they would be requested otherwise than this page, as with cookies of the site")
-_SESSIONS: Final = Obstacle("session", "the page was requested with cookies or a login")
-_NO_GET: Final = Obstacle("no_get", "the page was not requested by GET without a body")
 
 
 class IdentityDiffers(IgnoreRequest):
@@ -97,9 +95,9 @@ class Identities:
 
     def _obstacle(self, request: Request) -> Obstacle | None:
         if request.method != "GET" or request.body:
-            return _NO_GET
+            return Obstacle("no_get", "the page was not requested by GET without a body")
         if any(name in request.headers for name in _SESSION_HEADERS):
-            return _SESSIONS
+            return Obstacle("session", "the page was requested with cookies or a login")
         if (prefix := self._prefixes.get(request.url.partition(":")[0])) is not None:
             for key in map(str, request.meta):
                 if key.startswith(prefix) and key not in _ROUTES and not key.startswith(_BOOKKEEPING):
@@ -132,7 +130,6 @@ PATIENCE: Final = 5.0  # seconds that a search waits for one page
 LIMIT: Final = 15.0  # seconds that it may take altogether
 #: Headers for content negotiation. Others may identify the client; probes get those only from middlewares.
 _NEGOTIATION: Final = ("Accept", "Accept-Encoding", "Accept-Language", "User-Agent")
-_LASTING_ERRORS: Final = (404, 410)  # permanent errors, which are handed over; others are requested again
 
 
 class Loaded(NamedTuple):
@@ -227,13 +224,6 @@ class Prober:
         return probe
 
     async def _download(self, probe: Request) -> Response | Exception:
-        try:
-            return await self._downloaded(probe)
-        finally:
-            if (shared := self.session.shared) is not None:
-                await in_waiting_thread(shared.frontier.give_up, fingerprint_in(probe.meta[RESPONSE_KEY]))
-
-    async def _downloaded(self, probe: Request) -> Response | Exception:
         result: Request | Response = probe
         try:
             while isinstance(result, Request):  # a middleware retries, or asks for something else
@@ -241,15 +231,17 @@ class Prober:
                     return IgnoreRequest(f"a middleware asks for {result.url} instead")
                 sent = result
                 result = await maybe_deferred_to_future(self.crawler.engine.downloader.fetch(sent))
+            self.session.count("probe/loaded")
+            self.session.progress.has_loaded(site_of(probe.url))
+            if _is_handed_over(result):
+                await in_thread(self.session.handovers.put, probe.meta[RESPONSE_KEY], _received(result, sent))
+            return result
         except Exception as error:  # a download can raise anything; the crawl goes on
             return error
         finally:
             look_for_work(self.crawler)
-        self.session.count("probe/loaded")
-        self.session.progress.has_loaded(site_of(probe.url))
-        if _is_handed_over(result):
-            await in_thread(self.session.handovers.put, probe.meta[RESPONSE_KEY], _received(result, sent))
-        return result
+            if (shared := self.session.shared) is not None:
+                await in_waiting_thread(shared.frontier.give_up, fingerprint_in(probe.meta[RESPONSE_KEY]))
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
         if isinstance(error, IdentityDiffers):
@@ -275,10 +267,8 @@ def _received(response: Response, probe: Request) -> Response:
 
 
 def _is_handed_over(response: Response) -> bool:
-    return response.status < 400 or response.status in _LASTING_ERRORS
-
-
-_MAX_REMEMBERED: Final = 500  # number of recent redirects that are remembered
+    """Whether the spider gets a response when it asks for it: errors that may be over by then it asks for again."""
+    return response.status < 400 or response.status in (404, 410)
 
 
 class Traffic:
@@ -290,7 +280,7 @@ class Traffic:
         self._pending: dict[str, asyncio.Future[Page | None]] = {}
         #: Pages that something else holds: a response that waits or is in use, or a search.
         self._pages: WeakValueDictionary[str, Page] = WeakValueDictionary()
-        self._moved: LocalCache[str, str] = LocalCache(_MAX_REMEMBERED)  # fingerprint -> the URL that it redirects to
+        self._moved: LocalCache[str, str] = LocalCache(500)  # recent redirects: from fingerprint to URL
         crawler.signals.connect(self.request_scheduled, signals.request_scheduled)
 
     def expect(self, request: Request) -> None:
@@ -298,18 +288,12 @@ class Traffic:
         if (fingerprint := known_fingerprint(self.crawler, request)) is not None:
             self._pending.setdefault(fingerprint, asyncio.get_running_loop().create_future())
 
-    def arrived(self, request: Request, page: Page | None = None) -> None:
-        """Record that a request of the spider was answered, by a page or by something else."""
-        if (fingerprint := known_fingerprint(self.crawler, request)) is not None:
+    def arrived(self, request: Request, page: Page | None = None, *, is_probe: bool = False) -> None:
+        """Record that a request of the spider, or one for a template, was answered, by a page or by something else."""
+        if (fingerprint := known_fingerprint(self.crawler, request)) is None:
+            return
+        if not is_probe:
             self.answered.add_answered(fingerprint)
-            self._arrive(fingerprint, page)
-
-    def loaded(self, request: Request, page: Page | None) -> None:
-        """Record that a request that was made for a template was answered."""
-        if (fingerprint := known_fingerprint(self.crawler, request)) is not None:
-            self._arrive(fingerprint, page)
-
-    def _arrive(self, fingerprint: str, page: Page | None) -> None:
         if page is not None:
             self._pages[fingerprint] = page
         pending = self._pending.pop(fingerprint, None)

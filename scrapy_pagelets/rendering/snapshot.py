@@ -22,8 +22,8 @@ from scrapy_pagelets.page.page import Page, base_of
 WALK: Final = files("scrapy_pagelets.rendering").joinpath("walk.js").read_text(encoding="utf-8")
 _TRANSPARENT: Final = 0.05  # nodes with an opacity of this or less are invisible
 _LIMITS: Final = Limits()
-_WHITE: Final = (255.0, 255.0, 255.0)
-_CLIPPING: Final = frozenset(("hidden", "clip"))
+_WHITE: Final = np.array([[255.0, 255.0, 255.0, 1.0]])
+_CLIPPING: Final = ("hidden", "clip")
 
 
 class Frame(NamedTuple):
@@ -76,21 +76,13 @@ def _joined(frames: Sequence[Frame]) -> list[_Walk]:
     return walks
 
 
-_FONT_SIZE, _FONT_WEIGHT, _COLOR, _BACKGROUND, _PICTURE, _VISIBILITY, _DISPLAY, _POSITION, _FLOAT, _Z_INDEX = range(10)
-_OPACITY, _OVERFLOW_X, _OVERFLOW_Y, _CLIP = range(10, 14)
-_NO_STYLE: Final = "16px|400|rgb(0, 0, 0)|rgba(0, 0, 0, 0)|0|hidden|none|static|none|auto|1|visible|visible|0"
+_FONT_SIZE, _FONT_WEIGHT, _COLOR, _BACKGROUND, _PICTURE, _VISIBILITY, _DISPLAY, _POSITION, _FLOAT = range(9)
+_OPACITY, _OVERFLOW_X, _OVERFLOW_Y, _CLIP = range(9, 13)
+_NO_STYLE: Final = "16px|400|rgb(0, 0, 0)|rgba(0, 0, 0, 0)|0|hidden|none|static|none|1|visible|visible|0"
 
 
 def _numbers(values: NDArray[np.str_]) -> Floats:
-    """(k,) lengths, weights and other numbers; 0 for keywords."""
-    return np.array([_number(value) for value in values])
-
-
-def _number(value: str) -> float:
-    try:
-        return float(value.removesuffix("px"))
-    except ValueError:
-        return 0.0
+    return np.array([float(value.removesuffix("px")) for value in values])
 
 
 def _colors(values: NDArray[np.str_]) -> Floats:
@@ -111,7 +103,7 @@ class _LayoutBuilder:
         self.element = np.array([number[element] for element in nodes.elements], np.int64)
         style = self._gathered("element", "style")[self.element]
         fields = [styles.split("|")[: _CLIP + 1] for walk in walks for styles in walk.columns["styles"]]
-        #: (styles, 14) the fields of the distinct styles.
+        #: (styles, 13) the fields of the distinct styles.
         self.styles = np.array([*fields, _NO_STYLE.split("|")])
         #: (n,) index of the style of each row; the last style if nothing is painted.
         self.style = np.where(style < 0, len(fields), style)
@@ -133,8 +125,8 @@ class _LayoutBuilder:
         """(m,) number of the walked run of each leaf: the ``number``-th of its parent."""
         parent = self._gathered("text", "parent")
         order = np.argsort(parent, kind="stable")
-        rows = self.nodes.leaves
-        run: Ints = order[np.searchsorted(parent[order], self.element[rows]) + self.nodes.number - 1]
+        firsts = np.searchsorted(parent[order], self.element[self.nodes.leaves])
+        run: Ints = order[firsts + self.nodes.number - 1]
         return run
 
     def _measured(self, name: str) -> Floats:
@@ -146,7 +138,7 @@ class _LayoutBuilder:
     def _boxes(self) -> Floats:
         """(n, 4) left, top, right, bottom as measured."""
         left, top = self._measured("x"), self._measured("y")
-        return np.stack((left, top, left + self._measured("width"), top + self._measured("height")), axis=1)
+        return np.column_stack((left, top, left + self._measured("width"), top + self._measured("height")))
 
     @cached_property
     def _clips(self) -> Floats:
@@ -155,8 +147,8 @@ class _LayoutBuilder:
         Elements between an absolutely positioned node and its containing block do not clip it.
         """
         nodes, style = self.nodes, self.style
-        clipping = np.isin(self.styles[:, _OVERFLOW_X], list(_CLIPPING))
-        clipping |= np.isin(self.styles[:, _OVERFLOW_Y], list(_CLIPPING)) | (_numbers(self.styles[:, _CLIP]) > 0)
+        clipping = np.isin(self.styles[:, [_OVERFLOW_X, _OVERFLOW_Y]], _CLIPPING).any(axis=1)
+        clipping |= _numbers(self.styles[:, _CLIP]) > 0
         # Overflow of `html` and `body` is clipped by the viewport only, so it is visible after scrolling.
         clips = (clipping & (self.styles[:, _DISPLAY] != "inline"))[style] & ~self.leaf & (nodes.depth > 1)
         position = self.styles[:, _POSITION][style]
@@ -177,16 +169,11 @@ class _LayoutBuilder:
         return seen
 
     @cached_property
-    def _opacity(self) -> Floats:
-        opacity = np.where(self.leaf, 1.0, _numbers(self.styles[:, _OPACITY])[self.style])
-        for rows in self.nodes.levels[1:]:
-            opacity[rows] *= opacity[self.nodes.parent[rows]]
-        return opacity
-
-    @cached_property
     def _visible(self) -> Bools:
         """(n,) whether the row itself, or something below it, can be seen."""
-        shown = (self.styles[:, _VISIBILITY] == "visible")[self.style] & (self._opacity > _TRANSPARENT)
+        opacity = np.where(self.leaf, 1.0, _numbers(self.styles[:, _OPACITY])[self.style])
+        opaque = self.nodes.inherit(opacity, np.multiply) > _TRANSPARENT
+        shown = (self.styles[:, _VISIBILITY] == "visible")[self.style] & opaque
         left, top, right, bottom = _intersection(self._boxes, self._clips).T
         width, height = right - left, bottom - top
         # A single pixel is a tracking image, or text for screen readers only.
@@ -206,26 +193,18 @@ class _LayoutBuilder:
                 outermost.at(around[:, side], above, around[rows, side])
         return np.nan_to_num(around)
 
-    @cached_property
     def _background(self) -> Floats:
-        """(n, 3) the background colour of each row blended over those of its ancestors, starting from white."""
+        """(n, 4) the background colour of each row blended over those of its ancestors, starting from white."""
         own = _colors(self.styles[:, _BACKGROUND])[self.style]
         own[self.leaf, 3] = 0
-        behind = np.tile(np.array(_WHITE), (len(self.nodes), 1))
-        for rows in self.nodes.levels:
-            above = self.nodes.parent[rows]
-            if above[0] >= 0:
-                behind[rows] = behind[above]
-            alpha = own[rows, 3:]
-            behind[rows] = alpha * own[rows, :3] + (1 - alpha) * behind[rows]
-        return behind
+        own[:1] = _over(own[:1], _WHITE)
+        return self.nodes.inherit(own, _over)
 
     @property
     def layout(self) -> Layout:
         style, styles = self.style, self.styles
         boxes = self._around_children().astype(np.float32)
         display = np.array([DISPLAY.get(name, len(DISPLAYS) - 1) for name in styles[:, _DISPLAY]], np.int8)[style]
-        z_index = np.clip(_numbers(styles[:, _Z_INDEX]), -(2**31), 2**31 - 1).astype(np.int32)[style]
         position = np.array([POSITION.get(name, 0) for name in styles[:, _POSITION]], np.int8)[style]
         return Layout(
             x=boxes[:, 0],
@@ -235,13 +214,12 @@ class _LayoutBuilder:
             font_size=_numbers(styles[:, _FONT_SIZE]).astype(np.float32)[style],
             font_weight=_numbers(styles[:, _FONT_WEIGHT]).astype(np.int16)[style],
             color=_packed(_colors(styles[:, _COLOR]))[style],
-            background=_packed(np.column_stack((self._background, np.ones(len(style))))),
+            background=_packed(self._background()),
             picture=(_numbers(styles[:, _PICTURE]) > 0)[style] & ~self.leaf,
             visible=self._visible,
             display=np.where(self.leaf & (display != 0), np.int8(DISPLAY["inline"]), display),
             position=np.where(self.leaf, np.int8(0), position),
             floating=(styles[:, _FLOAT] != "none")[style] & ~self.leaf,
-            z_index=np.where(self.leaf, np.int32(0), z_index),
             page_width=self.walks[0].columns["width"],
             page_height=self.walks[0].columns["height"],
         )
@@ -250,6 +228,12 @@ class _LayoutBuilder:
 def _intersection(a: Floats, b: Floats) -> Floats:
     """(n, 4) intersections of two columns of boxes, with negative extent if they are empty."""
     return np.concatenate((np.maximum(a[:, :2], b[:, :2]), np.minimum(a[:, 2:], b[:, 2:])), axis=1)
+
+
+def _over(colors: Floats, behind: Floats) -> Floats:
+    """Blend (k, 4) colours over those behind them, which are opaque."""
+    alpha = colors[:, 3:]
+    return np.column_stack((alpha * colors[:, :3] + (1 - alpha) * behind[:, :3], np.ones(len(colors))))
 
 
 def _packed(colors: Floats) -> NDArray[np.uint32]:

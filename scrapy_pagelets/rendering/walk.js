@@ -69,7 +69,7 @@
     const clip = position === "absolute" || position === "fixed" ? css.clip : "auto";
     const key = [
       css.fontSize, css.fontWeight, rgb(css.color), rgb(css.backgroundColor), css.backgroundImage === "none" ? 0 : 1,
-      css.visibility, css.display, position, css.cssFloat, css.zIndex, css.opacity,
+      css.visibility, css.display, position, css.cssFloat, css.opacity,
       overflow.includes(" ") ? overflow.replace(" ", "|") : overflow + "|" + overflow,
       css.clipPath === "none" && clip === "auto" ? 0 : 1,
     ].join("|");

@@ -52,7 +52,7 @@ def rendered(plain: Page) -> Page:
         font_weight=np.full(n, 400, np.int16), color=np.full(n, 0xFF, np.uint32),
         background=np.where(menu, 0x808080FF, 0xFFFFFFFF).astype(np.uint32), picture=np.zeros(n, np.bool_),
         visible=np.ones(n, np.bool_), display=np.zeros(n, np.int8), position=np.zeros(n, np.int8),
-        floating=np.zeros(n, np.bool_), z_index=np.zeros(n, np.int32), page_width=1000, page_height=n + 16,
+        floating=np.zeros(n, np.bool_), page_width=1000, page_height=n + 16,
     )  # fmt: skip
     return Page(plain.url, plain.root, nodes, plain.base, layout)
 

@@ -49,7 +49,7 @@ def laid_out(parsed, seed=0):
         height=zero + 18, font_size=zero + 16, font_weight=np.full(n, 400, np.int16),
         color=np.full(n, 0xFF, np.uint32), background=np.full(n, 0xFFFFFFFF, np.uint32),
         picture=np.zeros(n, np.bool_), visible=random.random(n) < 0.9, display=np.zeros(n, np.int8),
-        position=np.zeros(n, np.int8), floating=np.zeros(n, np.bool_), z_index=np.zeros(n, np.int32),
+        position=np.zeros(n, np.int8), floating=np.zeros(n, np.bool_),
         page_width=1000, page_height=int(20 * len(nodes.leaves)) + 1,
     )  # fmt: skip
     return Page(parsed.url, parsed.root, nodes, parsed.base, layout)

@@ -182,7 +182,6 @@ def test_the_layout_has_layers_and_display():
     layout, at = of.layout, {name: row(of, name) for name in seen(of)}
     for name in ("fixed", "sticky", "relative"):
         assert layout.position[at[name]] == POSITION[name]
-    assert [layout.z_index[at[name]] for name in ("fixed", "sticky", "relative")] == [7, 0, -1]
     assert layout.floating[at["float"]]
     assert layout.floating.sum() == 1
     for name, display in {"row": "table-row", "cell": "table-cell", "item": "block"}.items():

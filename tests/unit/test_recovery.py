@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrapy_pagelets.page.recovery import with_closed_headings
+from scrapy_pagelets.page.page import with_closed_headings
 from tests.trees import page
 
 

@@ -8,7 +8,7 @@ from scrapy_pagelets.decision import asides
 from scrapy_pagelets.document import pictures, units
 from scrapy_pagelets.evidence import etdm, menu_links
 from scrapy_pagelets.metadata import byline, dates, headline, posts, product_page, product_values
-from scrapy_pagelets.page import code, flattening, formulas, gaps, looks, recovery, roles, structured_data, urls
+from scrapy_pagelets.page import code, flattening, formulas, gaps, looks, roles, structured_data, urls
 from scrapy_pagelets.page import page as pages
 from scrapy_pagelets.page.nodes import CELL, LINE, TAG
 from scrapy_pagelets.papers.shared_pagelets import pagelet_shingles
@@ -88,9 +88,9 @@ def test_page_sections_as_text():
     assert pages.sections_as_text("<p>a <![CDATA[< b]]><script>//<![CDATA[") == "<p>a &lt; b<script>//<![CDATA["
 
 
-def test_recovery_with_closed_headings():
+def test_page_with_closed_headings():
     assert (
-        recovery.with_closed_headings(b"<h2>Tea</h1><!-- <h3> --><p>Boil it.</h3>")
+        pages.with_closed_headings(b"<h2>Tea</h1><!-- <h3> --><p>Boil it.</h3>")
         == b"<h2>Tea</h2><!-- <h3> --><p>Boil it.</h3>"
     )
 

@@ -90,7 +90,7 @@ def guess_layout(nodes: NodeTable) -> Layout:
         visible=nodes.total(painted.astype(np.int64)) > 0,
         display=np.where(nodes.hidden, np.int8(DISPLAY["none"]), display),
         position=np.full(len(nodes), POSITION["static"], np.int8), floating=np.zeros(len(nodes), np.bool_),
-        z_index=np.zeros(len(nodes), np.int32), page_width=_WIDTH, page_height=max(1, int(height[0])),
+        page_width=_WIDTH, page_height=max(1, int(height[0])),
     )  # fmt: skip
 
 
