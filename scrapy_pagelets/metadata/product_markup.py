@@ -135,6 +135,8 @@ def _by_microdata(page: Page, heading: str) -> tuple[Facts, bool]:
 
 def _by_metas(metas: Mapping[str, str]) -> Facts:
     """What ``<meta>`` elements say of it; nothing unless they tell its price, or the type of a product."""
+    if _type_of(metas) not in _PRODUCT_TYPES and metas.keys().isdisjoint(_METAS["price"][1]):
+        return {}
     read = ((field, read(metas.get(name))) for field, (read, names) in _METAS.items() for name in reversed(names))
     found = {field: value for field, value in read if value is not None}
     return found if "price" in found or _type_of(metas) in _PRODUCT_TYPES else {}
