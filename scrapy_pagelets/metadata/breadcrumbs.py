@@ -97,11 +97,10 @@ def _list_in(nodes: NodeTable, row: int) -> tuple[int, int]:
     """The leaves of the longest list right in a trail, beside which links lead elsewhere; or all of them."""
     while row + 1 < nodes.end[row] == nodes.end[row + 1]:
         row += 1
-    own = slice(row + 1, nodes.end.item(row))
-    rows = np.flatnonzero((nodes.parent[own] == row) & np.isin(nodes.tag[own], _LISTS)) + row + 1
-    number = nodes.last_leaf[rows] - nodes.first_leaf[rows]
-    is_one = number.max(initial=0) > 1 and np.count_nonzero(number == number.max()) == 1
-    inner = rows.item(number.argmax()) if is_one else row
+    rows = [each for each in nodes.children_of(row) if nodes.tag[each] in _LISTS]
+    lengths = [nodes.last_leaf.item(each) - nodes.first_leaf.item(each) for each in rows]
+    longest = max(lengths, default=0)
+    inner = rows[lengths.index(longest)] if longest > 1 and lengths.count(longest) == 1 else row
     return nodes.first_leaf.item(inner), nodes.last_leaf.item(inner)
 
 
@@ -120,18 +119,16 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     ends = (at for at in before if heading in strings[at].casefold() and _pointed(strings[at]).casefold() == heading)
     for leaf in ends:
         names, first = _names_before(page, leaf)
-        if _FEWEST <= len(names) + 1 <= _MOST_NAMES:
+        if names:
             return [*names, _pointed(strings[leaf])], slice(first, leaf + 1)
     if own.start > 0 and not page.nodes.anchor[page.nodes.leaves[own.start - 1]]:
         names, first = _names_before(page, own.start - 1)
         last = _pointed(strings[own.start - 1])
-        is_trail = _FEWEST <= len(names) + 1 <= _MOST_NAMES and "/" not in strings[first + 1]
-        if is_trail and 0 < len(last.split()) <= _PLAIN and not has_year(last):
+        if names and "/" not in strings[first + 1] and 0 < len(last.split()) <= _PLAIN and not has_year(last):
             return [*names, last][: None if last.casefold() in heading else -1], slice(first, own.start)
     names, first = _names_before(page, own.start)
     is_pointed = own.start > 0 and bool(_ARROW.fullmatch(strings[own.start - 1]))
-    is_long = _FEWEST <= len(names) + 1 <= _MOST_NAMES
-    is_trail = is_long and (is_pointed or _leads_down(page, own.start - 1, strings[first + 1]))
+    is_trail = bool(names) and (is_pointed or _leads_down(page, own.start - 1, strings[first + 1]))
     return (names, slice(first, own.start)) if is_trail else ([], slice(0))
 
 
@@ -145,7 +142,10 @@ def _leads_down(page: Page, leaf: int, mark: str) -> bool:
 
 
 def _names_before(page: Page, leaf: int) -> tuple[list[str], int]:
-    """The texts of the links before a leaf, as far as there is an arrow behind each of them, and the first leaf."""
+    """The texts of the links before a leaf, as far as there is an arrow behind each of them, and the first leaf.
+
+    There are none if they are too few or too many for a trail with one name more.
+    """
     nodes, names, first = page.nodes, list[str](), leaf
     while leaf > 0 and len(names) < _MOST_NAMES:
         # The own name may stand in the next line.
@@ -157,7 +157,7 @@ def _names_before(page: Page, leaf: int) -> tuple[list[str], int]:
             break
         names.append(_pointed(nodes.strings[leaf]))
         first = leaf
-    return names[::-1], first
+    return names[::-1] if _FEWEST <= len(names) + 1 <= _MOST_NAMES else [], first
 
 
 def _pointed(text: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Container, Iterable, Iterator, Set
 from functools import cached_property
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -310,11 +310,10 @@ def _is_entry(nodes: NodeTable, row: int) -> bool:
 
 def _line(nodes: NodeTable, start: int) -> list[int]:
     """The leaves of the one line with author and date that a page has, if no heading stands before it."""
-    spans = [nodes.leaves_of(row) for row in rows_named(nodes, _LINES)]
+    spans = [nodes.leaves_of(row) for row in nodes.outermost(rows_named(nodes, _LINES))]
     other = nodes.leaves_below(rows_with(nodes, COMMENTS | COMMENT | RELATED))
     lines = [span for span in spans if span.stop > span.start and not other[span.start]]
-    outer = [span for before, span in pairwise([slice(0, 0), *lines]) if span.start >= before.stop]
-    [line] = outer if len(outer) == 1 else [slice(0, 0)]
+    [line] = lines if len(lines) == 1 else [slice(0, 0)]
     is_near = start <= line.start and line.stop - line.start <= _AFTER
     return list(range(line.start, line.stop)) if is_near and not _in_headings(nodes, start, line.stop) else []
 

@@ -94,10 +94,8 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
         if text := heading_text(page.nodes, row):
             return Headline(row, text)
     told = [(list(words), weight) for words, weight in _told(page).items()]
-    candidates = _candidates(page.nodes, [words for words, _ in told])
-    found = [
-        one for row, weight in candidates if (one := _Candidate.of(page, row, weight, alike, pages, told)) is not None
-    ]
+    rows = _candidates(page.nodes, [words for words, _ in told])
+    found = [*filter(None, (_Candidate.of(page, row, weight, alike, pages, told) for row, weight in rows))]
     names = [one for one in found if _is_often(one.text, one.others, pages)]
     banners = [one.row for one in names if one.is_first_level]
     found = [one for one in found if one not in names]
@@ -217,7 +215,7 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
         if (
             _KIND.sub("", nodes.strings[leaf], 1).strip().casefold()
             in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
-            and (row in own or _may_say(nodes, leaf, row))
+            and (row in own or _may_say(nodes, row))
             and nodes.leaves_of(row) == slice(leaf, leaf + 1)
             and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
@@ -226,14 +224,12 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     return None
 
 
-def _may_say(nodes: NodeTable, leaf: int, row: int) -> bool:
-    """Whether an element has text, or is a link behind a label as "Subject:" or in an element named a title."""
+def _may_say(nodes: NodeTable, row: int) -> bool:
+    """Whether an element has text, or is a link in an element named a title."""
     if nodes.tag[row] in _UNMARKED and not nodes.anchor[row]:
         return True
-    label = nodes.strings[leaf - 1].rpartition("\n")[2] if leaf else ""
     around = nodes.look[[above := nodes.parent.item(row), nodes.parent.item(above)]]
-    is_called = _KIND.fullmatch(label) is not None or bool((nodes.signs[around] & HEADLINE).any())
-    return is_called and nodes.tag.item(row) == TAG["a"]
+    return bool((nodes.signs[around] & HEADLINE).any()) and nodes.tag.item(row) == TAG["a"]
 
 
 class _Candidate(NamedTuple):

@@ -38,9 +38,8 @@ _MARKS: Final = 20  # marks that are looked at
 class Entry:
     """What the entry with the heading of a page tells, or its one entry; nothing in a list of entries."""
 
-    def __init__(self, page: Page, headline: Headline | None, habits: Habits) -> None:
+    def __init__(self, page: Page, headline: Headline | None) -> None:
         self._page = page
-        self._habits = habits
         self._headline = headline
 
     @cached_property
@@ -93,13 +92,8 @@ class Entry:
         return [row for row in found if not any(start <= row < stop for start, stop in others[:_MARKS])][:_MARKS]
 
     def _date(self, names: re.Pattern[str]) -> str | None:
-        for row in self._rows(names):
-            leaves = self._page.nodes.leaves_of(row)
-            near = range(leaves.start, min(leaves.stop, leaves.start + _LEAVES))
-            told = (date for leaf in near for date in byline.dates_told(self._page, leaf, self._habits))
-            if date := byline.machine_date(self._page, row) or next(told, None):
-                return date[0]
-        return None
+        told = (byline.machine_date(self._page, row) for row in self._rows(names))
+        return next((date for date, _ in filter(None, told)), None)
 
     def _name(self, row: int) -> str | None:
         """The name in a mark: of hCard, or all that it has."""
@@ -169,7 +163,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     first = opening or Post()
     posts = {leaf for post in thread.posts for leaf in post.leaves} if thread.is_thread else set[int]()
     beside = byline.Byline(page, headline if opening is None else None, habits, posts, sells=product is not None)
-    entry = Entry(page, headline, habits)
+    entry = Entry(page, headline)
     names, trail = _trail(page, headline)
     costs = [str(product["price"])] if product and product["price"] else []
     author = told.author or _cleaned(first.author or entry.author or beside.author or "") or None

@@ -99,12 +99,11 @@ _PROFILE: Final = lazily(
     re.IGNORECASE,
 )
 #: Labels of dates that are not those of a post.
-_NO_POST: Final = lazily(
-    r"join|regist|member since|since|last (?:visit|seen|active)|birth|inscri|beigetreten|dabei|mitglied|angemeldet|"
-    r"dołączył|зарегистр|регистрац|注册|登録",
+_JOINED: Final = lazily(
+    r"(?:join|regist|member since|since|last (?:visit|seen|active)|birth|inscri|beigetreten|dabei|mitglied|angemeldet|"
+    r"dołączył|зарегистр|регистрац|注册|登録)\w*:",
     re.IGNORECASE,
 )
-_JOINED: Final = lazily(rf"(?:{_NO_POST.pattern})\w*:", re.IGNORECASE)
 #: Classes of elements that tell in words how long ago a post was written, and in their title exactly when.
 _TIME: Final = lazily(
     r"(?:^|[\s_-])(?:age|date|timeline|time-?ago|relative-?time|timestamp)(?:$|[\s_-])", re.IGNORECASE
@@ -211,9 +210,8 @@ def _leaves_of(nodes: NodeTable, row: int) -> slice:
     own, above = nodes.leaves_of(row), nodes.parent.item(row)
     if nodes.tag.item(row) != TAG["dt"]:
         return own
-    behind = slice(nodes.end.item(row), nodes.end.item(above))
-    terms = np.flatnonzero((nodes.tag[behind] == TAG["dt"]) & (nodes.parent[behind] == above)) + behind.start
-    return slice(own.start, nodes.first_leaf.item(terms[0]) if len(terms) else nodes.last_leaf.item(above))
+    terms = (each for each in nodes.children_of(above) if each > row and nodes.tag[each] == TAG["dt"])
+    return slice(own.start, next(map(nodes.first_leaf.item, terms), nodes.last_leaf.item(above)))
 
 
 def _articles(page: Page) -> Iterator[int]:
@@ -448,8 +446,7 @@ class _Reader:
         if "posted" in nodes.strings[leaf][:_SAYS].lower():
             return False
         label = nodes.strings[leaf - 1] if leaf and nodes.words.item(leaf - 1) <= _LABEL else ""
-        in_profile = self._in_profile[leaf] and not _OF_POST.match(label)
-        return bool(in_profile or _NO_POST.search(label))
+        return bool(self._in_profile[leaf]) and not _OF_POST.match(label)
 
     def _line(self, post: Post) -> Iterator[int]:
         first, last = sorted((post.said_by, post.said_at))

@@ -41,12 +41,12 @@ def product_of(
     heading = headline.text if headline else page.title
     declared_products = [each for each in page.objects if _is_product(each)]
     json_ld, others = _of_objects(declared_products, page, heading, by_id(page.objects))
-    microdata, further = by_microdata(page, heading)
-    of_metas = by_metas(metas)
+    microdata, further = _by_microdata(page, heading)
+    of_metas = _by_metas(metas)
     shown = ShownProduct(page, headline, json_ld.get("name") or microdata.get("name"))
     declared = [json_ld, microdata, of_metas if "price" in of_metas else {}]
     if not any(field in each for each in declared for field in _TELLING):
-        is_declared = bool(json_ld or microdata) or type_of(metas) in PRODUCT_TYPES
+        is_declared = bool(json_ld or microdata) or _type_of(metas) in _PRODUCT_TYPES
         is_believed = shown.is_offered if is_declared else _is_believed(page, metas, shown)
         if others or further or not is_believed:
             return None, ()
@@ -63,7 +63,7 @@ def _is_believed(page: Page, metas: Mapping[str, str], shown: ShownProduct) -> b
     """Whether a page shows one product, and does not call itself a list or an article."""
     if not shown.names_a_price or not (shown.is_alone or shown.is_labelled):
         return False
-    return not any(map(_OTHER.search, (type_of(metas), *(kind for each in page.objects for kind in types_of(each)))))
+    return not any(map(_OTHER.search, (_type_of(metas), *(kind for each in page.objects for kind in types_of(each)))))
 
 
 def _merged(sources: list[Facts]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ _FORMER: Final = ("ListPrice", "StrikethroughPrice", "SRP", "MSRP")
 #: Products, offers, and values of a property that are looked at; marked elements, and elements around each of them.
 _MOST_PRODUCTS, _MOST_OFFERS, _MOST_VALUES = 50, 100, 5
 _MOST_MARKED, _DEEPEST = 3000, 100
-PRODUCT_TYPES: Final = ("product", "product.item")
+_PRODUCT_TYPES: Final = ("product", "product.item")
 _MARKS: Final = ("itemtype", "itemprop")  # what a page with a product has in its microdata
 _SOLD_HERE: Final = lazily(r"/(?:.*product|.*offer|vehicle|car|motorcycle)|^price$", re.IGNORECASE)
 _RDFA: Final = etree.XPath("descendant::*[@typeof or @property and not(self::meta[@content][parent::head])]")
@@ -126,27 +126,24 @@ _METAS: Final[Mapping[str, tuple[Callable[[Any], Any], Sequence[str]]]] = {
 }
 
 
-def by_microdata(page: Page, heading: str) -> tuple[Facts, bool]:
-    """Return what microdata says of the product of a page, and whether it has others instead, as on a list."""
+def _by_microdata(page: Page, heading: str) -> tuple[Facts, bool]:
+    """What microdata says of the product of a page, and whether it has others instead, as on a list."""
     if not any(map(_SOLD_HERE.search, (name for pair in values_at(page.microdata, _MARKS) for name in pair))):
         return {}, False
     return _of_items(page.microdata, ("itemprop", "itemscope", "itemtype"), page, heading)
 
 
-def by_metas(metas: Mapping[str, str]) -> Facts:
-    """Return what ``<meta>`` elements say of it; nothing unless they tell its price, or the type of a product.
-
-    ``metas``: the content by the name in lower case.
-    """
-    if type_of(metas) not in PRODUCT_TYPES and metas.keys().isdisjoint(_METAS["price"][1]):
+def _by_metas(metas: Mapping[str, str]) -> Facts:
+    """What ``<meta>`` elements say of it; nothing unless they tell its price, or the type of a product."""
+    if _type_of(metas) not in _PRODUCT_TYPES and metas.keys().isdisjoint(_METAS["price"][1]):
         return {}
     read = ((field, read(metas.get(name))) for field, (read, names) in _METAS.items() for name in reversed(names))
     found = {field: value for field, value in read if value is not None}
-    return found if "price" in found or type_of(metas) in PRODUCT_TYPES else {}
+    return found if "price" in found or _type_of(metas) in _PRODUCT_TYPES else {}
 
 
-def type_of(metas: Mapping[str, str]) -> str:
-    """Return the type that Open Graph tells."""
+def _type_of(metas: Mapping[str, str]) -> str:
+    """The type that Open Graph tells."""
     return metas.get("og:type", "").strip().lower().removeprefix("og:")
 
 

@@ -126,8 +126,7 @@ class ShownProduct:
     @cached_property
     def _is_sold(self) -> bool:
         """Whether there is a control to buy."""
-        texts = {text for text in self._page.nodes.strings if 2 <= len(text) < 30}
-        return any(kind & values.CART for kind in self._kinds) or any(map(values.is_buying, texts))
+        return any(kind & values.CART for kind in self._kinds)
 
     @cached_property
     def _of_rows(self) -> Ints:
@@ -271,9 +270,8 @@ class ShownProduct:
         nodes, strings = self._page.nodes, self._page.nodes.strings
         for leaf in self._window(_LABELS, _BEFORE):
             if len(strings[leaf]) <= _LONGEST and (match := labels.match(strings[leaf].lstrip(_MARKS))):
-                behind = (
-                    text for text in strings[leaf + 1 : leaf + 3] if text.strip(_MARKS)
-                )  # a colon may stand apart
+                # A colon may stand apart.
+                behind = (text for text in strings[leaf + 1 : leaf + 3] if text.strip(_MARKS))
                 value = match["value"].strip(_MARKS) or next(behind, "")
                 if value and len(value) <= _LONGEST and not self._around[nodes.leaves[leaf]] & values.RELATED:
                     yield value.strip(_MARKS)

@@ -80,9 +80,8 @@ def amount_of(value: Any) -> float | None:
     return _checked(Decimal(text)) if _PLAIN.fullmatch(text) else next((each for each, *_ in amounts_in(text)), None)
 
 
-def price_of(text: str) -> Price:
-    """Return what ``price_parser`` reads in a text; it is imported here, because that takes a while."""
-    from price_parser import Price
+def _price(text: str) -> Price:
+    from price_parser import Price  # which takes a while
 
     return Price.fromstring(text)
 
@@ -95,10 +94,9 @@ def _checked(amount: int | float | Decimal) -> float | None:
 def amounts_in(text: str) -> Iterator[tuple[float, int, int]]:
     """Yield the amounts in a text, each with its start and end; percentages are none."""
     for match in _AMOUNT.finditer(text[:_LONGEST]):
-        if text[match.end() : match.end() + 2].lstrip()[:1] != "%":
-            amount = price_of(match[0]).amount
-            if amount is not None and (checked := _checked(amount)) is not None:
-                yield checked, match.start(), match.end()
+        is_share = text[match.end() : match.end() + 2].lstrip()[:1] == "%"
+        if not is_share and (checked := _checked(_price(match[0]).amount or 0)) is not None:
+            yield checked, match.start(), match.end()
 
 
 def has_currency(text: str) -> bool:
@@ -116,7 +114,7 @@ def currency_of(value: Any, language: str | None = None, url: str = "") -> str |
         return text.upper()
     if not text:
         return None
-    symbol = (price_of(text).currency or "").strip().rstrip(".").lower()
+    symbol = (_price(text).currency or "").strip().rstrip(".").lower()
     if re.fullmatch("[a-z]{3}", symbol) and symbol not in _SYMBOLS:
         return symbol.upper()
     country = (urlsplit(url).hostname or "").rpartition(".")[2]
@@ -166,14 +164,20 @@ _OTHER: Final = frozenset(
     "month filter slider total subtotal minicart mini points label alert match guarantee history tax vat "
     "unitprice".split()
 )
-_PRICE: Final = lazily(r"price|prix|preis|precio|prezzo|preco|\bcena\b")
-_CART: Final = lazily(
-    r"addto(?:cart|bag|basket|trolley)|add2cart|buynow|buybox|buybutton|btnbuy|cartbutton|cartbtn|btncart|buttoncart|"
-    r"\btocart|addcart|cartadd|productform\b|\bpurchasebutton"
-)
-_RELATED: Final = lazily(r"related|similar|recommend|upsell|crosssell|recently|also(?:bought|like|viewed)|mightlike")
-_NUMBER: Final = lazily(r"\bsku\b|(?:product|item|article|art|part|model)(?:sku|code|number|no|nr)\b")
-_BRAND: Final = lazily(r"\b(?:(?:product|item)\w{0,8})?(?:brand|vendor|manufacturer)(?:name)?\b")
+#: What the letters of their names have in them, and, beside the name of a price, their words.
+_BY_LETTERS: Final = {
+    PRICE: lazily(r"price|prix|preis|precio|prezzo|preco|\bcena\b"),
+    CART: lazily(
+        r"addto(?:cart|bag|basket|trolley)|add2cart|buynow|buybox|buybutton|btnbuy|cartbutton|cartbtn|btncart|buttoncart|"
+        r"\btocart|addcart|cartadd|productform\b|\bpurchasebutton"
+    ),
+    RELATED: lazily(r"related|similar|recommend|upsell|crosssell|recently|also(?:bought|like|viewed)|mightlike"),
+    NUMBER: lazily(r"\bsku\b|(?:product|item|article|art|part|model)(?:sku|code|number|no|nr)\b"),
+    BRAND: lazily(r"\b(?:(?:product|item)\w{0,8})?(?:brand|vendor|manufacturer)(?:name)?\b"),
+    IN_STOCK: lazily(r"\binstock\b"),
+    OUT_OF_STOCK: lazily(r"\b(?:outofstock|soldout)\b"),
+}
+_BY_TOKENS: Final = {FORMER: _FORMER, OTHER: _OTHER, REGULAR: frozenset(("regular",))}
 
 
 @cached
@@ -185,20 +189,8 @@ def kinds_of(look: Look) -> int:
         return struck
     tokens = frozenset(_LETTERS.findall(_HUMPS.sub("-", names).lower()))
     runs = " ".join("".join(_LETTERS.findall(each)) for each in names.lower().split())
-    price = bool(_PRICE.search(runs))
-    return (
-        struck
-        | PRICE * price
-        | FORMER * bool(price and tokens & _FORMER)
-        | OTHER * bool(price and tokens & _OTHER)
-        | REGULAR * (price and "regular" in tokens)
-        | CART * bool(_CART.search(runs))
-        | RELATED * bool(_RELATED.search(runs))
-        | NUMBER * bool(_NUMBER.search(runs))
-        | BRAND * bool(_BRAND.search(runs))
-        | IN_STOCK * bool(re.search(r"\binstock\b", runs))
-        | OUT_OF_STOCK * bool(re.search(r"\b(?:outofstock|soldout)\b", runs))
-    )
+    found = struck | sum(kind for kind, form in _BY_LETTERS.items() if form.search(runs))
+    return found | sum(kind for kind, some in _BY_TOKENS.items() if found & PRICE and not some.isdisjoint(tokens))
 
 
 def _labels(names: str) -> re.Pattern[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
 from lxml import etree
@@ -19,7 +18,6 @@ NOINDEX, NOFOLLOW, NOSNIPPET = "noindex", "nofollow", "data-nosnippet"
 _KNOWN: Final = frozenset(
     (NOINDEX, NOFOLLOW, *"noarchive nocache nosnippet noimageindex notranslate noai noimageai".split())
 )
-_SHORT: Final = {"none": (NOINDEX, NOFOLLOW)}
 #: Directives that have a value behind a colon, as the name of a robot has its directives.
 _WITH_VALUE: Final = frozenset("max-snippet max-image-preview max-video-preview unavailable_after".split())
 #: The name of a robot, or a directive with a value; in the time of a date, other words are before the colon.
@@ -70,6 +68,5 @@ def of_header(header: str, agent: str = "") -> Iterator[str]:
 
 
 def _named(parts: Iterable[str]) -> Iterator[str]:
-    for part in islice(parts, _MOST):
-        name = part.strip().lower()
-        yield from _SHORT.get(name, (name,) if name in _KNOWN else ())
+    for name in (part.strip().lower() for part in parts):
+        yield from (NOINDEX, NOFOLLOW) if name == "none" else {name} & _KNOWN
