@@ -145,7 +145,7 @@ class Model:
     trees: Trees  # first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
     context: Trees  # second pass, see `context_parts`; for leaves, by their page alone
     decision: Trees  # third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
-    cut: Trees  # last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
+    cut: Trees  # last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.shifted`
     #: for each role but content, the rating of that role for leaves that are template, see `role_parts`; () if the
     #: pages that the model was trained on had no roles
     roles: tuple[Trees, ...]

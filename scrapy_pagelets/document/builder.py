@@ -68,19 +68,17 @@ def _put_first(root: Block, headline: Headline, leaves: list[int], key: int) -> 
     runs = _own_runs([b for b in root.walk() if b.leaves and own.issuperset(b.leaves)], headline.text, key)
     for block in root.walk():
         block.children = [child for child in block.children if not child.leaves or not own.issuperset(child.leaves)]
-        again = (child for child in block.children if _says(child, ("heading",), headline.text))
+        again = (child for child in block.children if _says(child, headline.text, "heading"))
         here = {id(child) for child in again if {urls.key(href) for href in _links_of(child)} == {key}}
         block.children = [child for child in block.children if id(child) not in here]
     _prune(root)
-    while (
-        root.children and _says(root.children[0], ("heading", "paragraph"), headline.text) and root.children[0].leaves
-    ):
+    while root.children and root.children[0].leaves and _says(root.children[0], headline.text, "heading", "paragraph"):
         del root.children[0]
     _prune(root)  # a rule may have stood below it
     root.children.insert(0, Block("heading", runs=runs, level=level, leaves=leaves))
 
 
-def _says(block: Block, kinds: Sequence[str], text: str) -> bool:
+def _says(block: Block, text: str, *kinds: str) -> bool:
     return block.kind in kinds and text_of_runs(block.runs) == text
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from copy import copy
-from itertools import islice, zip_longest
+from itertools import islice, takewhile, zip_longest
 from typing import Final
 
 import numpy as np
@@ -86,11 +86,8 @@ class Walk:
         """The elements without text that have a box to check in them."""
         nodes, inputs = self.nodes, rows_tagged(self.nodes, TAG["input"])
         for row, kind in zip(inputs, attributes_at(nodes, inputs, "type"), strict=True):
-            for _ in range(_WRAPPERS if kind == "checkbox" else 0):
-                row = nodes.parent.item(row)
-                if row < 0 or self.shown[row]:
-                    break
-                yield row
+            around = islice(nodes.above(row), _WRAPPERS if kind == "checkbox" else 0)
+            yield from takewhile(lambda above: not self.shown[above], around)
 
     def _begin_draft(self, draft: Draft) -> None:
         self.draft = draft
@@ -130,7 +127,7 @@ class Walk:
 
     def is_in_note(self, cell: int) -> bool:
         """Whether a cell without text stands beside the text of a note, as the classes around say."""
-        around = [cell := self.nodes.parent.item(cell) for _ in range(min(_AROUND, self.nodes.depth.item(cell)))]
+        around = [*islice(self.nodes.above(cell), _AROUND)]
         names = (self.nodes.looks[self.nodes.look.item(row)][2] for row in around)
         return bool(self.shown[around[0]]) and any(map(_NOTE.search, names))
 
@@ -424,10 +421,9 @@ class Walk:
     def links_of_code(self, row: int) -> Iterator[Run]:
         """The names in a block of code that lead to other pages, as no fence has links; addresses in it need none."""
         links = self.nodes.links
-        for at in range(*np.searchsorted(links.row, (row, self.nodes.end[row])).tolist()):
-            link = int(links.row[at])
-            leaves = slice(int(self.nodes.first_leaf[link]), int(self.nodes.last_leaf[link]))
-            name = " ".join(" ".join(self.nodes.strings[leaves]).split())
+        for at in range(len(links.row))[self.nodes.links_in(row)]:
+            link = links.row.item(at)
+            name = " ".join(" ".join(self.nodes.strings[self.nodes.leaves_of(link)]).split())
             if links.key[at] == self.page.key or "://" in name or not any(map(str.isalnum, name)):
                 continue
             if (style := self.linked(self.nodes.elements[link])) is not None:

@@ -1,7 +1,7 @@
 """The node table: a DOM tree as NumPy columns, with one row for each node in preorder."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -179,6 +179,15 @@ class NodeTable:
         for row in rows:
             found[self.leaves_of(row)] = True
         return found
+
+    def above(self, row: int) -> Iterator[int]:
+        """Yield the rows of the elements around a row, from its parent up to the root."""
+        while (row := self.parent.item(row)) >= 0:
+            yield row
+
+    def links_in(self, row: int) -> slice:
+        """The links in a row, and at it."""
+        return slice(*np.searchsorted(self.links.row, (row, self.end[row])).tolist())
 
     def children_of(self, row: int) -> list[int]:
         """The elements right below a row."""
