@@ -136,7 +136,8 @@ class Walk:
         leaves = self.leaves_of(self.tabs[panel])
         text = " ".join(self.nodes.strings[leaf] for leaf in leaves)
         if text and not begins_with(self.nodes, panel, self.tabs[panel]):
-            self.add(Block("paragraph", runs=tidy([Run(text, Style(strong=True), leaf=leaves[0])]), leaves=leaves))
+            runs = tidy([Run(text, Style(strong=True), leaf=leaves[0])])
+            self.draft.add(Block("paragraph", runs=runs, leaves=leaves))
 
     def part(self, row: int) -> Block:
         """The document of a subtree by itself."""
@@ -188,16 +189,11 @@ class Walk:
         """Write a text in which a script of the page sets formulas."""
         for part, kind in formulas.split(text, self.source):
             if kind == formulas.DISPLAY and self.draft.heading is None:
-                self.add(Block("math", text=part, leaves=[leaf]))
+                self.draft.add(Block("math", text=part, leaves=[leaf]))
             elif part:
                 part, style = (f"${part}$", Style(code=row)) if kind else (part, None)
                 self.draft.write(part, style, leaf)
                 self.draft.leaves += [leaf] * (self.draft.leaves[-1:] != [leaf])
-
-    def add(self, block: Block) -> None:
-        """Add a block behind the text before it."""
-        self.draft.end_paragraph()
-        self.draft.add(block)
 
     def open(self, row: int) -> End | None:
         """Open the element of a row, and return what ends it; None if all of its subtree is written already."""
@@ -305,7 +301,7 @@ class Walk:
 
     def separate(self, row: int, tag: str) -> End:
         """Part the text of an element from that around it, as far as its tag, role, class or style does."""
-        gap = self.gap_of(row)
+        gap = max(self.gaps[self.nodes.look.item(row)], gap_of(0, self.nodes.styles.get(row, "")))
         if gap == GLUED:
             return _nothing
         if gap >= SPACE and self.draft.heading is not None:
@@ -315,12 +311,6 @@ class Walk:
             self.draft.end_paragraph()
             return self.draft.end_paragraph
         return _nothing
-
-    def gap_of(self, row: int) -> int:
-        """The gap that an element makes before and after it."""
-        look = self.nodes.look.item(row)
-        gap = self.gaps[look]
-        return max(gap, gap_of(0, style)) if (style := self.nodes.styles.get(row)) else gap
 
     def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
         """The style inside an element that changes it."""
@@ -391,7 +381,7 @@ class Walk:
         first, last = int(self.nodes.first_leaf[row]), int(self.nodes.last_leaf[row])
         leaves = range(first, last)
         if formulas.is_display(element) and self.draft.heading is None:
-            self.add(Block("math", text=tex, leaves=list(leaves)))
+            self.draft.add(Block("math", text=tex, leaves=list(leaves)))
         else:
             if self.draft.runs and (first >= len(self.nodes.gap) or self.nodes.gap[first] >= SPACE):
                 self.draft.write(" ", PLAIN)

@@ -246,7 +246,7 @@ class NodeTable:
 
     @cached_property
     def _among_all(self) -> Ints:
-        return ranks(self.parent, self.tag == TEXT)[0]
+        return ranks(self.parent, self.tag == TEXT)
 
     @cached_property
     def letters(self) -> Floats:
@@ -275,17 +275,14 @@ def levels_of(depth: Ints) -> list[Ints]:
     return np.split(np.argsort(depth, kind="stable"), np.cumsum(np.bincount(depth))[:-1])
 
 
-def ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
-    """Return (n,) rank of each row among its siblings of the same kind, from 1, and (n,) number of these siblings."""
+def ranks(parent: Ints, kind: NDArray[T]) -> Ints:
+    """Return (n,) rank of each row among its siblings of the same kind, from 1."""
     order = np.lexsort((kind, parent))
     first = np.ones(len(parent), np.bool_)
     first[1:] = (np.diff(parent[order]) != 0) | (kind[order][1:] != kind[order][:-1])
-    starts = np.flatnonzero(first)
-    group = np.cumsum(first) - 1
-    rank, count = np.empty((2, len(parent)), np.int64)
-    rank[order] = np.arange(len(parent)) - starts[group] + 1
-    count[order] = np.diff(np.append(starts, len(parent)))[group]
-    return rank, count
+    rank = np.empty(len(parent), np.int64)
+    rank[order] = np.arange(1, len(parent) + 1) - np.flatnonzero(first)[np.cumsum(first) - 1]
+    return rank
 
 
 give("text", XPATH_NAME=_XPATH_NAME)
