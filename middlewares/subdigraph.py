@@ -53,11 +53,6 @@ class _SiteHistory:
     pages: int = 0
     loads: int = 0
 
-    def add(self, page: Page) -> None:
-        self.pages += 1
-        if len(self.shapes) < _MAX_SHAPES:
-            self.shapes.add(shape(urls.normalise(page.url)))
-
 
 class MenuSubdigraphMiddleware(Component):
     """Load pages of a menu until ``PAGELETS_PROBE`` of them link each other, before the spider gets the key page.
@@ -114,7 +109,9 @@ class MenuSubdigraphMiddleware(Component):
         page, page_outline, site, is_learnt = await self.session.compute(size, self._read, response)
         self.traffic.arrived(request, page)
         history = self._histories[site.name] = self._histories.pop(site.name, _SiteHistory())
-        history.add(page)
+        history.pages += 1
+        if len(history.shapes) < _MAX_SHAPES:
+            history.shapes.add(shape(urls.normalise(page.url)))
         if is_learnt:
             return
         running = self._running(site, page_outline)

@@ -321,19 +321,14 @@ def image_of(element: etree._Element) -> etree._Element:
 def _is_no_content(element: etree._Element) -> bool:
     """Whether a picture is one of a button or of a person, or a small copy of the next one."""
     image = image_of(element)
-    source = source_of(image)
-    if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{_classes(image)} {source[:_LONGEST]}"):
+    source, above = source_of(image), image.getparent()
+    classes = f"{image.get('class', '')} {above.get('class', '') if above is not None else ''}"
+    if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{classes} {source[:_LONGEST]}"):
         return True
     return bool(_PREVIEW.search(image.get("class", ""))) and any(
         behind.tag in PICTURES and name_of(source_of(behind)) == name_of(source)
         for behind in islice(image.itersiblings(), _NEAR)
     )
-
-
-def _classes(image: etree._Element) -> str:
-    """The classes of a picture, and of the element right around it."""
-    above = image.getparent()
-    return f"{image.get('class', '')} {above.get('class', '') if above is not None else ''}"
 
 
 def add_own(page: Page, headline: Headline | None, shown: Bools, keep: Bools, repeated: Sequence[int]) -> None:

@@ -77,17 +77,14 @@ class Walk:
         self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
-        self.around_boxes = {*self._around_boxes()}
+        inputs = rows_tagged(nodes, TAG["input"])
+        kinds = zip(inputs, attributes_at(nodes, inputs, "type"), strict=True)
+        around = (islice(nodes.above(row), _WRAPPERS) for row, kind in kinds if kind == "checkbox")
+        # elements without text that have a box to check in them
+        self.around_boxes = {row for rows in around for row in takewhile(lambda row: not self.shown[row], rows)}
         self.has_sections = "section" in self.tags
         self.arranging: set[etree._Element] = set()  # lists of sections
         self._begin_draft(Draft())
-
-    def _around_boxes(self) -> Iterator[int]:
-        """The elements without text that have a box to check in them."""
-        nodes, inputs = self.nodes, rows_tagged(self.nodes, TAG["input"])
-        for row, kind in zip(inputs, attributes_at(nodes, inputs, "type"), strict=True):
-            around = islice(nodes.above(row), _WRAPPERS if kind == "checkbox" else 0)
-            yield from takewhile(lambda above: not self.shown[above], around)
 
     def _begin_draft(self, draft: Draft) -> None:
         self.draft = draft

@@ -136,7 +136,7 @@ def _kind(tag: str, role: str) -> str:
 
 
 def _links_in(nodes: NodeTable, row: int) -> list[int]:
-    return nodes.links.row[nodes.links_in(row)].tolist()
+    return [*map(int, nodes.links.row[nodes.links_in(row)])]
 
 
 def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
