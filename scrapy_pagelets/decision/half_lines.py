@@ -64,8 +64,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
     for row, head in _headed_tables(nodes):
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
-        is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
-        found[leaves] |= is_kept
+        found[leaves] |= 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
     return found & ~keep
 
 

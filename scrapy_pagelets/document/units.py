@@ -250,18 +250,15 @@ def fitting(unit: Unit, limit: Limit) -> Iterator[Unit]:
     lead = unit.size - limit.size(unit.block, unit.above, words_of(unit.block))
 
     def fits(block: Block) -> bool:
-        return _letters(block) <= _LETTERS * limit.tokens and lead + limit.size(block, unit.above, 0) <= limit.words
+        cells = (cell for row in block.rows for cell in row)
+        letters = len(block.text) + sum(len(run.text) for runs in (block.runs, *cells) for run in runs)
+        return letters <= _LETTERS * limit.tokens and lead + limit.size(block, unit.above, 0) <= limit.words
 
     if fits(unit.block):
         yield unit
     else:
         blocks = halved(unit.block, lambda part: None if fits(part) else _halves(part, fits))
         yield from _parts(unit, blocks, limit)
-
-
-def _letters(block: Block) -> int:
-    cells = (cell for row in block.rows for cell in row)
-    return len(block.text) + sum(len(run.text) for runs in (block.runs, *cells) for run in runs)
 
 
 def _parts(unit: Unit, blocks: Iterable[Block], limit: Limit) -> Iterator[Unit]:

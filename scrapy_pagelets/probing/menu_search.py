@@ -110,13 +110,12 @@ class MenuSearch:
     async def _load(self, probe: Request) -> Loaded:
         """Load a page, for which other searches wait meanwhile."""
         self._traffic.expect(probe)
-        page = None
+        loaded = Loaded()
         try:
             loaded = await self._prober.load(probe)
-            page = loaded.page
             return loaded
         finally:
-            self._traffic.arrived(probe, page, is_probe=True)
+            self._traffic.arrived(probe, loaded.page, is_probe=True)
 
     def _redirected(self, url: str, location: str, page: Page) -> str:
         """The target of a redirect, "" if a link to it would not be followed."""
