@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 import numpy as np
@@ -122,12 +122,11 @@ def _beside_text(nodes: NodeTable) -> Bools:
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
     found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
     found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
-    # A cell may have nothing but what screen readers say, as beside an icon, and that is no link.
-    within = [nodes.parent.item(row) for row in rows_with(nodes, looks.HEARD) if not nodes.anchor[row]]
-    cells = [row for row in (*within, *map(nodes.parent.item, within)) if nodes.tag.item(row) == _CELLS[0]]
-    for row in (*rows_with(nodes, looks.HEADING), *cells) if found.any() else ():
-        leaves = nodes.leaves_of(row)
-        found[leaves] &= not found[leaves].all()
+    if found.any():  # cells may have nothing but what screen readers say, as beside an icon
+        within = [nodes.parent.item(row) for row in rows_with(nodes, looks.HEARD) if not nodes.anchor[row]]
+        cells = (row for row in (*within, *map(nodes.parent.item, within)) if nodes.tag.item(row) == _CELLS[0])
+        for leaves in map(nodes.leaves_of, (*rows_with(nodes, looks.HEADING), *cells)):
+            found[leaves] &= not found[leaves].all()
     return found
 
 
@@ -140,7 +139,7 @@ def _links_alone(nodes: NodeTable) -> Bools:
     """(m,) leaves of links to pages of a series, to share the page, and to log in and come back, with their labels."""
     series = rows_related(nodes, _SERIES)
     rows, hrefs, targets = nodes.links.row.item, nodes.links.href, nodes.links.target
-    log_in = [rows(link) for link in having(targets, "?") if _LOG_IN.search(targets[link])]
+    log_in = [rows(link) for link in having(targets, "?") if _leads_back(targets[link])]
     leading = ((link, hrefs[link]) for link in having(hrefs, ":"))
     series += [
         rows(link) for link, href in leading if ("http" in href[9:] or "mailto:?" in href) and SHARING.match(href)
@@ -164,6 +163,11 @@ def own_tags(nodes: NodeTable, keep: Bools) -> Bools:
         found &= (np.bincount(line, nodes.words * (keep & ~found)) == 0)[line]
         found &= nodes.words[keep & ~found].sum() >= _LEAST
     return found
+
+
+def _leads_back(target: str) -> bool:
+    folded = target.rpartition("?")[0].casefold()  # many links have a query
+    return ("log" in folded or "sign" in folded or "register" in folded) and _LOG_IN.search(target) is not None
 
 
 def _with_labels(nodes: NodeTable, rows: list[int], most: int) -> Bools:
@@ -322,9 +326,9 @@ def _is_label(nodes: NodeTable, row: int, leaf: int) -> bool:
 
 def _is_control(nodes: NodeTable, leaf: int) -> bool:
     """Whether a leaf is in a button, a link that leads nowhere, or a few words named so; labels of tabs are none."""
-    around = nodes.above(nodes.leaves.item(leaf)) if leaf not in nodes.spaces else ()
-    for row in islice(around, _LEVELS):  # the class of code says that it may be copied
-        if nodes.words_of(row) > _LABELS:
+    row = nodes.parent.item(nodes.leaves.item(leaf))
+    for _ in range(_LEVELS if leaf not in nodes.spaces else 0):  # the class of code says that it may be copied
+        if row < 0 or nodes.words_of(row) > _LABELS:
             return False
         look = nodes.look.item(row)
         if nodes.looks[look][3] == "tab":
@@ -336,6 +340,7 @@ def _is_control(nodes: NodeTable, leaf: int) -> bool:
             href = (element.get("href") or "").strip()
             names_place = element.get("name") or element.get("id")
             return href.startswith(_RUN) or (href in ("", "#") and not names_place)
+        row = nodes.parent.item(row)
     return False
 
 
