@@ -82,7 +82,9 @@ class RenderingMiddleware(Component):
         if self._missing:
             raise MissingBrowser("no browser is available")
         if self._browser is None:
-            self._proxy = self._own_proxy()
+            used = self.settings.getdict("PLAYWRIGHT_LAUNCH_OPTIONS").get("proxy") or _is_elsewhere(self.settings)
+            # It resolves names as they were checked.
+            self._proxy = None if used or self.session.config.private_addresses else ConnectProxy(addresses)
             self._browser = Browser(
                 self._launch,
                 scripts=self.session.config.render_scripts,
@@ -97,11 +99,6 @@ class RenderingMiddleware(Component):
         frames = await self._browser.render(response.url, document, lookup, user_agent=agent)
         self.session.count("render/pages")
         return response.replace(cls=RenderedResponse, frames=frames)
-
-    def _own_proxy(self) -> ConnectProxy | None:
-        """The proxy that resolves names as they were checked; None if nothing is checked, or if it is of no use."""
-        used = self.settings.getdict("PLAYWRIGHT_LAUNCH_OPTIONS").get("proxy") or _is_elsewhere(self.settings)
-        return None if used or self.session.config.private_addresses else ConnectProxy(addresses)
 
     def _permit(self, page: str) -> Permit:
         """Return a check of the URLs that a page may load: none at private addresses, except those of its own host."""

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -27,7 +27,7 @@ from scrapy_pagelets.probing.prober import Prober, Traffic
 from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.response_store import is_html
 from scrapy_pagelets.session.scrapy_hooks import before_closing
-from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
+from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -52,11 +52,6 @@ class _SiteHistory:
     shapes: set[str] = field(default_factory=set)
     pages: int = 0
     loads: int = 0
-
-    def add(self, page: Page) -> None:
-        self.pages += 1
-        if len(self.shapes) < _MAX_SHAPES:
-            self.shapes.add(shape(urls.normalise(page.url)))
 
 
 class MenuSubdigraphMiddleware(Component):
@@ -114,7 +109,9 @@ class MenuSubdigraphMiddleware(Component):
         page, page_outline, site, is_learnt = await self.session.compute(size, self._read, response)
         self.traffic.arrived(request, page)
         history = self._histories[site.name] = self._histories.pop(site.name, _SiteHistory())
-        history.add(page)
+        history.pages += 1
+        if len(history.shapes) < _MAX_SHAPES:
+            history.shapes.add(shape(urls.normalise(page.url)))
         if is_learnt:
             return
         running = self._running(site, page_outline)
@@ -154,10 +151,11 @@ class MenuSubdigraphMiddleware(Component):
             self.session.count("templates/over_budget")
             logger.debug("%s: no page was loaded for a template of %s: the budget is spent", site.name, page.url)
             return
-        running = _RunningSearch(page_outline)
+        running, shared = _RunningSearch(page_outline), self.session.shared
         self._searches.setdefault(site.name, []).append(running)
         try:
-            async with self._alone(site):
+            exchange = partial(self.session.sites.exchange, site)
+            async with nullcontext() if shared is None else shared.searching(site.name, exchange):
                 # Another process may have learnt the class without a set: its pages and ours may be one.
                 if not self._closing and not site.has_set(page_outline):
                     await self._search_now(running, site, history, page, request)
@@ -166,17 +164,6 @@ class MenuSubdigraphMiddleware(Component):
             if not self._searches[site.name]:
                 del self._searches[site.name]
             running.done.set()
-
-    @asynccontextmanager
-    async def _alone(self, site: Site) -> AsyncIterator[None]:
-        """In a shared crawl: wait until no other process searches on a site, and learn what it has found."""
-        if (shared := self.session.shared) is None:
-            yield
-            return
-        async with shared.searching(site.name):
-            await in_waiting_thread(self.session.sites.exchange, site)
-            yield
-            await in_waiting_thread(self.session.sites.exchange, site)
 
     async def _search_now(
         self, running: _RunningSearch, site: Site, history: _SiteHistory, page: Page, request: Request

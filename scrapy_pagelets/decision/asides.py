@@ -122,16 +122,12 @@ def _beside_text(nodes: NodeTable) -> Bools:
     bylines = _short(nodes, rows_with(nodes, looks.BYLINE), _BYLINE)
     found |= nodes.leaves_below((*rows_with(nodes, looks.CHOICES), *bylines))
     found[[leaf for leaf in nodes.hidden[nodes.leaves].nonzero()[0] if nodes.strings[leaf].startswith(_DATA)]] = True
-    for row in (*rows_with(nodes, looks.HEADING), *_values_heard(nodes)) if found.any() else ():
-        leaves = nodes.leaves_of(row)
-        found[leaves] &= not found[leaves].all()
+    if found.any():  # cells may have nothing but what screen readers say, as beside an icon
+        within = [nodes.parent.item(row) for row in rows_with(nodes, looks.HEARD) if not nodes.anchor[row]]
+        cells = (row for row in (*within, *map(nodes.parent.item, within)) if nodes.tag.item(row) == _CELLS[0])
+        for leaves in map(nodes.leaves_of, (*rows_with(nodes, looks.HEADING), *cells)):
+            found[leaves] &= not found[leaves].all()
     return found
-
-
-def _values_heard(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the cells that may have nothing but what screen readers say, as beside an icon, and that is no link."""
-    within = [nodes.parent.item(row) for row in rows_with(nodes, looks.HEARD) if not nodes.anchor[row]]
-    yield from (row for row in (*within, *map(nodes.parent.item, within)) if nodes.tag.item(row) == _CELLS[0])
 
 
 def hints_of(nodes: NodeTable) -> Bools:

@@ -144,8 +144,7 @@ class _Heading(NamedTuple):
 
 def _is_in_item(nodes: NodeTable, heading: _Heading) -> bool:
     """Whether a heading is in the item of a list, with a link between both or without one."""
-    above = nodes.parent.item(heading.row)
-    return TAG["li"] in (nodes.tag[above], nodes.tag[nodes.parent[above]])
+    return TAG["li"] in map(nodes.tag.item, islice(nodes.above(heading.row), 2))
 
 
 def _end_of(nodes: NodeTable, heading: _Heading, headings: list[_Heading], titles: Set[_Heading]) -> int:

@@ -9,7 +9,6 @@ by up to `_LEAN`. Then the log odds of the page are shifted so that the cut beco
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.core import give
@@ -23,7 +22,7 @@ from scrapy_pagelets.page.nodes import NodeTable
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
 CONTENT_AT: Final = sigmoid(-CUTS)  # probability of content at each cut
 #: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
-_TEMPERATURE: Final = 0.03
+TEMPERATURE: Final = 0.03
 _LEAN: Final = 2.0  # log odds by which the strictest setting lowers a cut
 #: How much stricter the cut of an article of a known site is: what is in doubt there are teasers and remarks, and the
 #: cuts are learnt from manuals. An article has a date or calls itself one; it sells nothing and is no thread.
@@ -79,31 +78,21 @@ CUT: Final = table(
 CUT_FEATURES: Final = CUT.names
 
 
-def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
-    """The cut of a page in log odds of template: the mean of all, weighted by the exponential of their rating.
-
-    Where two cuts are nearly as good, the best one may be the other one after a small change of the page. The mean of
-    both changes little, and it lies between them, where the page has the fewest words.
-
-    ``rating``: over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page.
-    ``columns``: (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`.
-    """
-    # A cut between two good ones is better than one beside a bad one.
-    return mean_cut(rating(columns), _TEMPERATURE)
-
-
 def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: float = 0.0) -> Floats:
     """(m,) log odds of template minus the cut of the page: those of content are below 0.
 
-    A cut below all leaves is raised above the least log odds, so that the likeliest leaves are content, but to
-    `_HIGHEST` at most: a page of which all is surely template has no content.
+    The cut is the mean of all, weighted by the exponential of their rating. Where two are nearly as good, the best one
+    may be the other one after a small change of the page. Their mean changes little, and it lies between them, where
+    the page has the fewest words. A cut below all leaves is raised above the least log odds, so that the likeliest
+    leaves are content, but to `_HIGHEST` at most: a page of which all is surely template has no content.
 
-    ``rating``: see `best_cut`. ``odds``: (m,) log odds of template. ``others``: number of other pages of the site that
-    are known. ``strict``: -1 leans the cut to recall, 1 to precision.
+    ``rating``: over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page. ``odds``:
+    (m,) log odds of template. ``others``: number of other pages of the site that are known. ``strict``: -1 leans the
+    cut to recall, 1 to precision.
     """
     if not len(odds):
         return odds
-    cut = best_cut(rating, cut_features(nodes, odds, others)) - _LEAN * strict
+    cut = mean_cut(rating(cut_features(nodes, odds, others)), TEMPERATURE) - _LEAN * strict
     return odds - max(cut, min(float(odds.min()) + _MARGIN, _HIGHEST))
 
 

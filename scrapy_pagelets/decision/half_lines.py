@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -63,8 +64,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
     for row, head in _headed_tables(nodes):
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
-        is_kept = 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
-        found[leaves] |= is_kept
+        found[leaves] |= 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
     return found & ~keep
 
 
@@ -106,12 +106,8 @@ def _is_amid(nodes: NodeTable, row: int, keep: Bools) -> bool:
     behind = leaves.stop + int(nodes.words[leaves.stop : leaves.stop + 1].sum() == 0)  # a quotation mark
     if keep[leaves.stop : behind + 1].any():
         return True
-    for _ in range(_AROUND):
-        row = nodes.parent.item(row)
-        around = nodes.leaves_of(max(row, 0))
-        if keep[around.start : leaves.start].any() and keep[leaves.stop : around.stop].any():
-            return True
-    return False
+    around = map(nodes.leaves_of, islice(nodes.above(row), _AROUND))
+    return any(keep[each.start : leaves.start].any() and keep[leaves.stop : each.stop].any() for each in around)
 
 
 def _value_of(nodes: NodeTable, leaf: int) -> int:

@@ -39,7 +39,7 @@ T = TypeVar("T")
 Lexicon = Mapping[int, float]
 #: Longer headings, in words or characters, name the subject of a text and not its function.
 _HEADING_WORDS, _HEADING_CHARACTERS = 6, 60
-_ASCII_LETTERS: Final = lazily(r"[A-Za-z]+").findall
+_LETTERS: Final = lazily(r"[^\W\d_]+").findall
 
 
 def look_tokens(look: Look) -> tuple[int, ...]:
@@ -58,18 +58,11 @@ def _shared_tokens(classes: str, role: str) -> tuple[int, ...]:
 def _hashes(names: Iterable[str]) -> set[int]:
     found = set()
     for name in names:
-        words = _alphabetic(name.lower())
+        words = _LETTERS(name.lower())
         found.update(words)
         if len(words) > 1:
             found.add("-".join(words))
     return {xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in found if len(token) > 1}
-
-
-def _alphabetic(text: str) -> list[str]:
-    """The runs of letters in a text. Many pages have a new id for each heading, so ASCII is taken in one step."""
-    if text.isascii():
-        return _ASCII_LETTERS(text)
-    return "".join(c if c.isalpha() else " " for c in text).split()
 
 
 @cached
@@ -145,7 +138,7 @@ class Model:
     trees: Trees  # first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
     context: Trees  # second pass, see `context_parts`; for leaves, by their page alone
     decision: Trees  # third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
-    cut: Trees  # last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
+    cut: Trees  # last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.shifted`
     #: for each role but content, the rating of that role for leaves that are template, see `role_parts`; () if the
     #: pages that the model was trained on had no roles
     roles: tuple[Trees, ...]

@@ -69,17 +69,13 @@ _TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
 
 
 def _boxes(nodes: NodeTable) -> list[int]:
-    """The rows of the boxes of facts, of notes, and of sentences in panels."""
+    """The rows of the boxes of facts, of notes, and of sentences in panels with hardly a link."""
     notes = np.array([look[3] in _NOTES for look in nodes.looks], np.bool_)[nodes.look]
-    panels = [row for row in panels_of(nodes) if _says(nodes, row)]
+    panels = [row for row in panels_of(nodes) if nodes.words_of(row) >= _SENTENCE]
+    linked = nodes.words * nodes.anchor[nodes.leaves] if panels else nodes.words
+    panels = [row for row in panels if linked[nodes.leaves_of(row)].sum() <= _LINKED * nodes.words_of(row)]
     said = nodes.leaves[nodes.leaves_below(panels) & (nodes.words >= _SENTENCE)] if panels else nodes.leaves[:0]
     return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist(), *nodes.parent[said].tolist()))
-
-
-def _says(nodes: NodeTable, row: int) -> bool:
-    """Whether an element has a sentence and hardly a link."""
-    leaves, words = nodes.leaves_of(row), nodes.words_of(row)
-    return words >= _SENTENCE and bool((nodes.words * nodes.anchor[nodes.leaves])[leaves].sum() <= _LINKED * words)
 
 
 def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: Ints, others: int) -> Bools:

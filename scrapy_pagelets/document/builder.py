@@ -11,7 +11,6 @@ from scrapy_pagelets.document.blocks import ALL, PLAIN, Block, Run, Switches, te
 from scrapy_pagelets.document.walk import Walk
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 
 _HOLDERS: Final = ("list", "item", "quote")
@@ -26,7 +25,10 @@ def document_of(
     ``keep``: (m,) a mask of the leaves that are content. ``headline``: the page's own heading. ``switches``: what is
     left out. ``repeated``: rows of the pictures that most pages of the site show.
     """
-    body = keep if headline is None else _without_banner(page.nodes, keep, headline)
+    body = keep.copy()
+    if headline is not None:  # that stands apart from all other content: its banner may have a logo
+        own = page.nodes.leaves_of(headline.row)
+        body[own] &= bool(keep[own.start - 1 : own.start].any() or keep[own.stop : own.stop + 1].any())
     images = pictures.shown_with(page.nodes, body)
     images[[row for row in repeated if images[row] and pictures.is_shown_as_written(page.nodes.elements[row])]] = False
     pictures.add_own(page, headline, images, keep, repeated)
@@ -39,14 +41,6 @@ def document_of(
     _drop_copies(root)
     repair_levels(root, headed=headline is not None)
     return root
-
-
-def _without_banner(nodes: NodeTable, keep: Bools, headline: Headline) -> Bools:
-    """(m,) the content, without headings that stand apart from all other: their banner may have a logo."""
-    body = keep.copy()
-    own = nodes.leaves_of(headline.row)
-    body[own] &= bool(keep[own.start - 1 : own.start].any() or keep[own.stop : own.stop + 1].any())
-    return body
 
 
 def _prune(root: Block) -> None:
@@ -68,19 +62,17 @@ def _put_first(root: Block, headline: Headline, leaves: list[int], key: int) -> 
     runs = _own_runs([b for b in root.walk() if b.leaves and own.issuperset(b.leaves)], headline.text, key)
     for block in root.walk():
         block.children = [child for child in block.children if not child.leaves or not own.issuperset(child.leaves)]
-        again = (child for child in block.children if _says(child, ("heading",), headline.text))
+        again = (child for child in block.children if _says(child, headline.text, "heading"))
         here = {id(child) for child in again if {urls.key(href) for href in _links_of(child)} == {key}}
         block.children = [child for child in block.children if id(child) not in here]
     _prune(root)
-    while (
-        root.children and _says(root.children[0], ("heading", "paragraph"), headline.text) and root.children[0].leaves
-    ):
+    while root.children and root.children[0].leaves and _says(root.children[0], headline.text, "heading", "paragraph"):
         del root.children[0]
     _prune(root)  # a rule may have stood below it
     root.children.insert(0, Block("heading", runs=runs, level=level, leaves=leaves))
 
 
-def _says(block: Block, kinds: Sequence[str], text: str) -> bool:
+def _says(block: Block, text: str, *kinds: str) -> bool:
     return block.kind in kinds and text_of_runs(block.runs) == text
 
 

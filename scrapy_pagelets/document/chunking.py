@@ -263,10 +263,7 @@ class NamedPlaces:
         if place := bisect_right(self._leaves, leaf):
             return self._named[place - 1]
         nodes = self._page.nodes
-        row = int(nodes.leaves[leaf])
-        while row >= 0 and row not in self._names:
-            row = int(nodes.parent[row])
-        return self._names.get(row)
+        return next((self._names[row] for row in nodes.above(nodes.leaves.item(leaf)) if row in self._names), None)
 
 
 def _names(page: Page, first: int, last: int) -> Iterator[tuple[int, str]]:

@@ -89,6 +89,7 @@ class Draft:
 
     def add(self, block: Block) -> None:
         """Add a block to the innermost open one; what a list has are items, and a list in it joins the last one."""
+        self.end_paragraph()
         within = self._inside[-1]
         if within.kind == "list" and block.kind != "item":
             joins = within.children and block.kind == "list"

@@ -284,12 +284,9 @@ def _fence_length(text: str, least: int) -> int:
 def _destination(url: str) -> str:
     url = re.sub(r"[\s<>\\]", lambda match: f"%{ord(match[0]):02X}" if match[0] < "\x7f" else "%20", url)
     url = re.sub(r"&(?=#?\w{1,31};)", "&amp;", url)
-    return url if _balanced(url) and url else f"<{url}>"
-
-
-def _balanced(url: str) -> bool:
     levels = [0, *accumulate((character == "(") - (character == ")") for character in url)]
-    return min(levels) == levels[-1] == 0 and max(levels) <= _NESTED
+    is_balanced = min(levels) == levels[-1] == 0 and max(levels) <= _NESTED
+    return url if is_balanced and url else f"<{url}>"
 
 
 def _quoted(title: str) -> str:

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final
 
 import numpy as np
@@ -321,19 +321,14 @@ def image_of(element: etree._Element) -> etree._Element:
 def _is_no_content(element: etree._Element) -> bool:
     """Whether a picture is one of a button or of a person, or a small copy of the next one."""
     image = image_of(element)
-    source = source_of(image)
-    if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{_classes(image)} {source[:_LONGEST]}"):
+    source, above = source_of(image), image.getparent()
+    classes = f"{image.get('class', '')} {above.get('class', '') if above is not None else ''}"
+    if _BUTTON.fullmatch(source.rpartition("/")[2]) or _AVATAR.search(f"{classes} {source[:_LONGEST]}"):
         return True
     return bool(_PREVIEW.search(image.get("class", ""))) and any(
         behind.tag in PICTURES and name_of(source_of(behind)) == name_of(source)
         for behind in islice(image.itersiblings(), _NEAR)
     )
-
-
-def _classes(image: etree._Element) -> str:
-    """The classes of a picture, and of the element right around it."""
-    above = image.getparent()
-    return f"{image.get('class', '')} {above.get('class', '') if above is not None else ''}"
 
 
 def add_own(page: Page, headline: Headline | None, shown: Bools, keep: Bools, repeated: Sequence[int]) -> None:
@@ -418,10 +413,9 @@ def _gallery_of(nodes: NodeTable, own: list[int], shown: Bools, keep: Bools, aro
     rows = picture_rows(nodes)[:_MOST_PICTURES].tolist() if own else []
     names = {row: name_of(source_of(image_of(nodes.elements[row]))) for row in rows}
     known = {name for row, name in names.items() if shown[row]}
-    for item in map(nodes.parent.item, own):  # pictures in one element may be one, in other sizes
-        for _ in range(_LEVELS):
-            row, item = item, nodes.parent.item(item)
-            if item < 0 or keep[nodes.leaves_of(item)].any():
+    for picture in own:
+        for row, item in islice(pairwise(nodes.above(picture)), _LEVELS):  # in one element may be one in other sizes
+            if keep[nodes.leaves_of(item)].any():
                 break
             items = [one for one in nodes.children_of(item) if nodes.tag[one] == nodes.tag[row]]
             firsts = [rows[at] if (at := bisect_left(rows, one)) < len(rows) else len(nodes) for one in items]
@@ -462,14 +456,10 @@ def _is_nearer(nodes: NodeTable, row: int, left: int, right: int, keep: Bools) -
 
     Words of both do not count if the text is the only one of the two in it: a short post may hold its related posts.
     """
-    above = int(nodes.parent[row])
-    while above > 0:
-        first, last = int(nodes.first_leaf[above]), int(nodes.last_leaf[above])
-        beside = [leaf for leaf in (left, right) if first <= leaf < last]
+    for leaves in map(nodes.leaves_of, nodes.above(row)):
+        beside = [leaf for leaf in (left, right) if leaves.start <= leaf < leaves.stop]
+        if len(beside) == 1 and keep[beside[0]]:
+            return True
         if beside:
-            if len(beside) == 1 and keep[beside[0]]:
-                return True
-            inside = keep[first:last]
-            return bool(2 * nodes.words[first:last][inside].sum() >= nodes.words[first:last].sum())
-        above = int(nodes.parent[above])
+            return bool(2 * nodes.words[leaves][keep[leaves]].sum() >= nodes.words[leaves].sum())
     return False

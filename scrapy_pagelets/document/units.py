@@ -1,7 +1,7 @@
 """The units of a document: what no chunk cuts, their limit in tokens, and how longer blocks are cut."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
@@ -66,18 +66,6 @@ class Limit:
 _SPACES: Final = ("\n", " ")
 
 
-def cut(block: Block, fits: Callable[[Block], bool]) -> Iterator[Block]:
-    r"""Yield a block in parts that fit, halved as often as needed.
-
-    Each part of a table has its head. A single word that does not fit loses its link, and a picture is left out.
-
-    >>> code = Block("code", text="a\nb\nc")
-    >>> [part.text for part in cut(code, lambda part: len(part.text) <= 3)]
-    ['a', 'b\nc']
-    """
-    return halved(block, lambda part: None if fits(part) else _halves(part, fits))
-
-
 def halved(whole: T, halves: Callable[[T], list[T] | None]) -> Iterator[T]:
     """Yield something in parts, each halved as often as ``halves`` divides it; None if it does not."""
     stack = [whole]
@@ -91,7 +79,10 @@ def halved(whole: T, halves: Callable[[T], list[T] | None]) -> Iterator[T]:
 
 
 def _halves(block: Block, fits: Callable[[Block], bool]) -> list[Block] | None:
-    """The parts of a block; None if it cannot be cut."""
+    """The parts of a block; None if it cannot be cut.
+
+    Each part of a table has its head. A single word that does not fit loses its link, and a picture is left out.
+    """
     if block.kind == "table":
         return _parts_of_table(block, fits)
     if block.kind in ("code", "math"):
@@ -259,20 +250,18 @@ def fitting(unit: Unit, limit: Limit) -> Iterator[Unit]:
     lead = unit.size - limit.size(unit.block, unit.above, words_of(unit.block))
 
     def fits(block: Block) -> bool:
-        return _letters(block) <= _LETTERS * limit.tokens and lead + limit.size(block, unit.above, 0) <= limit.words
+        cells = (cell for row in block.rows for cell in row)
+        letters = len(block.text) + sum(len(run.text) for runs in (block.runs, *cells) for run in runs)
+        return letters <= _LETTERS * limit.tokens and lead + limit.size(block, unit.above, 0) <= limit.words
 
     if fits(unit.block):
         yield unit
     else:
-        yield from _parts(unit, list(cut(unit.block, fits)), limit)
+        blocks = halved(unit.block, lambda part: None if fits(part) else _halves(part, fits))
+        yield from _parts(unit, blocks, limit)
 
 
-def _letters(block: Block) -> int:
-    cells = (cell for row in block.rows for cell in row)
-    return len(block.text) + sum(len(run.text) for runs in (block.runs, *cells) for run in runs)
-
-
-def _parts(unit: Unit, blocks: Sequence[Block], limit: Limit) -> Iterator[Unit]:
+def _parts(unit: Unit, blocks: Iterable[Block], limit: Limit) -> Iterator[Unit]:
     """Yield parts of a unit as units of their own; the first one has the lead."""
     own = words_of(unit.block)
     lead, words, size = unit.lead, unit.words - own, unit.size - limit.size(unit.block, unit.above, own)

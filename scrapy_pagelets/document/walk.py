@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from copy import copy
-from itertools import islice, zip_longest
+from itertools import islice, takewhile, zip_longest
 from typing import Final
 
 import numpy as np
@@ -77,20 +77,14 @@ class Walk:
         self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
-        self.around_boxes = {*self._around_boxes()}
+        inputs = rows_tagged(nodes, TAG["input"])
+        kinds = zip(inputs, attributes_at(nodes, inputs, "type"), strict=True)
+        around = (islice(nodes.above(row), _WRAPPERS) for row, kind in kinds if kind == "checkbox")
+        # elements without text that have a box to check in them
+        self.around_boxes = {row for rows in around for row in takewhile(lambda row: not self.shown[row], rows)}
         self.has_sections = "section" in self.tags
         self.arranging: set[etree._Element] = set()  # lists of sections
         self._begin_draft(Draft())
-
-    def _around_boxes(self) -> Iterator[int]:
-        """The elements without text that have a box to check in them."""
-        nodes, inputs = self.nodes, rows_tagged(self.nodes, TAG["input"])
-        for row, kind in zip(inputs, attributes_at(nodes, inputs, "type"), strict=True):
-            for _ in range(_WRAPPERS if kind == "checkbox" else 0):
-                row = nodes.parent.item(row)
-                if row < 0 or self.shown[row]:
-                    break
-                yield row
 
     def _begin_draft(self, draft: Draft) -> None:
         self.draft = draft
@@ -130,7 +124,7 @@ class Walk:
 
     def is_in_note(self, cell: int) -> bool:
         """Whether a cell without text stands beside the text of a note, as the classes around say."""
-        around = [cell := self.nodes.parent.item(cell) for _ in range(min(_AROUND, self.nodes.depth.item(cell)))]
+        around = [*islice(self.nodes.above(cell), _AROUND)]
         names = (self.nodes.looks[self.nodes.look.item(row)][2] for row in around)
         return bool(self.shown[around[0]]) and any(map(_NOTE.search, names))
 
@@ -139,7 +133,8 @@ class Walk:
         leaves = self.leaves_of(self.tabs[panel])
         text = " ".join(self.nodes.strings[leaf] for leaf in leaves)
         if text and not begins_with(self.nodes, panel, self.tabs[panel]):
-            self.add(Block("paragraph", runs=tidy([Run(text, Style(strong=True), leaf=leaves[0])]), leaves=leaves))
+            runs = tidy([Run(text, Style(strong=True), leaf=leaves[0])])
+            self.draft.add(Block("paragraph", runs=runs, leaves=leaves))
 
     def part(self, row: int) -> Block:
         """The document of a subtree by itself."""
@@ -191,16 +186,11 @@ class Walk:
         """Write a text in which a script of the page sets formulas."""
         for part, kind in formulas.split(text, self.source):
             if kind == formulas.DISPLAY and self.draft.heading is None:
-                self.add(Block("math", text=part, leaves=[leaf]))
+                self.draft.add(Block("math", text=part, leaves=[leaf]))
             elif part:
                 part, style = (f"${part}$", Style(code=row)) if kind else (part, None)
                 self.draft.write(part, style, leaf)
                 self.draft.leaves += [leaf] * (self.draft.leaves[-1:] != [leaf])
-
-    def add(self, block: Block) -> None:
-        """Add a block behind the text before it."""
-        self.draft.end_paragraph()
-        self.draft.add(block)
 
     def open(self, row: int) -> End | None:
         """Open the element of a row, and return what ends it; None if all of its subtree is written already."""
@@ -308,7 +298,7 @@ class Walk:
 
     def separate(self, row: int, tag: str) -> End:
         """Part the text of an element from that around it, as far as its tag, role, class or style does."""
-        gap = self.gap_of(row)
+        gap = max(self.gaps[self.nodes.look.item(row)], gap_of(0, self.nodes.styles.get(row, "")))
         if gap == GLUED:
             return _nothing
         if gap >= SPACE and self.draft.heading is not None:
@@ -318,12 +308,6 @@ class Walk:
             self.draft.end_paragraph()
             return self.draft.end_paragraph
         return _nothing
-
-    def gap_of(self, row: int) -> int:
-        """The gap that an element makes before and after it."""
-        look = self.nodes.look.item(row)
-        gap = self.gaps[look]
-        return max(gap, gap_of(0, style)) if (style := self.nodes.styles.get(row)) else gap
 
     def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
         """The style inside an element that changes it."""
@@ -394,7 +378,7 @@ class Walk:
         first, last = int(self.nodes.first_leaf[row]), int(self.nodes.last_leaf[row])
         leaves = range(first, last)
         if formulas.is_display(element) and self.draft.heading is None:
-            self.add(Block("math", text=tex, leaves=list(leaves)))
+            self.draft.add(Block("math", text=tex, leaves=list(leaves)))
         else:
             if self.draft.runs and (first >= len(self.nodes.gap) or self.nodes.gap[first] >= SPACE):
                 self.draft.write(" ", PLAIN)
@@ -424,10 +408,9 @@ class Walk:
     def links_of_code(self, row: int) -> Iterator[Run]:
         """The names in a block of code that lead to other pages, as no fence has links; addresses in it need none."""
         links = self.nodes.links
-        for at in range(*np.searchsorted(links.row, (row, self.nodes.end[row])).tolist()):
-            link = int(links.row[at])
-            leaves = slice(int(self.nodes.first_leaf[link]), int(self.nodes.last_leaf[link]))
-            name = " ".join(" ".join(self.nodes.strings[leaves]).split())
+        for at in range(len(links.row))[self.nodes.links_in(row)]:
+            link = links.row.item(at)
+            name = " ".join(" ".join(self.nodes.strings[self.nodes.leaves_of(link)]).split())
             if links.key[at] == self.page.key or "://" in name or not any(map(str.isalnum, name)):
                 continue
             if (style := self.linked(self.nodes.elements[link])) is not None:

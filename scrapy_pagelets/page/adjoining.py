@@ -7,6 +7,7 @@ the ends of links, and digits beside letters.
 
 import re
 from collections.abc import Iterable
+from itertools import islice, takewhile
 from typing import Final
 
 import numpy as np
@@ -84,16 +85,11 @@ def _border(nodes: NodeTable, leaf: int) -> tuple[list[Look], ...] | None:
     first, second = nodes.leaves.item(leaf - 1), nodes.leaves.item(leaf)
     if second - first > _FAR:
         return None
-    begun, above = list[int](), nodes.parent.item(second)
-    while above > first:
-        begun.append(above)
-        above = nodes.parent.item(above)
-    ended, row = list[int](), nodes.parent.item(first)
-    while row != above and len(ended) < _FAR:
-        ended.append(row)
-        row = nodes.parent.item(row)
+    begun = [*takewhile(lambda row: row > first, nodes.above(second))]
+    above = nodes.parent.item(begun[-1] if begun else second)
+    ended = [*islice(takewhile(lambda row: row != above, nodes.above(first)), _FAR)]
     empty = [row for row in range(first + 1, second) if row not in begun]
-    return tuple([nodes.looks[nodes.look[row]] for row in rows] for rows in (ended, begun, empty, [row]))
+    return tuple([nodes.looks[nodes.look[row]] for row in rows] for rows in (ended, begun, empty, [above]))
 
 
 def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between: list[Look]) -> bool:

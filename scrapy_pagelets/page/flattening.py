@@ -168,7 +168,13 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
     against which links are resolved. ``noscript``: include the content of ``noscript``.
     """
     columns, (row, href, rel) = flatten(root, noscript)
-    if _decode(root, int(np.bitwise_or.reduce(columns["signs"])), href):
+    signed = int(np.bitwise_or.reduce(columns["signs"]))
+    is_read, is_encoded = bool(signed & READING), bool(signed & ENCODED) or _CLOUDFLARE in "\n".join(href)
+    if is_read:
+        bracket_readings(root)
+    if is_encoded:
+        decode_addresses(root)
+    if is_read or is_encoded:
         columns, (row, href, rel) = flatten(root, noscript)
     columns["gap"] = gaps_of(columns)
     target, key, beyond = targets_of(base, href)
@@ -176,15 +182,6 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
     nodes = NodeTable(root=root, links=links, **columns)
     part_words(nodes)
     return nodes
-
-
-def _decode(root: etree._Element, signs: int, hrefs: list[str]) -> bool:
-    """Write the texts of a tree as readers see them; False if no text can differ."""
-    if signs & READING:
-        bracket_readings(root)
-    if encoded := bool(signs & ENCODED) or _CLOUDFLARE in "\n".join(hrefs):
-        decode_addresses(root)
-    return bool(signs & READING) or encoded
 
 
 def fold(text: str) -> str:

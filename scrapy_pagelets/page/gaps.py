@@ -108,7 +108,7 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
         by_kind[kinds[nodes.look.item(row)]].append(row)
     tabs = by_kind["tab"] or [link for row in nodes.outermost(by_kind["links"]) for link in _links_in(nodes, row)]
     found = _by_names(nodes, tabs) if tabs else {}
-    hrefs = ((row, nodes.links.href[_links_at(nodes, row)]) for row in by_kind["links"])
+    hrefs = ((row, nodes.links.href[nodes.links_in(row)]) for row in by_kind["links"])
     running = (row for row, leading in hrefs if all(map(_LEADS_NOWHERE.match, leading)))
     labelled = _labelled(nodes, sorted((*by_kind["labels"], *running)))
     for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *labelled):
@@ -135,12 +135,8 @@ def _kind(tag: str, role: str) -> str:
     return "links" if tag in _LISTS else "labels" if tag == "div" else ""
 
 
-def _links_at(nodes: NodeTable, row: int) -> slice:
-    return slice(*np.searchsorted(nodes.links.row, (row, nodes.end[row])).tolist())
-
-
 def _links_in(nodes: NodeTable, row: int) -> list[int]:
-    return [*map(int, nodes.links.row[_links_at(nodes, row)])]
+    return [*map(int, nodes.links.row[nodes.links_in(row)])]
 
 
 def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
@@ -193,5 +189,5 @@ def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
     """Whether an element is a link without an address, or an item with nothing but one."""
     if nodes.tag.item(row) != TAG["li"]:
         return nodes.tag.item(row) == TAG["a"] and not (nodes.links.row == row).any()
-    links = [*_links_in(nodes, row)]
+    links = _links_in(nodes, row)
     return len(links) == 1 and nodes.leaves_of(links[0]) == nodes.leaves_of(row)

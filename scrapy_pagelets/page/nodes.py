@@ -1,7 +1,7 @@
 """The node table: a DOM tree as NumPy columns, with one row for each node in preorder."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -180,6 +180,15 @@ class NodeTable:
             found[self.leaves_of(row)] = True
         return found
 
+    def above(self, row: int) -> Iterator[int]:
+        """Yield the rows of the elements around a row, from its parent up to the root."""
+        while (row := self.parent.item(row)) >= 0:
+            yield row
+
+    def links_in(self, row: int) -> slice:
+        """The links in a row, and at it."""
+        return slice(*np.searchsorted(self.links.row, (row, self.end[row])).tolist())
+
     def children_of(self, row: int) -> list[int]:
         """The elements right below a row."""
         own = slice(row, self.end[row])
@@ -237,7 +246,7 @@ class NodeTable:
 
     @cached_property
     def _among_all(self) -> Ints:
-        return ranks(self.parent, self.tag == TEXT)[0]
+        return ranks(self.parent, self.tag == TEXT)
 
     @cached_property
     def letters(self) -> Floats:
@@ -266,17 +275,14 @@ def levels_of(depth: Ints) -> list[Ints]:
     return np.split(np.argsort(depth, kind="stable"), np.cumsum(np.bincount(depth))[:-1])
 
 
-def ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
-    """Return (n,) rank of each row among its siblings of the same kind, from 1, and (n,) number of these siblings."""
+def ranks(parent: Ints, kind: NDArray[T]) -> Ints:
+    """Return (n,) rank of each row among its siblings of the same kind, from 1."""
     order = np.lexsort((kind, parent))
     first = np.ones(len(parent), np.bool_)
     first[1:] = (np.diff(parent[order]) != 0) | (kind[order][1:] != kind[order][:-1])
-    starts = np.flatnonzero(first)
-    group = np.cumsum(first) - 1
-    rank, count = np.empty((2, len(parent)), np.int64)
-    rank[order] = np.arange(len(parent)) - starts[group] + 1
-    count[order] = np.diff(np.append(starts, len(parent)))[group]
-    return rank, count
+    rank = np.empty(len(parent), np.int64)
+    rank[order] = np.arange(1, len(parent) + 1) - np.flatnonzero(first)[np.cumsum(first) - 1]
+    return rank
 
 
 give("text", XPATH_NAME=_XPATH_NAME)

@@ -97,7 +97,4 @@ def nearest(nodes: NodeTable, column: Ints) -> Ints:
 
 def links_inside(nodes: NodeTable, rows: list[int]) -> list[int]:
     """Indices of the links inside of some rows, or at them."""
-    inside = np.zeros(len(nodes), np.bool_)
-    inside[rows] = True
-    found: list[int] = np.flatnonzero(nodes.inherit(inside, np.bitwise_or)[nodes.links.row]).tolist()
-    return found
+    return [i for row in nodes.outermost(rows) for i in range(len(nodes.links.row))[nodes.links_in(row)]]

@@ -116,11 +116,9 @@ def _ancestors(element: etree._Element) -> Iterator[etree._Element]:
 
 def value_of(element: etree._Element) -> str:
     """Return the value of a property: an attribute, the ``name`` of an item in it, or the text."""
-    for name in _VALUES:
-        if name != "href" or element.tag == "link":
-            value = element.get(name)
-            if value:
-                return value
+    values = (element.get(name) for name in _VALUES if name != "href" or element.tag == "link")
+    if value := next(filter(None, values), ""):
+        return value
     if "itemscope" in element.attrib:
         inside = islice(element.iter(), _MOST_INSIDE)
         inner = next((each for each in inside if "name" in (each.get("itemprop") or "").split()), None)

@@ -15,7 +15,7 @@ from scrapy_pagelets.evidence.site_counts import outline, same_class
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import ETDM
-from scrapy_pagelets.probing.prober import Loaded, Prober, Traffic
+from scrapy_pagelets.probing.prober import OFF, Loaded, Prober, Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.requests import Obstacle, requested_url
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
@@ -52,7 +52,7 @@ class MenuSearch:
 
     async def run(self, page: Page, request: Request) -> None:
         """Search until there are enough pages or no links left to try."""
-        self.obstacle = self._prober.obstacle(request)
+        self.obstacle = sent.obstacle if (sent := self._session.sent.get(request)) else OFF
         links = await in_thread(self._candidates, page)
         if links:  # the nodes of a set are assigned by SciPy, which is slow to import: not every crawl finds a menu
             await in_waiting_thread(import_module, "scipy.optimize")
@@ -82,9 +82,8 @@ class MenuSearch:
 
     async def _reach(self, key: int, url: str, page: Page, request: Request) -> _Reached | None:
         """The page behind a link, which is loaded if necessary; None if that fails."""
-        names, hops = [key], 0
-        visited: list[str] = []
-        while hops <= _MAX_HOPS:
+        names, visited = [key], list[str]()
+        for _ in range(_MAX_HOPS + 1):
             reached = await self._without_loading(url, page)
             if reached is not None:
                 return reached._replace(names=[*names, *reached.names])
@@ -105,20 +104,18 @@ class MenuSearch:
             if not url or url in visited:
                 break
             names.append(urls.key(url))
-            hops += 1
         self._session.count("probe/failed/redirected")
         return None
 
     async def _load(self, probe: Request) -> Loaded:
         """Load a page, for which other searches wait meanwhile."""
         self._traffic.expect(probe)
-        page = None
+        loaded = Loaded()
         try:
             loaded = await self._prober.load(probe)
-            page = loaded.page
             return loaded
         finally:
-            self._traffic.arrived(probe, page, is_probe=True)
+            self._traffic.arrived(probe, loaded.page, is_probe=True)
 
     def _redirected(self, url: str, location: str, page: Page) -> str:
         """The target of a redirect, "" if a link to it would not be followed."""

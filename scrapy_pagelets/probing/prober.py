@@ -152,10 +152,6 @@ class Prober:
         self.crawler = crawler
         self.session = session
 
-    def obstacle(self, key: Request) -> Obstacle | None:
-        """Return why no pages may be loaded for the key page of this request, None if they may."""
-        return self.session.sent[key].obstacle if key in self.session.sent else OFF
-
     def limit(self, request: Request, loads: int) -> float:
         """Return how many seconds a search may take: more with a download delay or a long queue."""
         return LIMIT + loads * self._pause(request)

@@ -47,6 +47,9 @@ _TRIAL_TIMEOUT: Final = 30.0
 #: A proxy address where nothing listens, so that traffic that bypasses the routes, such as a preconnect, fails.
 _DEAD_PROXY: Final = "http://127.0.0.1:9"
 Launch = Callable[[], Awaitable["playwright.Browser"]]  # a function that starts a browser
+#: What is called with a rendered page, and with the response that has its document.
+Look = Callable[["playwright.Page"], Awaitable[None]] | None
+Received = Callable[["playwright.Response"], Awaitable[None]] | None
 
 
 class MissingBrowser(PageletsError, RuntimeError):
@@ -155,8 +158,8 @@ class Browser:
         lookup: Lookup | None = None,
         *,
         user_agent: str | None = None,
-        look: Callable[[playwright.Page], Awaitable[None]] | None = None,
-        received: Callable[[playwright.Response], Awaitable[None]] | None = None,
+        look: Look = None,
+        received: Received = None,
     ) -> list[Frame]:
         """Render a document at a URL and walk through it, for `snapshot.page_of`; RenderError if late or impossible.
 
@@ -188,12 +191,7 @@ class Browser:
         raise AssertionError
 
     async def _rendered(
-        self,
-        browser: playwright.Browser,
-        visit: PageLoad,
-        user_agent: str | None,
-        look: Callable[[playwright.Page], Awaitable[None]] | None,
-        received: Callable[[playwright.Response], Awaitable[None]] | None,
+        self, browser: playwright.Browser, visit: PageLoad, user_agent: str | None, look: Look, received: Received
     ) -> list[Frame]:
         proxy = self._proxy if visit.lookup is None else _DEAD_PROXY
         context = await browser.new_context(

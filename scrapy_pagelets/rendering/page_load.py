@@ -42,12 +42,7 @@ class PageLoad:
     """A page to render, with the rules for its requests; the parameters are those of `Browser` and its ``render``."""
 
     def __init__(
-        self,
-        url: str,
-        document: str | None,
-        lookup: Lookup | None,
-        shared: SharedResources,
-        permit: Permit | None = None,
+        self, url: str, document: str | None, lookup: Lookup | None, shared: SharedResources, permit: Permit | None
     ) -> None:
         self.url = _FILES + url.removeprefix("file://") if url.startswith("file://") else url
         self.document = document

@@ -62,8 +62,11 @@ class SharedCrawl:
         self._record_loss("entries of the shared crawl could not be read", _ONE_VERSION)
 
     @asynccontextmanager
-    async def searching(self, site: str) -> AsyncIterator[None]:
-        """Wait until no other process searches for a template of a site, and keep the others from it meanwhile."""
+    async def searching(self, site: str, exchange: Callable[[], None]) -> AsyncIterator[None]:
+        """Wait until no other process searches for a template of a site, and keep the others from it meanwhile.
+
+        ``exchange``: reads what they have found, and writes what is found here.
+        """
         try:
             while not (is_ours := await in_waiting_thread(self.frontier.begin_search, site)):
                 if self.server.is_closing:
@@ -72,7 +75,9 @@ class SharedCrawl:
         except RedisAway:  # the crawl is closing
             is_ours = False
         try:
+            await in_waiting_thread(exchange)
             yield
+            await in_waiting_thread(exchange)
         finally:
             with suppress(RedisAway):  # then the search ends when this process has ended
                 if is_ours:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifiers import Trees, sigmoid
-from scrapy_pagelets.decision.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
+from scrapy_pagelets.decision.cut import CUT_FEATURES, CUTS, TEMPERATURE, cut_features, mean_cut, shifted
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.model import LABELLED, load, look_tokens
 from scrapy_pagelets.decision.page_features import (
@@ -178,15 +178,15 @@ def rated(values: Floats) -> Trees:
 @pytest.mark.parametrize("wanted", [0, 7, 15])
 def test_a_cut_that_is_rated_far_above_all_others_is_taken(wanted):
     one, odds = of_leaves([(0, 3)])
-    values = np.where(np.arange(len(CUTS)) == wanted, 0.0, -2.0)
-    assert best_cut(rated(values), cut_features(one.nodes, odds, 0)) == pytest.approx(CUTS[wanted], abs=1e-3)
+    ratings = rated(np.where(np.arange(len(CUTS)) == wanted, 0.0, -2.0))(cut_features(one.nodes, odds, 0))
+    assert mean_cut(ratings, TEMPERATURE) == pytest.approx(CUTS[wanted], abs=1e-3)
 
 
 def test_the_cut_is_between_two_that_are_as_good():
     one, odds = of_leaves([(0, 3)])
     values = np.full(len(CUTS), -2.0)
     values[[3, 12]] = 0  # -2 and 0.5
-    assert best_cut(rated(values), cut_features(one.nodes, odds, 0)) == pytest.approx(-0.75, abs=1e-3)
+    assert mean_cut(rated(values)(cut_features(one.nodes, odds, 0)), TEMPERATURE) == pytest.approx(-0.75, abs=1e-3)
 
 
 @settings(deadline=None, max_examples=50)
@@ -196,8 +196,8 @@ def test_a_small_change_of_the_ratings_moves_the_cut_a_little(values, data):
     off = data.draw(st.lists(st.floats(-1e-3, 1e-3), min_size=len(CUTS), max_size=len(CUTS)))
     one, odds = of_leaves([(0, 3)])
     columns = cut_features(one.nodes, odds, 0)
-    before = best_cut(rated(np.array(values)), columns)
-    after = best_cut(rated(np.array(values) + off), columns)
+    before = mean_cut(rated(np.array(values))(columns), TEMPERATURE)
+    after = mean_cut(rated(np.array(values) + off)(columns), TEMPERATURE)
     assert CUTS[0] <= before <= CUTS[-1]
     assert abs(after - before) < 0.2
 

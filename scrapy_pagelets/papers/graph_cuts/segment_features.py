@@ -156,7 +156,7 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
     above = np.maximum(tree.parent, 0)
     kind = _kind(nodes, tree)
     before, after = tree.siblings
-    rank = ranks(tree.parent, np.zeros(len(tree)))[0] - 1  # the place among the siblings, from 0
+    rank = ranks(tree.parent, np.zeros(len(tree))) - 1  # the place among the siblings, from 0
     _, back, count = np.unique(_family(tree, kind), return_inverse=True, return_counts=True)
     alike = count[back] / np.maximum(1, tree.children)[above]
     like = (np.where(near >= 0, kind[near] == kind, -1.0) for near in (before, after))
