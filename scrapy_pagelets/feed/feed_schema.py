@@ -32,11 +32,6 @@ class FeedField:
     optional: bool = False  # True if it is missing when its setting is off; others are in all items
     step: str = ""  # of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
 
-    @property
-    def type(self) -> str:
-        """The type in words: ``list of integers``, ``string or null``."""
-        return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
-
     def is_on(self, settings: object) -> bool:
         """Whether ``settings``, a `Config`, ask for it: a list must name it, another value must not be 0 or empty."""
         if not self.setting:

@@ -37,8 +37,12 @@ PAGE = Page.parse(b"<ul><li><a href=/>Home</a></ul><p>Some words with <a href=/b
 TABLES = (FEED, PRODUCT, PAGELET, LINK, POST, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
 
 
+def type_of(field: FeedField) -> str:
+    return (f"list of {field.kind}s" if field.listed else field.kind) + (" or null" if field.nullable else "")
+
+
 def rows(fields: tuple[FeedField, ...]) -> str:
-    return "".join(f"| `{field.name}` | {field.type} | {field.meaning} |\n" for field in fields)
+    return "".join(f"| `{field.name}` | {type_of(field)} | {field.meaning} |\n" for field in fields)
 
 
 def with_tables(text: str) -> str:

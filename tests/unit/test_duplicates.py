@@ -297,7 +297,7 @@ def test_excerpts_are_those_of_the_definition(seed):
         assert list(contained(texts, least)) == expected
         assert on_larger(common, sizes, least) == {number for number, _, _ in expected}
         assert expected
-    assert list(contained([], 0.9)) == list(contained(texts[:1], 0.9)) == []
+    assert not list(contained(texts[:1], 0.9))
 
 
 def test_the_most_similar_texts_are_those_of_all_comparisons():
@@ -725,12 +725,6 @@ def test_filters_find_near_duplicates():
     filters = BloomBands(100)
     one, other = (minhash(shingles(word_hashes(text_of(*range(start, start + 300))))) for start in (0, 10))
     assert filters.add(np.array([one, other])).tolist() == [False, True]
-
-
-@pytest.mark.parametrize("bad", [{"capacity": 0}, {"threshold": 0}, {"threshold": 1.1}, {"error": 0}, {"error": 1}])
-def test_filters_refuse_invalid_parameters(bad):
-    with pytest.raises(ValueError, match="give a capacity from 1"):
-        BloomBands(**({"capacity": 10} | bad))
 
 
 # Groups, mirrors, blocks
