@@ -740,8 +740,8 @@ def test_groups_are_the_components_of_all_near_pairs(seed):
         if 5 * len(one & other) >= 4 * len(one | other) > 0
     )
     expected = sorted((sorted(group) for group in networkx.connected_components(graph)), key=lambda g: (-len(g), g))
-    assert near_groups(texts) == expected
-    assert all(s == float(resemblance(texts[i][1], texts[j][1])) for i, j, s in near_pairs(texts))
+    assert near_groups(texts, Threshold()) == expected
+    assert all(s == float(resemblance(texts[i][1], texts[j][1])) for i, j, s in near_pairs(texts, Threshold()))
 
 
 def test_copied_sites_are_found():
