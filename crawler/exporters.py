@@ -53,11 +53,6 @@ class JsonLinesExporter(JsonLinesItemExporter):
         super().export_item(item)
 
 
-def feed_types() -> dict[str, pa.DataType]:
-    """Return the Arrow types of the columns that every feed has."""
-    return {field.name: arrow_type(field) for field in FEED if not field.optional}
-
-
 def schema_of(rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> pa.Schema:
     """The columns of a table, inferred from its first `plain` rows, and from the types that are known in advance."""
     import pyarrow as pa
@@ -281,7 +276,8 @@ class ParquetItemExporter(BaseItemExporter):
 
     def _declared(self) -> dict[str, pa.DataType | None]:
         """Return the columns known before the first item, with the types of those that belong to the feed."""
-        feed, wanted = feed_types(), self.fields_to_export
+        feed = {field.name: arrow_type(field) for field in FEED if not field.optional}
+        wanted = self.fields_to_export
         if isinstance(wanted, Mapping):
             return {column: feed.get(field) for field, column in wanted.items()}
         return {field: feed.get(field) for field in (feed if wanted is None else wanted)}

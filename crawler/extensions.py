@@ -37,10 +37,6 @@ _FORMATS: Final = ("jsonlines", "jsonl", "jl", "parquet")  # formats of feeds th
 class SiteReport(Component):
     """Log a summary of each site when the spider closes."""
 
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
-
     def spider_closed(self) -> None:
         sites = self.session.sites.summary()
         for site, pages, page_classes in sites:
@@ -81,10 +77,6 @@ class Preparation(Component):
     """Call `prepare` before the first page, and let the `GarbageCollector` work as long as the crawl runs."""
 
     for_single_pages = False
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        crawler.signals.connect(self.spider_opened, signals.spider_opened)
 
     async def spider_opened(self) -> None:
         await in_thread(prepare, self.session.config)
@@ -154,8 +146,6 @@ class MetricsFile(Component):
         self._writing = create_looping_call(self._write)
         self._spider = ""
         _require(crawler, "PAGELETS_METRICS", self._path, "prometheus_client", "monitor")
-        crawler.signals.connect(self.spider_opened, signals.spider_opened)
-        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
 
     def spider_opened(self, spider: Spider) -> None:
         self._spider = spider.name
@@ -202,7 +192,6 @@ class CrawlReport(Component):
             advice = "it is made from a feed in one local file, JSON lines or Parquet: name one with -o FILE.jsonl"
             abort_crawl(crawler, f"PAGELETS_REPORT cannot be used: {advice}")
         _require(crawler, "PAGELETS_REPORT", self._path, "matplotlib", "report")
-        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
 
     async def engine_stopped(self) -> None:
         """Write the report; the feed is closed by now."""

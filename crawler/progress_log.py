@@ -13,7 +13,6 @@ from itemadapter import ItemAdapter
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
-from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
@@ -43,9 +42,6 @@ class ProgressLog(Component):
         self._drawing = create_looping_call(lambda: self._draw(self._sentence()))
         self._line: LiveLine | None = None
         self._output: Any = None
-        crawler.signals.connect(self.spider_opened, signals.spider_opened)
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
-        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
 
     def spider_opened(self) -> None:
         if self._interval:

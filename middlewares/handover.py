@@ -4,7 +4,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.http import Response
@@ -30,8 +30,6 @@ class HandoverMiddleware(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._identities = Identities(crawler, self)
-        crawler.signals.connect(self.scheduler_empty, signals.scheduler_empty)
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     async def process_request(self, request: Request) -> Response | None:
         sent = self._identities.of(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
@@ -53,7 +53,6 @@ class RenderingMiddleware(Component):
                 self._require_browser()
             except MissingBrowser as error:
                 abort_crawl(crawler, f"PAGELETS_RENDER is on, but {error}")
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         frames = request.meta.pop(FRAMES, ())

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
@@ -81,7 +81,6 @@ class MenuSubdigraphMiddleware(Component):
         self._waiting = 0
         self.session.progress.waiting["while pages of a menu are loaded"] = lambda: self._waiting
         before_closing(crawler, self._close)
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def process_request(self, request: Request) -> None:
         if request.callback is not NO_CALLBACK:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from scrapy import Spider, signals
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
@@ -61,7 +61,6 @@ class IndexPipeline(PagePipeline):
             self._writer = Writer(reopen, opened, self._pending, self.session.warn, self.session.count)
         except (IndexUnusable, OSError) as error:
             abort_crawl(crawler, error)
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def open_spider(self) -> None:
         super().open_spider()

@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Final
 
-from scrapy import Spider, signals
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
@@ -51,7 +51,6 @@ class RecrawlPipeline(PagePipeline):
             path = Path(folder, version_store.FILE)
             self._store = self.opened("store/failed", path, lambda path: VersionStore(path.parent, job))
         self.session.versions = self._store
-        crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _read(self, name: str) -> VersionStore:
         """The versions in a feed, in a temporary file; a feed that cannot be used ends the crawl."""

@@ -2,6 +2,7 @@
 
 import argparse
 import gc
+import json
 import os
 import sys
 from pathlib import Path
@@ -76,12 +77,7 @@ def _print(body: bytes, options: argparse.Namespace) -> None:
     except TooLarge as error:
         raise CommandError(f"{options.source} cannot be cleaned: {error}") from None
     form = options.format or _FORMATS.get(Path(options.out).suffix.lower(), "markdown")
-    if form == "json":
-        import json
-
-        text = json.dumps(page.fields, ensure_ascii=False)
-    else:
-        text = getattr(page, form)
+    text = json.dumps(page.fields, ensure_ascii=False) if form == "json" else getattr(page, form)
     if options.out == STDOUT:
         write(text)
         return

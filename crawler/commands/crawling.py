@@ -202,7 +202,8 @@ _FIRST, _LAST = 5, 3  # pagelets that are shown at the beginning and at the end 
 _LONGEST: Final = 400  # characters of a region
 _WIDEST: Final = 110  # of a line
 _ROLE: Final = 11  # and of a role
-_STRUCK, _PLAIN = "\x1b[2;9m", "\x1b[0m"  # ANSI: dimmed and struck out, and back
+_STRUCK: Final = ("\x1b[2;9m", "\x1b[0m")  # around what was stripped, ANSI: dimmed and struck out, and back
+_BRACKETS: Final = ("[-", "-]")  # and without colours
 
 
 Region = tuple[str, str]  # the role of pagelets that follow each other, and the beginning of their text
@@ -210,24 +211,20 @@ Region = tuple[str, str]  # the role of pagelets that follow each other, and the
 
 def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: int, *, ansi: bool) -> Iterator[str]:
     """A page, with its numbers of words, for a terminal, or with ``[-...-]`` around what was stripped."""
-    mark = _struck("like this", ansi=ansi)
-    yield f"{visible(url)}: {counted(kept, 'word')} kept, {stripped:,} stripped {mark}"
+    marks = _STRUCK if ansi else _BRACKETS
+    yield f"{visible(url)}: {counted(kept, 'word')} kept, {stripped:,} stripped {'like this'.join(marks)}"
     hidden = regions[_FIRST:-_LAST] if len(regions) > _FIRST + _LAST + 1 else []
     for number, region in enumerate(regions):
         if hidden and number == _FIRST:
             of_template = sum(role != CONTENT for role, _ in hidden)
             yield f"  ... {counted(len(hidden), 'more region')}, {of_template} of them stripped"
         if not hidden or not _FIRST <= number < _FIRST + len(hidden):
-            yield from _lines(region, width, ansi=ansi)
+            yield from _lines(region, width, marks)
 
 
-def _lines(region: Region, width: int, *, ansi: bool) -> Iterator[str]:
+def _lines(region: Region, width: int, marks: tuple[str, str]) -> Iterator[str]:
     """A region, on two lines if it is content."""
     role, text = region
     room, most = max(20, min(width, _WIDEST) - _ROLE - 8), 2 if role == CONTENT else 1
     for number, part in enumerate(wrap(visible(text), room, max_lines=most, placeholder=" …")):
-        yield f"  {'' if number else role:{_ROLE - 1}} {part if role == CONTENT else _struck(part, ansi=ansi)}"
-
-
-def _struck(text: str, *, ansi: bool) -> str:
-    return f"{_STRUCK}{text}{_PLAIN}" if ansi else f"[-{text}-]"
+        yield f"  {'' if number else role:{_ROLE - 1}} {part if role == CONTENT else part.join(marks)}"

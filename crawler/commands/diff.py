@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.base.errors import CommandError, PageletsError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text
-from scrapy_pagelets.page.urls import key
+from scrapy_pagelets.feed.feed_reader import Feed, Line
 
 if TYPE_CHECKING:
     from scrapy_pagelets.recrawl.version_store import Change
@@ -93,14 +92,13 @@ def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
         warn(f"{path}: {feed.note}")
 
 
-def _row(line: Line) -> tuple[int, str, str | None, str | None]:
-    from scrapy_pagelets.feed.content_words import content_hash
+def _row(line: Line) -> tuple[object, ...]:
+    from scrapy_pagelets.recrawl.version_store import read_line
 
-    text = content_text(line)
-    known = line.get("text") is not None or line.get("pagelets") is not None
+    page, digest, text = read_line(line)
     # A feed may hold surrogates, which SQLite refuses.
-    url, kept = (one.encode("utf-8", "replace").decode() for one in (line["url"], text))
-    return key(line["url"]), url, line.get("content_hash") or content_hash(text), kept if known else None
+    url, kept = (one and one.encode("utf-8", "replace").decode() for one in (line["url"], text))
+    return page, url, digest, kept
 
 
 def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]:

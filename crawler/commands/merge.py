@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.transactions import whole_file
-from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.crawler.commands.terminal import saving, show, warn
 from scrapy_pagelets.feed.feed_reader import FeedError, loaded, unlisted
 
 EXAMPLES: Final = (
@@ -28,10 +28,8 @@ def run(options: argparse.Namespace) -> None:
     out, parts = Path(options.out), sorted({Path(part) for part in options.parts})
     if out in parts:
         raise FeedError(f"{out} is one of the parts: give the merged feed another name")
-    try:
+    with saving(out):
         lines, doubled = _merge(parts, out, options.field)
-    except OSError as error:
-        raise FeedError(f"{out} cannot be written: {error.strerror}") from None
     for path in parts:
         with _opened(path) as file:
             if file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from xxhash import xxh3_128_hexdigest
 
 from scrapy_pagelets.archives.reader import BROKEN
 from scrapy_pagelets.base.display import counted
@@ -68,7 +69,8 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
     ``engine``: its name; another one divides the work otherwise. Raise CorpusError if the folder has anything else.
     """
     plan = out / engines.WORK / _PLAN
-    wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
+    listed = "".join(json.dumps([source.path, source.offsets, source.sizes]) for source in sources)
+    wanted = {"sources": xxh3_128_hexdigest(listed.encode()), "options": options.plain(), "engine": engine}
     try:
         if plan.exists():
             known = json.loads(plan.read_text(encoding="utf-8"))
@@ -87,15 +89,6 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise CorpusError(f"{out} cannot be used: {why}") from None
     return options
-
-
-def _digest(sources: Sequence[Source]) -> str:
-    from xxhash import xxh3_128
-
-    digest = xxh3_128()
-    for source in sources:
-        digest.update(json.dumps([source.path, source.offsets, source.sizes]).encode())
-    return digest.hexdigest()
 
 
 class CorpusJob:

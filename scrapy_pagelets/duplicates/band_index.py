@@ -129,13 +129,10 @@ class BloomBands:
     """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
 
     ``capacity``: number of texts that they are made for. ``threshold``: see `banding`. ``error``: share of new texts
-    that are taken for near-duplicates when full, beside those slightly below the threshold. ValueError if out of range.
+    that are taken for near-duplicates when full, beside those slightly below the threshold.
     """
 
     def __init__(self, capacity: int, threshold: float = 0.8, error: float = 1e-4) -> None:
-        if capacity < 1 or not 0 < threshold <= 1 or not 0 < error < 1:
-            advice = "give a capacity from 1, a threshold above 0 to 1, and an error between 0 and 1"
-            raise ValueError(f"capacity {capacity}, threshold {threshold}, error {error}: {advice}")
         self._threshold = threshold
         bands = banding(threshold)[0]
         one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # distributes the error over the bands

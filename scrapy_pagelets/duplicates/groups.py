@@ -32,15 +32,13 @@ class Mirror(NamedTuple):
     share: float  # share of these among the pages of the mirror
 
 
-def near_pairs(
-    texts: Iterable[tuple[str, str]], threshold: Threshold | None = None
-) -> Iterator[tuple[int, int, float]]:
+def near_pairs(texts: Iterable[tuple[str, str]], threshold: Threshold) -> Iterator[tuple[int, int, float]]:
     """Yield pairs of near-duplicates: number of a text, of an earlier one, and their resemblance (Jaccard of shingles).
 
     The pairs suffice to connect each group, but are not all pairs of a large one. Texts with fewer words than a shingle
     are left out. ``texts``: the site and the text of each document.
     """
-    threshold, remaining = threshold or Threshold(), iter(texts)
+    remaining = iter(texts)
     index, first, number = BandIndex(threshold.least), dict[int, int](), 0
     with TemporaryFile() as file:
         known = _Shingles(file)
@@ -98,7 +96,7 @@ def _near(
                 yield known.texts[start + row], known.texts[place], similarity
 
 
-def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold | None = None) -> list[list[int]]:
+def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold) -> list[list[int]]:
     """Return groups of near-duplicates, as ascending numbers: the components of `near_pairs`, largest first."""
     groups = connected((one, other) for one, other, _ in near_pairs(texts, threshold))
     return sorted(map(sorted, groups), key=lambda group: (-len(group), group))

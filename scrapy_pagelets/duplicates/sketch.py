@@ -143,8 +143,6 @@ def contained(texts: Sequence[Sketched], least: float) -> Iterator[tuple[int, in
     """
     from datasketch import MinHashLSHEnsemble
 
-    if not texts:
-        return
     sizes = [len(text.shingles) for text in texts]
     ensemble = MinHashLSHEnsemble(_SLACK * least, PERMUTATIONS, m=_ROWS, weights=_WEIGHTS)
     ensemble.index([(number, text.minhash, size) for number, (text, size) in enumerate(zip(texts, sizes, strict=True))])

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.page import Page, decode
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.methods import FUSED
-from scrapy_pagelets.recrawl.version_store import common_ends
+from scrapy_pagelets.recrawl.version_store import parts
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 
@@ -131,17 +130,9 @@ def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> 
 def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
     """Divide the texts of a page and of its near-duplicate, whose URL is given, into equal and different parts."""
     one, two = (_PIECE.findall(text) for text in (own, other))
-    whole = max(len(one), len(two)) <= _MOST
-    one, two = one[:_MOST], two[:_MOST]
-    start, end = common_ends(one, two)  # most of two near-duplicates needs no search
-    first, last = ("".join(pieces) for pieces in (one[:start], one[len(one) - end :]))
-    one, two = (pieces[start : len(pieces) - end] for pieces in (one, two))
-    parts = [
-        ["same" if kind == "equal" else "changed", "".join(one[a:b]), "".join(two[c:d])]
-        for kind, a, b, c, d in SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
-    ]
-    parts = [["same", first, first], *parts, ["same", last, last]]
-    return {"url": url, "parts": [part for part in parts if part[1] or part[2]], "whole": whole}
+    found = parts(one[:_MOST], two[:_MOST], 2 * _MOST)
+    listed = [["same" if a == b else "changed", "".join(a), "".join(b)] for a, b in found if a or b]
+    return {"url": url, "parts": listed, "whole": max(len(one), len(two)) <= _MOST}
 
 
 @contextmanager

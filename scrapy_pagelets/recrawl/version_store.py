@@ -144,8 +144,10 @@ class VersionStore:
         Raises FeedError if the file is no feed or no line has a text, sqlite3.Error if there is no room for them.
         """
         insert = "INSERT OR REPLACE INTO pages (key, crawl, hash, words, known) VALUES (?, '', ?, ?, 0)"
+        lines = map(read_line, feed)
+        rows = ((*about, None if text is None else WordCounts.of(text).to_bytes()) for *about, text in lines)
         with self._lock, writing(self._base):
-            return self._base.executemany(insert, map(_row, feed)).rowcount
+            return self._base.executemany(insert, rows).rowcount
 
     def _before(self, page: int) -> _Row | None:
         select = "SELECT crawl, hash, words, known, hash_before, words_before FROM pages WHERE key = ?"
@@ -169,12 +171,11 @@ class VersionStore:
                 self._base.close()
 
 
-def _row(line: Line) -> tuple[int, str | None, bytes | None]:
-    """The version in a line of a feed; feeds of earlier versions have no hash, so that it comes from the text."""
-    known = any(line.get(name) is not None for name in COLUMNS[1:])
+def read_line(line: Line) -> tuple[int, str | None, str | None]:
+    """Key and hash of the page in a line of a feed, and its text, None if it has none; old feeds have no hash."""
     text = content_text(line)
-    digest = line.get("content_hash") or content_hash(text)
-    return key(line["url"]), digest, WordCounts.of(text).to_bytes() if known else None
+    known = any(line.get(name) is not None for name in COLUMNS[1:])
+    return key(line["url"]), line.get("content_hash") or content_hash(text), text if known else None
 
 
 def change(earlier: PageVersion | None, now: PageVersion) -> Change:
@@ -209,7 +210,7 @@ def changes(old: str, new: str) -> Iterator[str]:
     + Come in!
     """
     one, other = _lines(old), _lines(new)
-    start, end = common_ends(one, other)
+    start, end = _common_ends(one, other)
     one, other = one[start : len(one) - end][:_MOST_LINES], other[start : len(other) - end][:_MOST_LINES]
     for kind, a, b, c, d in SequenceMatcher(None, one, other).get_opcodes():
         if kind != "equal":
@@ -220,12 +221,26 @@ def _lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
 
 
-def common_ends(one: list[str], other: list[str]) -> tuple[int, int]:
+def _common_ends(one: list[str], other: list[str]) -> tuple[int, int]:
     """Return how many elements two lists have in common at their beginning, and at the end of the rest."""
     shorter = min(len(one), len(other))
     start = next((i for i in range(shorter) if one[i] != other[i]), shorter)
     end = next((i for i in range(shorter - start) if one[-1 - i] != other[-1 - i]), shorter - start)
     return start, end
+
+
+def parts(one: list[str], other: list[str], most: int) -> list[tuple[list[str], list[str]]]:
+    """Divide two lists into parts that are equal, or replace each other: the first and the last ones are equal.
+
+    Nothing is returned if more than ``most`` elements are between these, for which it would take too long.
+    """
+    start, end = _common_ends(one, other)
+    first, last = one[:start], one[len(one) - end :]
+    old, new = one[start : len(one) - end], other[start : len(other) - end]
+    if len(old) + len(new) > most:
+        return []
+    found = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(first, first), *((old[a:b], new[c:d]) for _, a, b, c, d in found), (last, last)]
 
 
 def _passage(old: list[str], new: list[str]) -> Iterator[str]:
@@ -239,32 +254,23 @@ def _passage(old: list[str], new: list[str]) -> Iterator[str]:
 
 def _line(old: str, new: str) -> Iterator[str]:
     one, other = _PIECE.findall(old), _PIECE.findall(new)
-    start, end = common_ends(one, other)
-    middle, changed = one[start : len(one) - end], other[start : len(other) - end]
-    if len(middle) + len(changed) <= _MOST_PIECES:
-        found = SequenceMatcher(None, middle, changed, autojunk=False)
-        common = start + end + sum(block.size for block in found.get_matching_blocks())
-        if 2 * common >= _ALIKE * (len(one) + len(other)):
-            before, after = "".join(one[:start]), "".join(one[len(one) - end :])
-            yield f"~ {_context(before, first=True)}{_marked(found, middle, changed)}{_context(after, last=True)}"
-            return
-    yield f"- {shortened(old, _SHOWN)}"
-    yield f"+ {shortened(new, _SHOWN)}"
+    found = parts(one, other, _MOST_PIECES)
+    common = sum(len(gone) for gone, added in found if gone == added)
+    if 2 * common >= _ALIKE * (len(one) + len(other)):
+        yield f"~ {''.join(_marked([(''.join(gone), ''.join(added)) for gone, added in found]))}"
+    else:
+        yield f"- {shortened(old, _SHOWN)}"
+        yield f"+ {shortened(new, _SHOWN)}"
 
 
-def _marked(found: SequenceMatcher[str], old: list[str], new: list[str]) -> str:
+def _marked(found: list[tuple[str, str]]) -> Iterator[str]:
     """What has changed within a line, and a part of what has not."""
-    parts = []
-    for kind, a, b, c, d in found.get_opcodes():
-        gone, added = "".join(old[a:b]), "".join(new[c:d])
-        if kind == "equal":
-            parts.append(_context(gone))
+    for number, (gone, added) in enumerate(found):
+        if gone == added:
+            yield _context(gone, first=number == 0, last=number == len(found) - 1)
         else:
-            parts += (
-                f"[-{shortened(gone, _SHOWN)}-]" if gone else "",
-                f"{{+{shortened(added, _SHOWN)}+}}" if added else "",
-            )
-    return "".join(parts)
+            yield f"[-{shortened(gone, _SHOWN)}-]" if gone else ""
+            yield f"{{+{shortened(added, _SHOWN)}+}}" if added else ""
 
 
 def _context(text: str, *, first: bool = False, last: bool = False) -> str:

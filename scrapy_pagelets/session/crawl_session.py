@@ -117,6 +117,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _LARGE: Final = 10_000_000  # pages above this size in bytes take seconds and cause a warning
 _REPORTED: Final = 10_000  # problems of pages that are remembered: a page may be parsed again
+_SIGNALS: Final = ("spider_opened", "spider_closed", "scheduler_empty", "engine_stopped")  # that components get
 _PRODUCT: Final = lazily(r"[\w-]+")
 _CUT: Final = "%s ends early, its body breaks off: what there is of it is cleaned"
 _SHELL: Final = "%s has hardly any text before its scripts run: PAGELETS_RENDER=auto renders such pages in a browser"
@@ -349,7 +350,7 @@ def session_of(crawler: Crawler) -> CrawlSession:
 
 
 class Component:
-    """A middleware, extension or pipeline, which Scrapy makes with the crawler."""
+    """A middleware, extension or pipeline, made by Scrapy with the crawler; methods with names of signals get them."""
 
     for_single_pages = True  # whether it works in commands that show or check single pages as well
 
@@ -362,7 +363,11 @@ class Component:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make it, as Scrapy does."""
-        return cls(crawler)
+        made = cls(crawler)
+        for name in _SIGNALS:
+            if (method := getattr(made, name, None)) is not None:
+                crawler.signals.connect(method, getattr(signals, name))
+        return made
 
 
 def abort_crawl(crawler: Crawler, reason: object) -> NoReturn:

@@ -153,11 +153,7 @@ class SiteCache:
         with self._lock:
             sites = list(only or self._loaded.values())
         for site in sites:
-            with self._lock:
-                changed = site.name in self._changed
-            if changed:
-                self._save(site)
-            else:
+            if not self._save(site):
                 self._store.load(site)
 
     def _share(self, page: Page, repeated: RepeatedPagelets) -> None:
@@ -183,12 +179,14 @@ class SiteCache:
             repeated.count(others)
         self._exchange_at = repeated.recorded + _FLUSH
 
-    def _save(self, site: Site) -> None:
+    def _save(self, site: Site) -> bool:
+        """Write a site; False if it has not changed."""
         with self._lock:
             changed = self._changed.pop(site.name, None)  # before it is written: it may change meanwhile
         if changed is not None and not self._store.save(site):
             with self._lock:
                 self._changed.setdefault(site.name, site)
+        return changed is not None
 
     def _update_size(self, site: Site) -> None:
         size = site.size

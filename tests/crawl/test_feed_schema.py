@@ -1,6 +1,6 @@
 """The schema of the feed is what docs/feed.md says and what a crawl writes.
 
-Run as a program, this module writes the tables of docs/feed.md.
+Run as a program, this module writes the tables of docs/feed.md; what fields mean, people write there.
 """
 
 import json
@@ -30,6 +30,7 @@ from tests.crawling import crawl, menu_site
 from tests.server import SiteServer
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "feed.md"
+UNKNOWN = "what it means is not written yet"
 HEAD = "| field | type | meaning |\n|---|---|---|\n"
 PAGE = Page.parse(b"<ul><li><a href=/>Home</a></ul><p>Some words with <a href=/b>a link</a>.", "http://h/a")
 
@@ -37,14 +38,20 @@ PAGE = Page.parse(b"<ul><li><a href=/>Home</a></ul><p>Some words with <a href=/b
 TABLES = (FEED, PRODUCT, PAGELET, LINK, POST, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
 
 
-def rows(fields: tuple[FeedField, ...]) -> str:
-    return "".join(f"| `{field.name}` | {field.type} | {field.meaning} |\n" for field in fields)
+def type_of(field: FeedField) -> str:
+    return (f"list of {field.kind}s" if field.listed else field.kind) + (" or null" if field.nullable else "")
+
+
+def rows(fields: tuple[FeedField, ...], table: str) -> str:
+    """The rows of the fields, with what the table says of them."""
+    meanings = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| (.*) \|$", table, re.MULTILINE))
+    return "".join(f"| `{one.name}` | {type_of(one)} | {meanings.get(one.name, UNKNOWN)} |\n" for one in fields)
 
 
 def with_tables(text: str) -> str:
     """The document with its tables as the schema has them."""
     tables = iter(TABLES)
-    written = re.sub(re.escape(HEAD) + r"(?:\|.*\n)+", lambda _: HEAD + rows(next(tables)), text)
+    written = re.sub(re.escape(HEAD) + r"(?:\|.*\n)+", lambda found: HEAD + rows(next(tables), found[0]), text)
     assert list(tables) == []
     columns = ",\n".join(f"  {field.name}: '{duckdb_type(field)}'" for field in FEED)
     written = re.sub(r"columns = \{[^`]*\}\);", lambda _: f"columns = {{\n{columns}\n}});", written)
@@ -67,6 +74,7 @@ def pandas_types() -> dict[str, str]:
 
 def test_the_document_has_the_tables_of_the_schema():
     text = DOCUMENT.read_text(encoding="utf-8")
+    assert UNKNOWN not in text
     assert text == with_tables(text), "write the tables with: python -m tests.crawl.test_feed_schema"
 
 

@@ -31,7 +31,6 @@ from scrapy_pagelets.crawler.spiders.start_pages import moment, number, sitemap,
 from scrapy_pagelets.duplicates.band_index import BloomBands
 from scrapy_pagelets.duplicates.groups import connected
 from scrapy_pagelets.duplicates.sketch import encode, lean_minhash, minhash
-from scrapy_pagelets.feed.feed_schema import FeedField
 from scrapy_pagelets.index.interface import is_plain, phrases, terms
 from scrapy_pagelets.links.link_tables import Query
 from scrapy_pagelets.recrawl.version_store import Change, PageVersion, change
@@ -91,7 +90,6 @@ def test_sentences():
     assert (duration(9), duration(100), duration(7500)) == ("10 s", "2 min", "2 h 5 min")
     assert (counted(1, "page"), counted(31072, "page")) == ("1 page", "31,072 pages")
     assert shortened("All about tea", 3) == "All..."
-    assert FeedField("box", "left, top, right, bottom", "integer", listed=True).type == "list of integers"
     assert shown("redis://:secret@localhost:6379/2") == "localhost:6379/2"
 
 
