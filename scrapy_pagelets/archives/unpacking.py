@@ -9,13 +9,13 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from mmap import ACCESS_READ, mmap
 from typing import BinaryIO, Final
 
 MAGIC: Final = b"\x1f\x8b\x08"  # first bytes of a member, with deflate, the only method
 WARC: Final = b"WARC/"  # the first bytes of a record
 _WINDOW: Final = 31
 _CHUNK: Final = 1 << 16
+_SCANNED: Final = 1 << 20
 _HEAD: Final = 1 << 10  # of a member: more than its header and its first letters take
 #: A member is a bomb if it unpacks to more bytes than this, and to more than this multiple of its size.
 _UNPACKED: Final = 256 << 20
@@ -82,11 +82,18 @@ class Unpacked:
 
 def seek_next(file: BinaryIO, after: int) -> bool:
     """Move the file to the next member that begins with a WARC record; returns False if there is none."""
-    with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        while (after := content.find(MAGIC, after + 1)) >= 0:
-            if holds_warc(content[after : after + _HEAD]):
-                file.seek(after)
+    file.seek(after + 1)
+    kept = b""
+    while chunk := file.read(_SCANNED):
+        scanned = kept + chunk
+        begin = file.tell() - len(scanned)
+        for match in re.finditer(re.escape(MAGIC), scanned):
+            file.seek(begin + match.start())
+            if holds_warc(file.read(_HEAD)):
+                file.seek(begin + match.start())
                 return True
+        file.seek(begin + len(scanned))
+        kept = scanned[1 - len(MAGIC) :]
     return False
 
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from fcntl import LOCK_EX, flock
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -19,6 +18,7 @@ from scrapy_pagelets.base.characters import BY_CHARACTER
 from scrapy_pagelets.base.transactions import append_whole, whole_file
 from scrapy_pagelets.index import interface
 
+_BLOCK: Final = 1 << 16  # bytes that are read at once when a file is repaired
 _KEYWORD: Final = {"type": "keyword", "ignore_above": 8000}
 _STORED: Final = {"type": "keyword", "index": False, "doc_values": False}
 _ALONE: Final = "".join(one if one == "-" else rf"\u{ord(one):04X}" for one in BY_CHARACTER)
@@ -115,13 +115,16 @@ def _lines_of(page: interface.IndexedPage) -> Iterator[dict[str, Any]]:
 
 def _repair(file: BinaryIO) -> None:
     """Remove an unfinished last line, and a last action without its document, which a killed crawl may leave."""
-    if not file.tell():
-        return
-    with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        end = content.rfind(b"\n") + 1
-        last = content.rfind(b"\n", 0, max(0, end - 1)) + 1
-        has_action = content[last:end].startswith(b'{"index":')
-    file.truncate(last if has_action else end)
+    end, tail = file.tell(), b""
+    while end and tail.count(b"\n") < 2:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        tail, end = file.read(end - start) + tail, start
+    kept = tail[: tail.rfind(b"\n") + 1]
+    last = kept[kept.rfind(b"\n", 0, -1) + 1 :]
+    if last.startswith(b'{"index":'):
+        kept = kept[: -len(last)]
+    file.truncate(end + len(kept))
 
 
 def _replace(path: Path, value: object) -> None:
