@@ -28,7 +28,8 @@ def document_of(
     """
     body = keep if headline is None else _without_banner(page.nodes, keep, headline)
     images = pictures.shown_with(page.nodes, body)
-    images[[row for row in repeated if images[row] and pictures.is_shown_as_written(page.nodes.elements[row])]] = False
+    repeated = [row for row in repeated if pictures.is_shown_as_written(page.nodes.elements[row])]
+    images[repeated] = False
     pictures.add_own(page, headline, images, keep, repeated)
     walk = Walk(page, keep, images, switches)
     root = walk.document(0, len(page.nodes))
