@@ -30,7 +30,8 @@ def document_of(
         own = page.nodes.leaves_of(headline.row)
         body[own] &= bool(keep[own.start - 1 : own.start].any() or keep[own.stop : own.stop + 1].any())
     images = pictures.shown_with(page.nodes, body)
-    images[[row for row in repeated if images[row] and pictures.is_shown_as_written(page.nodes.elements[row])]] = False
+    repeated = [row for row in repeated if pictures.is_shown_as_written(page.nodes.elements[row])]
+    images[repeated] = False
     pictures.add_own(page, headline, images, keep, repeated)
     walk = Walk(page, keep, images, switches)
     root = walk.document(0, len(page.nodes))

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final
+from urllib.parse import unquote
 
 import numpy as np
 from lxml import etree
@@ -19,6 +20,7 @@ from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.structured_data import is_work, properties_of, types_of, value_of, values_of
 from scrapy_pagelets.page.urls import files_among
 
 PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))  # tags of pictures
@@ -191,6 +193,8 @@ _SIZE: Final = lazily(
 )
 #: Names of the files of IIIF, which say no more than the quality, and parts before it: name, region, size, rotation.
 _QUALITIES, _IN_IIIF = ("default.", "native.", "color.", "gray.", "bitonal."), 5
+#: The file that a script makes smaller: "image?url=/tea.jpg&w=640".
+_IN_QUERY: Final = lazily(r"=([^&=]+\.(?:jpe?g|png|gif|webp|avif))(?:$|&)")
 _DECLARING: Final = frozenset(("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"))
 _OF_SITE: Final = lazily(r"logo|icon|default|placeholder", re.IGNORECASE)  # names of pictures of a site, not of a page
 _AROUND: Final = LANDMARKS["header"] | LANDMARKS["nav"] | LANDMARKS["footer"] | LANDMARKS["aside"]
@@ -335,12 +339,13 @@ def add_own(page: Page, headline: Headline | None, shown: Bools, keep: Bools, re
     """Add the pictures of what the page is about to those that stand in the content, (n,), and their galleries.
 
     They are content wherever they stand, but for headers, menus, footers and links to other pages; captions may be
-    template. ``keep``, ``repeated``: see `builder.document_of`.
+    template. ``keep``: see `builder.document_of`. ``repeated``: rows of the pictures that most pages show.
     """
     nodes = page.nodes
     if not len(picture_rows(nodes)):
         return
     around = _elsewhere(page, headline.row if headline is not None else 0)
+    around[repeated] = True
     own = _first_apart(_declared(page), shown, around)
     if headline is not None:
         shown[own] = True
@@ -350,7 +355,7 @@ def add_own(page: Page, headline: Headline | None, shown: Bools, keep: Bools, re
         for kind in (PICTURES, PLAYERS):
             own += _first_apart([row for row in same if nodes.elements[row].tag in kind], shown, around)
         shown[own] = True
-        own += [row for row in _above_heading(page, headline, shown, around) if row not in repeated]
+        own += _above_heading(page, headline, shown, around)
     shown[own] = True
     shown[_gallery_of(nodes, own, shown, keep, around)] = True
 
@@ -371,11 +376,24 @@ def _first_apart(rows: list[int], shown: Bools, around: Bools) -> list[int]:
 
 
 def _declared(page: Page) -> list[int]:
-    """The pictures that a page declares as its own (Open Graph)."""
-    declared = (meta.content for meta in page.metas if {meta.property, meta.name} & _DECLARING)
-    names = {name for url in islice(declared, _NEAR) if (name := name_of(url)) and not _OF_SITE.search(name)}
+    """The pictures that a page declares as its own: Open Graph, JSON-LD and microdata."""
+    metas = (meta.content for meta in page.metas if {meta.property, meta.name} & _DECLARING)
+    works = (one for one in page.objects if any(map(is_work, types_of(one))))
+    of_works = (value for one in islice(works, _NEAR) for value in values_of(one.get("image"))[:_NEAR])
+    marked = map(value_of, properties_of(page.microdata).get("image", [])[:_NEAR])
+    declared = [*islice(metas, _NEAR), *of_works, *marked]
+    urls = (one.get("url") or one.get("contentUrl") if isinstance(one, dict) else one for one in declared)
+    names = {name for url in urls if isinstance(url, str) and (name := name_of(url)) and not _OF_SITE.search(name)}
     rows = rows_tagged(page.nodes, TAG["img"]) if names else []
-    return [row for row in rows if name_of(source_of(page.nodes.elements[row])) in names]
+    return [row for row in rows if not names.isdisjoint(_files_of(page.nodes.elements[row]))]
+
+
+def _files_of(image: etree._Element) -> Iterator[str]:
+    """The names of the files of a picture in all its sizes: mirrors and networks may rename that in ``src``."""
+    yield name_of(source_of(image))
+    for name, value in image.items():
+        if _NAMED_SO.search(name):
+            yield name_of(_largest(value) if name in _SETS else value)
 
 
 def _said_of(element: etree._Element) -> str:
@@ -435,7 +453,10 @@ def _names(element: etree._Element) -> set[str]:
 
 def name_of(url: str) -> str:
     """The name of the file of a picture, without its size."""
-    *parts, name = url[:_LONGEST].partition("?")[0].partition("#")[0].lower().rsplit("/", _IN_IIIF)
+    path, _, query = url[:_LONGEST].partition("#")[0].lower().partition("?")
+    if query and not OF_PICTURE.match(path) and (within := _IN_QUERY.search(unquote(query))):
+        path = within[1]
+    *parts, name = path.rsplit("/", _IN_IIIF)
     is_quality = name.startswith(_QUALITIES) and len(parts) == _IN_IIIF and parts[-1].strip("!").isdecimal()
     return parts[1] if is_quality else _SIZE.sub("", name)
 

@@ -188,6 +188,8 @@ SLIDE = "<li><noscript><img src=/{0}.jpg></noscript><a><img src=/{0}.jpg?w=900 a
         # the picture that the page declares, and those beside it; not one that is shown, or leads to another page
         ("".join(map(SLIDE.format, "abc")), ["a", "b", "c"]),
         ("<li><img src=/a.jpg><li><img src=/a_100x100.jpg><li><a href=/x><img src=/d.jpg></a>", ["a"]),
+        # a script that makes them smaller is no file, but says which it reads
+        ("".join(f"<li><img src='/i?url=%2F{one}.jpg&w={n}'>" for n, one in enumerate("abca")), ["a", "b", "c"]),
         # no gallery: one item without a picture, pictures that are no items
         ("<li><img src=/a.jpg><img src=/b.jpg><li>Cups", ["a"]),
         ("<li><img src=/a.jpg><li><img src=/b.jpg><li>Cups", ["a"]),
@@ -198,7 +200,7 @@ def test_pictures_of_a_gallery(slides, expected):
     read = Page.parse(html.encode(), "http://tea.test/uji")
     keep = np.array([text == "Uji" or text in SAID for text in read.nodes.strings])
     found = markdown_of(document_of(read, keep, headline_of(read)))
-    assert re.findall(r"/(\w)[^/]*\.jpg", found) == expected
+    assert re.findall(r"(?:/|%2F)(\w)[^/?]*\.jpg", found) == expected
 
 
 @pytest.mark.parametrize(

@@ -281,6 +281,42 @@ def test_the_picture_that_a_page_declares_is_content(source, around, shown):
     assert found == (f"![](http://example.com{source})\n\ntext" if shown else "text")
 
 
+WORK = '<script type=application/ld+json>{{"@type": "{}", "image": {}}}</script>'
+
+
+@pytest.mark.parametrize(
+    ("declared", "picture", "is_shown"),
+    [
+        # another size of the same file has the name that is declared: a mirror has renamed the one that is shown
+        (WORK.format("Product", '"/uji.jpg"'), "<img src=/m/ab.jpg srcset='//cdn/uji.jpg?w=90 90w'>", True),
+        (WORK.format("Product", '[{"url": "/uji.jpg"}]'), "<img src=/ab.jpg data-large_image=/b/uji.jpg>", True),
+        (WORK.format("Recipe", '["/cup.jpg", "/uji.jpg"]'), "<img src=/uji-90x90.jpg>", True),
+        ("<meta name=twitter:image content=/uji.jpg>", "<img src=/ab.jpg srcset='/cup.jpg 1x, /uji.jpg 2x'>", True),
+        ("<div itemscope itemtype=http://schema.org/Product>", "<img src=/uji.jpg itemprop=image>", True),
+        # what is no work, more than a picture, the picture of another page, one of the site
+        (WORK.format("Organization", '"/uji.jpg"'), "<img src=/uji.jpg>", False),
+        (WORK.format("Product", '[7, null, {"name": "x"}]'), "<img src=/uji.jpg>", False),
+        ("<div itemscope itemtype=http://schema.org/Person>", "<img src=/uji.jpg itemprop=image>", False),
+        (WORK.format("Product", '"/uji.jpg"'), "<a href=/b><img src=/ab.jpg srcset='/uji.jpg 90w'></a>", False),
+        (WORK.format("Product", '"/uji.jpg"'), "<img src=/cup.jpg alt=uji.jpg srcset='/cup.jpg 90w'>", False),
+    ],
+)
+def test_the_picture_of_the_work_that_a_page_declares_is_content(declared, picture, is_shown):
+    found = markdown(f"{declared}<p>menu{picture}<p>text", keep=np.array([False, True]))
+    assert found.endswith("text")
+    assert ("![" in found) == is_shown
+
+
+@pytest.mark.parametrize(
+    ("picture", "is_shown"), [("<img src=uji.jpg>", False), ("<img src=wait.gif data-src=uji.jpg>", True)]
+)
+def test_a_picture_that_most_pages_show_is_not_that_of_a_page_though_it_declares_it(picture, is_shown):
+    found = page(f"<meta property=og:image content=/uji.jpg><p>menu{picture}<p>text")
+    row = next(row for row, element in enumerate(found.nodes.elements) if element.tag == "img")
+    document = document_of(found, np.array([False, True]), repeated=[row])
+    assert ("uji.jpg" in markdown_of(document)) == is_shown
+
+
 def test_the_logo_that_a_page_declares_is_not_its_own_picture():
     html = "<meta property=og:image content=/logo.png><div><p>menu<img src=/logo.png></div><p>text"
     assert markdown(html, keep=np.array([False, True])) == "text"
