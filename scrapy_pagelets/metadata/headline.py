@@ -82,9 +82,8 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
     of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
-    the first level; without that, a heading with the text of a link by which the page leads to itself, as the entry of
-    a menu; the first heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the
-    title begins with.
+    the first level; without that, a paragraph of what the title begins with; at last, the first heading, if it is the
+    only one of its level.
 
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
     missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;
@@ -93,22 +92,21 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     for row in named:
         if text := heading_text(page.nodes, row):
             return Headline(row, text)
-    told = [(list(words), weight) for words, weight in _told(page).items()]
+    told = _titles(page)
     rows = _candidates(page.nodes, [words for words, _ in told])
     found = [*filter(None, (_Candidate.of(page, row, weight, alike, pages, told) for row, weight in rows))]
     names = [one for one in found if _is_often(one.text, one.others, pages)]
     banners = [one.row for one in names if one.is_first_level]
     found = [one for one in found if one not in names]
     first_levels = {one.text.casefold(): one for one in reversed(found) if one.is_first_level}
-    if (best := _named(found, names, told)) is not None:
-        if len(first_levels) == 1:
-            best = _rather(page, next(iter(first_levels.values())), best)
-        names_above = (row for row in banners if row < best.row)
-        return Headline(best.row, best.text, (*names_above, *_copies(page.nodes, best, found)))
-    if len(first_levels) == 1:  # the title names the site, and nothing else
-        [(_, only)] = first_levels.items()
-        return Headline(only.row, only.text, banners=tuple(_copies(page.nodes, only, found)))
-    return _linked(page, alike, pages) or _about(page, alike, pages) or _unmarked(page, alike, pages)
+    only = next(iter(first_levels.values())) if len(first_levels) == 1 else None
+    best = _named(found, names, told) or only  # a title may name the site, and nothing else
+    if best is None:
+        return _unmarked(page, alike, pages) or _first(page, alike, pages)
+    if only is not None:
+        best = _rather(page, only, best)
+    names_above = (row for row in banners if row < best.row)
+    return Headline(best.row, best.text, (*names_above, *_copies(page.nodes, best, found)))
 
 
 def _leads_elsewhere(page: Page, row: int) -> bool:
@@ -160,42 +158,14 @@ def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
     return title
 
 
-def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first heading with the text of a link by which the page leads to itself."""
-    nodes = page.nodes
-    own = [i for i in (nodes.links.key == page.key).nonzero()[0].tolist() if "#" not in nodes.links.href[i]]
-    texts = {heading_text(nodes, int(nodes.links.row[i])).casefold() for i in own[:_MOST]} - {""}
-    for row, _ in _candidates(nodes) if texts else ():
-        text = heading_text(nodes, row)
-        if text.casefold() in texts and not _is_often(text, _others(nodes, row, alike), pages):
-            return Headline(row, text)
-    return None
-
-
-def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[str]]:
-    """What the page says in few words at the same place as many others, such as the name of the site; longest first."""
-    nodes = page.nodes
-    often = ((alike > max(1, _OFTEN * pages)) & (nodes.words > 0) & (nodes.words <= most)).nonzero()[0]
-    texts = {nodes.strings[leaf] for leaf in often[:_MOST].tolist()}
-    texts |= {meta.content[:_TITLE] for meta in page.metas[:_MOST] if meta.property == "og:site_name"}
-    return sorted(filter(None, map(_words, texts)), key=len, reverse=True)
-
-
-def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first heading, if it says a part of the title and is of the first level, or the only one of its level."""
+def _first(page: Page, alike: Ints | None, pages: int) -> Headline | None:
+    """The first heading, if it is of the first level, or the only one of its level."""
     nodes = page.nodes
     texts = {row: heading_text(nodes, row) for row in rows_with(nodes, HEADING)[:_MOST]}
     own = [row for row, text in texts.items() if text and not _is_often(text, _others(nodes, row, alike), pages)]
-    if not own:
-        return None
-    level, words = nodes.tag.item(own[0]), _words(texts[own[0]])
-    if level != _FIRST_LEVEL and any(nodes.tag.item(row) == level for row in own[1:]):
-        return None
-    parts = [part for piece in _PARTS.split(page.title[:_TITLE]) if (part := _words(piece))]
-    names = [] if alike is None else _names_of_site(page, alike, pages, _LONGEST)
-    parts = [part for part in parts if part not in names] or parts  # a menu may have all of them
-    says_one = any(2 * len(part) >= len(words) > 0 and _place(part, words) is not None for part in parts)
-    return Headline(own[0], texts[own[0]]) if says_one else None
+    levels = nodes.tag[own].tolist()
+    is_own = levels and (levels[0] == _FIRST_LEVEL or levels.count(levels[0]) == 1)
+    return Headline(own[0], texts[own[0]]) if is_own else None
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
@@ -370,23 +340,18 @@ def _is_often(text: str, others: int, pages: int) -> bool:
     return others > max(1, _OFTEN * pages)
 
 
-def _told(page: Page) -> dict[tuple[str, ...], float]:
-    """The words of each title, and its greatest weight: most pages tell one title twice."""
-    found: dict[tuple[str, ...], float] = {}
-    for title, weight in _titles(page):
-        if words := tuple(_words(title[:_TITLE])):
-            found[words] = max(weight, found.get(words, 0.0))
-    return found
-
-
-def _titles(page: Page) -> Iterator[tuple[str, float]]:
+def _titles(page: Page) -> list[_Title]:
     """What tells the title of the page, with its weight: ``<title>``, Open Graph, and the one work of JSON-LD."""
-    yield page.title, 1.0
-    yield next((meta.content for meta in page.metas[:_MOST] if (meta.property or meta.name) == "og:title"), ""), 1.0
+    shared = (meta.content for meta in page.metas[:_MOST] if (meta.property or meta.name) == "og:title")
+    told = [(page.title, 1.0), (next(shared, ""), 1.0)]
     works = [each for each in page.objects if any(map(is_work, types_of(each)))]
-    for work in works if len(works) == 1 else ():
-        for name in ("headline", "name"):
-            yield from ((value, _DECLARED) for value in values_of(work.get(name))[:1] if isinstance(value, str))
+    for work in works[: len(works) == 1]:
+        names = [name for key in ("headline", "name") for name in values_of(work.get(key))[:1]]
+        told += ((name, _DECLARED) for name in names if isinstance(name, str))
+    found: dict[tuple[str, ...], float] = {}  # most pages tell one title twice
+    for title, weight in told:
+        found.setdefault(tuple(_words(title[:_TITLE])), weight)
+    return [([*title], weight) for title, weight in found.items() if title]
 
 
 def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
@@ -396,14 +361,11 @@ def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
     return min(alike[nodes.first_leaf.item(row) : nodes.last_leaf.item(row)].tolist(), default=0)
 
 
-def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iterator[tuple[int, float]]:
+def _candidates(nodes: NodeTable, titles: list[list[str]]) -> Iterator[tuple[int, float]]:
     """Rows that may be the heading, with a weight, heading elements first; all but ``h1`` have a word of a title."""
-    headings, others = (rows_with(nodes, sign)[:_MOST] for sign in (HEADING, HEADLINE))
-    if titles is not None:  # most headings of a long page name its sections
-        headings, others = naming(nodes, headings, titles), naming(nodes, others, titles)
-    for row in headings:
+    for row in naming(nodes, rows_with(nodes, HEADING)[:_MOST], titles):  # most of a long page name its sections
         yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag.item(row)]
-    for row in others:
+    for row in naming(nodes, rows_with(nodes, HEADLINE)[:_MOST], titles):
         yield row, _NO_ELEMENT
 
 
@@ -429,11 +391,6 @@ def _place(words: list[str], title: list[str]) -> int | None:
     if words[0] not in title:
         return None
     return next((i for i in range(len(title) - len(words) + 1) if title[i : i + len(words)] == words), None)
-
-
-def parts_of(title: str) -> set[str]:
-    """The parts of a title between marks, such as the names of a page, of its author and of its site."""
-    return {part.strip() for part in _PARTS.split(title[:_TITLE])}
 
 
 def _words(text: str) -> list[str]:
