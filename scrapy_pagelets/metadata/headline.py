@@ -83,7 +83,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
     of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
     the first level; without that, a paragraph of what the title begins with; at last, the first heading, if it is the
-    only one of its level.
+    only one of its level, or one of the first level with a word of the title.
 
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
     missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;
@@ -159,13 +159,15 @@ def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
 
 
 def _first(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first heading, if it is of the first level, or the only one of its level."""
+    """The first heading, if it is the only one of its level, or one of the first level with a word of the title."""
     nodes = page.nodes
     texts = {row: heading_text(nodes, row) for row in rows_with(nodes, HEADING)[:_MOST]}
     own = [row for row, text in texts.items() if text and not _is_often(text, _others(nodes, row, alike), pages)]
-    levels = nodes.tag[own].tolist()
-    is_own = levels and (levels[0] == _FIRST_LEVEL or levels.count(levels[0]) == 1)
-    return Headline(own[0], texts[own[0]]) if is_own else None
+    if not own:
+        return None
+    levels, says = nodes.tag[own].tolist(), {*_words(texts[own[0]])}
+    is_own = levels[0] == _FIRST_LEVEL and not says.isdisjoint(_words(page.title[:_TITLE]))
+    return Headline(own[0], texts[own[0]]) if is_own or levels.count(levels[0]) == 1 else None
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
