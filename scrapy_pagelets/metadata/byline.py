@@ -249,6 +249,8 @@ class Byline:
                 told = (date for date, _ in dates_told(self._page, leaf + 1, self._habits) if date >= _FIRST_PAGES)
                 found[kind].update(filter(None, (_behind(self._page, leaf) or next(told, None),)))
             elif name := _name(strings[leaf + 1][:_LONGEST]):
+                if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
+                    continue  # "author: username" explains how to search
                 found["author"].add(", ".join((name, *_also_named(self._page, leaf + 1, range(len(strings))))))
         return {kind: values.pop() for kind, values in found.items() if len(values) == 1}
 

@@ -34,6 +34,7 @@ _SHORT: Final = 3  # words of a title from which on a heading that is longer tha
 #: be another one there: how many have the same one is an estimate, and none at all with fewer pages than these.
 _OFTEN: Final = 0.2
 _OFTEN_WITH_DIGITS, _FEWEST = 0.8, 4
+_SECTION: Final = 0.4  # weight of a heading that more of the other pages have than have another one that a title names
 _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 _PARAGRAPH: Final = lazily(r"\s*(§{1,2})\s+\d")  # the sign of a paragraph of a law, which is no permalink
 #: Marks of permalinks at the ends of headings.
@@ -69,7 +70,8 @@ class Headline:
 
     row: int  # row of its element
     text: str  # its text, white space folded
-    #: rows of headings above it that name the site, as they stand at the same place of many other pages
+    #: rows of headings above it that name the site, as they stand at the same place of many other pages; and of those
+    #: of the first level that say the same again
     banners: tuple[int, ...] = ()
 
 
@@ -77,9 +79,11 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     """Find the page's own heading: the heading that a title of the page names.
 
     The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
-    many other pages is the name of the site. If no title names a heading, it is the only one of the first level;
-    without that, a paragraph of what the title begins with; at last, the first heading, if it is the only one of its
-    level, or one of the first level with a word of the title.
+    many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
+    only if the page has no other. What both say is taken off the titles before the others are compared with them: names
+    of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
+    the first level; without that, a paragraph of what the title begins with; at last, the first heading, if it is the
+    only one of its level, or one of the first level with a word of the title.
 
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
     missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;
@@ -92,16 +96,17 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     rows = _candidates(page.nodes, [words for words, _ in told])
     found = [*filter(None, (_Candidate.of(page, row, weight, alike, pages, told) for row, weight in rows))]
     names = [one for one in found if _is_often(one.text, one.others, pages)]
+    banners = [one.row for one in names if one.is_first_level]
     found = [one for one in found if one not in names]
     first_levels = {one.text.casefold(): one for one in reversed(found) if one.is_first_level}
     only = next(iter(first_levels.values())) if len(first_levels) == 1 else None
-    # A title may name the site, and nothing else.
-    best = max((one for one in found if one.likeness), key=lambda one: one.weight * one.likeness, default=only)
+    best = _named(found, names, told) or only  # a title may name the site, and nothing else
     if best is None:
         return _unmarked(page, alike, pages) or _first(page, alike, pages)
     if only is not None:
         best = _rather(page, only, best)
-    return Headline(best.row, best.text, tuple(one.row for one in names if one.is_first_level and one.row < best.row))
+    names_above = (row for row in banners if row < best.row)
+    return Headline(best.row, best.text, (*names_above, *_copies(page.nodes, best, found)))
 
 
 def _leads_elsewhere(page: Page, row: int) -> bool:
@@ -109,6 +114,26 @@ def _leads_elsewhere(page: Page, row: int) -> bool:
     links, leaves = page.nodes.links, page.nodes.leaves_of(row)
     elsewhere = links.row[(links.key != 0) & (links.key != page.key)].tolist()
     return bool(page.nodes.leaves_below(elsewhere)[leaves].all())
+
+
+def _copies(nodes: NodeTable, own: _Candidate, found: Iterable[_Candidate]) -> Iterator[int]:
+    equal = (one for one in found if one.is_first_level and one.text.casefold() == own.text.casefold())
+    yield from (one.row for one in equal if nodes.first_leaf[one.row] != nodes.first_leaf[own.row])
+
+
+def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Sequence[_Title]) -> _Candidate | None:
+    """The candidate that most surely is the own heading; None if no title names one; ``names`` are of the site."""
+    found = [one for one in found if one.likeness > 0]
+    rarest = min((one.others for one in found), default=0)
+    shared = [*names, *(one for one in found if one.others > rarest)]
+    own = [(_without(title, shared), surely) for title, surely in titles] if shared else []
+
+    def score(one: _Candidate) -> float:
+        if one.others > rarest:
+            return _SECTION * one.weight * one.likeness
+        return one.weight * max(one.likeness, _greatest_likeness(_words(one.text), own))
+
+    return max(found, key=score, default=None)
 
 
 def _rather(page: Page, first_level: _Candidate, best: _Candidate) -> _Candidate:
@@ -123,6 +148,14 @@ def _rather(page: Page, first_level: _Candidate, best: _Candidate) -> _Candidate
     beginning = set(_words(_ENDS.split(page.title[:_TITLE])[0]))
     more = len(beginning & set(own)) > len(beginning & set(words))
     return first_level if more or _place(words, own) is not None else best
+
+
+def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
+    """The words of a title that are left without those of some headings."""
+    for name in sorted((_words(one.text) for one in names), key=len, reverse=True):
+        if (at := _place(name, title)) is not None:
+            title = title[:at] + title[at + len(name) :]
+    return title
 
 
 def _first(page: Page, alike: Ints | None, pages: int) -> Headline | None:
@@ -339,7 +372,7 @@ def _candidates(nodes: NodeTable, titles: list[list[str]]) -> Iterator[tuple[int
 
 
 def _greatest_likeness(words: list[str], titles: Iterable[_Title]) -> float:
-    return max((surely * _likeness(words, title) for title, surely in titles), default=0.0)
+    return max((surely * _likeness(words, title) for title, surely in titles if title), default=0.0)
 
 
 def _likeness(words: list[str], title: list[str]) -> float:

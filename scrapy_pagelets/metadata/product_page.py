@@ -248,8 +248,7 @@ class ShownProduct:
             return "InStock"
         if told := next(filter(None, (values.stock_of(nodes.strings[leaf]) for leaf in seen)), None):
             return told
-        stock = values.IN_STOCK | values.OUT_OF_STOCK
-        named = {self._of_rows.item(row) & stock for row in self._rows(stock, _BEFORE, _AFTER)}
+        named = {self._of_rows.item(row) & (values.IN_STOCK | values.OUT_OF_STOCK) for row in self._stock_rows()}
         if len(named) == 1:
             return "InStock" if named == {values.IN_STOCK} else "OutOfStock"
         if not self._is_sold or self._price is None:
@@ -257,6 +256,14 @@ class ShownProduct:
         buttons = np.flatnonzero((self._of_rows & values.CART > 0) & np.isin(nodes.tag, _BUTTONS)).tolist()
         states = ["disabled" in nodes.elements[row].attrib for row in buttons[:_MOST_READ]]
         return None if states and states[0] else "InStock"
+
+    def _stock_rows(self) -> Iterator[int]:
+        """The rows with a name of availability: near the heading, or around it."""
+        nodes = self._page.nodes
+        yield from self._rows(values.IN_STOCK | values.OUT_OF_STOCK, _BEFORE, _AFTER)
+        if self._heading.stop:
+            around = (nodes.first_leaf <= self._heading.start) & (nodes.last_leaf >= self._heading.stop)
+            yield from np.flatnonzero(around & (self._of_rows & (values.IN_STOCK | values.OUT_OF_STOCK) > 0)).tolist()
 
     def _labelled(self, labels: re.Pattern[str]) -> Iterator[str]:
         """What stands behind some labels, in the same leaf or in the next one."""
