@@ -38,7 +38,7 @@ _SECTION: Final = 0.4  # weight of a heading that more of the other pages have t
 _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 _PARAGRAPH: Final = lazily(r"\s*(§{1,2})\s+\d")  # the sign of a paragraph of a law, which is no permalink
 #: Marks of permalinks at the ends of headings.
-_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
+_MARKS: Final = " ¶↑#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 _BETWEEN: Final = " |/\\>›»:·•–—-"  # marks between links and a title behind them
 #: What parts the name of a page from that of its site in a title.
 _ENDS: Final = lazily(
@@ -83,7 +83,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
     of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
     the first level; without that, a paragraph of what the title begins with; at last, the first heading, if it is the
-    only one of its level, or one of the first level with a word of the title.
+    only one of its level, or one of the first level with half of its words in the title.
 
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
     missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;
@@ -159,15 +159,16 @@ def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
 
 
 def _first(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first heading, if it is the only one of its level, or one of the first level with a word of the title."""
+    """The first heading, if it is alone of its level, or of the first level with half of its words in the title."""
     nodes = page.nodes
     texts = {row: heading_text(nodes, row) for row in rows_with(nodes, HEADING)[:_MOST]}
     own = [row for row, text in texts.items() if text and not _is_often(text, _others(nodes, row, alike), pages)]
     if not own:
         return None
     levels, says = nodes.tag[own].tolist(), {*_words(texts[own[0]])}
-    is_own = levels[0] == _FIRST_LEVEL and not says.isdisjoint(_words(page.title[:_TITLE]))
-    return Headline(own[0], texts[own[0]]) if is_own or levels.count(levels[0]) == 1 else None
+    is_told = 2 * len(says.intersection(_words(page.title[:_TITLE]))) >= len(says)
+    is_own = levels.count(levels[0]) == 1 or (levels[0] == _FIRST_LEVEL and is_told)
+    return Headline(own[0], texts[own[0]]) if is_own else None
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:

@@ -119,6 +119,7 @@ def heading_of(html):
             "Matcha, steeped",
         ),
         ("<title>Leaf House</title><body><h2>Leaf House</h2><p>{text}", None),
+        ("<title>How to brew a tea</title><body><h1>Using a new {name}</h1>{text}<h1>A second {name}</h1>{text}", None),
         ("<title>Leaf House</title><body><h1>Hot {name}</h1>{text}<h1>Iced {name}</h1><p>{text}", None),
     ],
 )
