@@ -206,13 +206,13 @@ class Byline:
         """The user named before the heading, and the date behind that name."""
         nodes, end = self._page.nodes, self._heading.start if self._heading and not self._posts else 0
         spans = [nodes.leaves_of(row) for row in sorted(called_author(nodes))] if end else []
-        near = (leaf for span in spans for leaf in range(span.start, span.stop) if end - _ABOVE <= leaf < end)
-        if (leaf := next(near, None)) is None:
-            return None, None
+        short = (range(span.start, span.stop) for span in spans if span.stop - span.start <= _FEW)
+        near = (leaf for span in short for leaf in span if end - _ABOVE <= leaf < end)
+        leaf, name = next(((leaf, name) for leaf in near if (name := _name(nodes.strings[leaf]))), (end, None))
         behind = range(leaf + 1, min(leaf + _BEHIND, end))
         text = "".join(" " * bool(nodes.gap[each]) + nodes.strings[each] for each in behind)
         date = dates.find(text, self._habits.day_first(self._page))
-        return _name(nodes.strings[leaf]), date and date[0]
+        return name, date and date[0]
 
     @cached_property
     def _letter(self) -> tuple[str | None, str | None]:

@@ -418,6 +418,7 @@ def test_dates(body, published, modified):
         ("Tea | Hills | kaj", "<a class='owner-name cut' href=/k>kaj</a> 2024-04-13", True),
         ("Tea | Hills", "<a class='owner-name cut' href=/k>kaj</a> 2024-04-13", True),
         ("Tea | kaj", "<a class=logo href=/k>kaj</a> 2024-04-13", False),
+        ("Tea | kaj", "<div class=author><p>kaj<p>Cups<p>Pots<p>2024-04-13</div>", False),  # the body of an archive
     ],
 )
 def test_the_user_above_the_heading_is_the_author(title, name, expected):
