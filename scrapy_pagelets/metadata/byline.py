@@ -230,8 +230,8 @@ class Byline:
         Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
         """
         nodes, strings = self._page.nodes, self._page.nodes.strings
-        is_read = self._heading is not None and not self._sells
-        short = (leaf for leaf in leaves_beginning(nodes, _BEGINS_FACT) if is_read and len(strings[leaf]) <= _LABEL)
+        begins = leaves_beginning(nodes, _BEGINS_FACT) if self._heading and not self._sells else ()
+        short = (leaf for leaf in begins if len(strings[leaf]) <= _LABEL)
         labels = {leaf: kind for leaf in short if (kind := _fact(strings[leaf]))}
         if not labels:
             return {}

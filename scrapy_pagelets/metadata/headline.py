@@ -38,7 +38,7 @@ _SECTION: Final = 0.4  # weight of a heading that more of the other pages have t
 _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 _PARAGRAPH: Final = lazily(r"\s*(§{1,2})\s+\d")  # the sign of a paragraph of a law, which is no permalink
 #: Marks of permalinks at the ends of headings.
-_MARKS: Final = " ¶↑#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
+_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 _BETWEEN: Final = " |/\\>›»:·•–—-"  # marks between links and a title behind them
 #: What parts the name of a page from that of its site in a title.
 _ENDS: Final = lazily(
@@ -76,14 +76,15 @@ class Headline:
 
 
 def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Sequence[int] = ()) -> Headline | None:
-    """Find the page's own heading: the heading that a title of the page names.
+    """Find the page's own heading: the heading that a title of the page names, or that links to the page have as text.
 
     The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
     many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
     of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
-    the first level; without that, a paragraph of what the title begins with; at last, the first heading, if it is the
-    only one of its level, or one of the first level with half of its words in the title.
+    the first level; without that, a heading with the text of a link by which the page leads to itself, as the entry of
+    a menu; the first heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the
+    title begins with.
 
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
     missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;
@@ -99,14 +100,15 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     banners = [one.row for one in names if one.is_first_level]
     found = [one for one in found if one not in names]
     first_levels = {one.text.casefold(): one for one in reversed(found) if one.is_first_level}
-    only = next(iter(first_levels.values())) if len(first_levels) == 1 else None
-    best = _named(found, names, told) or only  # a title may name the site, and nothing else
-    if best is None:
-        return _unmarked(page, alike, pages) or _first(page, alike, pages)
-    if only is not None:
-        best = _rather(page, only, best)
-    names_above = (row for row in banners if row < best.row)
-    return Headline(best.row, best.text, (*names_above, *_copies(page.nodes, best, found)))
+    if (best := _named(found, names, told)) is not None:
+        if len(first_levels) == 1:
+            best = _rather(page, next(iter(first_levels.values())), best)
+        names_above = (row for row in banners if row < best.row)
+        return Headline(best.row, best.text, (*names_above, *_copies(page.nodes, best, found)))
+    if len(first_levels) == 1:  # the title names the site, and nothing else
+        [(_, only)] = first_levels.items()
+        return Headline(only.row, only.text, banners=tuple(_copies(page.nodes, only, found)))
+    return _linked(page, alike, pages) or _about(page, alike, pages) or _unmarked(page, alike, pages)
 
 
 def _leads_elsewhere(page: Page, row: int) -> bool:
@@ -158,17 +160,42 @@ def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
     return title
 
 
-def _first(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first heading, if it is alone of its level, or of the first level with half of its words in the title."""
+def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
+    """The first heading with the text of a link by which the page leads to itself."""
+    nodes = page.nodes
+    own = [i for i in (nodes.links.key == page.key).nonzero()[0].tolist() if "#" not in nodes.links.href[i]]
+    texts = {heading_text(nodes, int(nodes.links.row[i])).casefold() for i in own[:_MOST]} - {""}
+    for row, _ in _candidates(nodes) if texts else ():
+        text = heading_text(nodes, row)
+        if text.casefold() in texts and not _is_often(text, _others(nodes, row, alike), pages):
+            return Headline(row, text)
+    return None
+
+
+def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[str]]:
+    """What the page says in few words at the same place as many others, such as the name of the site; longest first."""
+    nodes = page.nodes
+    often = ((alike > max(1, _OFTEN * pages)) & (nodes.words > 0) & (nodes.words <= most)).nonzero()[0]
+    texts = {nodes.strings[leaf] for leaf in often[:_MOST].tolist()}
+    texts |= {meta.content[:_TITLE] for meta in page.metas[:_MOST] if meta.property == "og:site_name"}
+    return sorted(filter(None, map(_words, texts)), key=len, reverse=True)
+
+
+def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
+    """The first heading, if it says a part of the title and is of the first level, or the only one of its level."""
     nodes = page.nodes
     texts = {row: heading_text(nodes, row) for row in rows_with(nodes, HEADING)[:_MOST]}
     own = [row for row, text in texts.items() if text and not _is_often(text, _others(nodes, row, alike), pages)]
     if not own:
         return None
-    levels, says = nodes.tag[own].tolist(), {*_words(texts[own[0]])}
-    is_told = 2 * len(says.intersection(_words(page.title[:_TITLE]))) >= len(says)
-    is_own = levels.count(levels[0]) == 1 or (levels[0] == _FIRST_LEVEL and is_told)
-    return Headline(own[0], texts[own[0]]) if is_own else None
+    level, words = nodes.tag.item(own[0]), _words(texts[own[0]])
+    if level != _FIRST_LEVEL and any(nodes.tag.item(row) == level for row in own[1:]):
+        return None
+    parts = [part for piece in _PARTS.split(page.title[:_TITLE]) if (part := _words(piece))]
+    names = [] if alike is None else _names_of_site(page, alike, pages, _LONGEST)
+    parts = [part for part in parts if part not in names] or parts  # a menu may have all of them
+    says_one = any(2 * len(part) >= len(words) > 0 and _place(part, words) is not None for part in parts)
+    return Headline(own[0], texts[own[0]]) if says_one else None
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
@@ -364,11 +391,14 @@ def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
     return min(alike[nodes.first_leaf.item(row) : nodes.last_leaf.item(row)].tolist(), default=0)
 
 
-def _candidates(nodes: NodeTable, titles: list[list[str]]) -> Iterator[tuple[int, float]]:
+def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iterator[tuple[int, float]]:
     """Rows that may be the heading, with a weight, heading elements first; all but ``h1`` have a word of a title."""
-    for row in naming(nodes, rows_with(nodes, HEADING)[:_MOST], titles):  # most of a long page name its sections
+    headings, others = (rows_with(nodes, sign)[:_MOST] for sign in (HEADING, HEADLINE))
+    if titles is not None:  # most headings of a long page name its sections
+        headings, others = naming(nodes, headings, titles), naming(nodes, others, titles)
+    for row in headings:
         yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag.item(row)]
-    for row in naming(nodes, rows_with(nodes, HEADLINE)[:_MOST], titles):
+    for row in others:
         yield row, _NO_ELEMENT
 
 
