@@ -12,7 +12,7 @@ from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.dates import Habits
-from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.headline import Headline, parts_of
 from scrapy_pagelets.page.looks import AUTHOR, BYLINE, COMMENT, COMMENTS, ENTRY, HEADING, LANDMARKS, RELATED, REVIEWS
 from scrapy_pagelets.page.nodes import (
     LINE,
@@ -203,16 +203,16 @@ class Byline:
 
     @cached_property
     def _above(self) -> tuple[str | None, str | None]:
-        """The user named before the heading, and the date behind that name."""
+        """The user before the heading whom the title names, and the date behind that name."""
         nodes, end = self._page.nodes, self._heading.start if self._heading and not self._posts else 0
         spans = [nodes.leaves_of(row) for row in sorted(called_author(nodes))] if end else []
-        short = (range(span.start, span.stop) for span in spans if span.stop - span.start <= _FEW)
-        near = (leaf for span in short for leaf in span if end - _ABOVE <= leaf < end)
-        leaf, name = next(((leaf, name) for leaf in near if (name := _name(nodes.strings[leaf]))), (end, None))
-        behind = range(leaf + 1, min(leaf + _BEHIND, end))
-        text = "".join(" " * bool(nodes.gap[each]) + nodes.strings[each] for each in behind)
-        date = dates.find(text, self._habits.day_first(self._page))
-        return name, date and date[0]
+        near = (leaf for span in spans for leaf in range(span.start, span.stop) if end - _ABOVE <= leaf < end)
+        for leaf in (leaf for leaf in near if nodes.strings[leaf].strip() in parts_of(self._page.title)):
+            behind = range(leaf + 1, min(leaf + _BEHIND, end))
+            text = "".join(" " * bool(nodes.gap[each]) + nodes.strings[each] for each in behind)
+            date = dates.find(text, self._habits.day_first(self._page))
+            return _name(nodes.strings[leaf]), date and date[0]
+        return None, None
 
     @cached_property
     def _letter(self) -> tuple[str | None, str | None]:

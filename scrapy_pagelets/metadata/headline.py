@@ -423,6 +423,11 @@ def _place(words: list[str], title: list[str]) -> int | None:
     return next((i for i in range(len(title) - len(words) + 1) if title[i : i + len(words)] == words), None)
 
 
+def parts_of(title: str) -> set[str]:
+    """The parts of a title between marks, such as the names of a page, of its author and of its site."""
+    return {part.strip() for part in _PARTS.split(title[:_TITLE])}
+
+
 def _words(text: str) -> list[str]:
     return WORD.findall(text.casefold())
 

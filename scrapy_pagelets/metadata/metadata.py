@@ -51,9 +51,12 @@ class Entry:
     @cached_property
     def published(self) -> str | None:
         """The first date of publication; hAtom demands a date of change, even of what was never changed."""
-        marks = (row for names in (_PUBLISHED_CLASS, _UPDATED_CLASS) for row in self._rows(names))
-        told = (byline.machine_date(self._page, row) for row in marks)
-        return next((date for date, _ in filter(None, told)), None)
+        return self._date(_PUBLISHED_CLASS) or self._date(_UPDATED_CLASS)
+
+    @property
+    def modified(self) -> str | None:
+        """The first date of a change, if it has one of publication."""
+        return self._date(_UPDATED_CLASS) if self._date(_PUBLISHED_CLASS) else None
 
     @cached_property
     def _span(self) -> tuple[int, int] | None:
@@ -87,6 +90,10 @@ class Entry:
         found = [row for row in rows if first < row < end]
         others = [(row, nodes.end.item(row)) for row in rows_with(nodes, COMMENTS | COMMENT | RELATED) if row > first]
         return [row for row in found if not any(start <= row < stop for start, stop in others[:_MARKS])][:_MARKS]
+
+    def _date(self, names: re.Pattern[str]) -> str | None:
+        told = (byline.machine_date(self._page, row) for row in self._rows(names))
+        return next((date for date, _ in filter(None, told)), None)
 
     def _name(self, row: int) -> str | None:
         """The name in a mark: of hCard, or all that it has."""
@@ -169,7 +176,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
         "published": published or beside.published,
-        "modified": told.date("dateModified", _MODIFIED) or beside.modified,
+        "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
         "canonical": _web_address(page, page.declared_canonical_url or ""),
         "description": told.text("description", _DESCRIPTION),
         "image": told.image(),
