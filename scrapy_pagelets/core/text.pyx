@@ -506,19 +506,6 @@ def paths_of(nodes, leaves):
     return [columns.path(nodes, row) for row in columns.roots(wanted)]
 
 
-def links_of(nodes, leaves):
-    """The links that lead to a page and belong to some leaves, its first run of text or the next one.
-
-    Parameters
-    ----------
-    leaves : (k,) indices of the leaves, ascending
-    """
-    cdef Texts columns = texts_of(nodes)
-    cdef Integers wanted = integers(leaves)
-    columns.check(wanted)
-    return columns.links(wanted)
-
-
 def anchors_of(nodes, list links):
     """The text of some links, with its white space folded."""
     cdef Texts columns = texts_of(nodes)

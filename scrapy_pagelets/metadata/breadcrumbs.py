@@ -172,10 +172,7 @@ def _labelled(page: Page) -> set[int]:
     named = (row for row, label in nodes.labels.items() if CRUMBS_NAMED.search(label))
     rows = {row for row in named if nodes.signs[nodes.look[row]] & MENU}
     typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
-    if typed:
-        inner = set(nodes.leaves.tolist())
-        rows |= {row for row, each in enumerate(nodes.elements) if each in typed and row not in inner}
-    return rows
+    return rows | {row for row, each in enumerate(nodes.elements if typed else ()) if each in typed}
 
 
 def _is_trail(page: Page, row: int) -> bool:

@@ -225,8 +225,34 @@ class Byline:
 
     @cached_property
     def _facts(self) -> dict[str, str]:
-        is_read = self._heading is not None and not self._sells
-        return _facts(self._page, self._habits, self._posts) if is_read else {}
+        """The one author and the one date of each kind behind labels: "Author: Ana Bo", "Created: 4 March 2025".
+
+        Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
+        """
+        nodes, strings = self._page.nodes, self._page.nodes.strings
+        begins = leaves_beginning(nodes, _BEGINS_FACT) if self._heading and not self._sells else ()
+        short = (leaf for leaf in begins if len(strings[leaf]) <= _LABEL)
+        labels = {leaf: kind for leaf in short if (kind := _fact(strings[leaf]))}
+        if not labels:
+            return {}
+        others = rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE)
+        elsewhere = nodes.leaves_below((*others, *rows_named(nodes, _INFOBOX)))
+        found: dict[str, set[str]] = {kind: set() for kind in labels.values()}
+        own = (leaf for leaf in labels if leaf + 1 < len(strings) and not elsewhere[leaf] and leaf not in self._posts)
+        for leaf in own:
+            kind, is_mark = labels[leaf], leaf + 2 < len(strings) and strings[leaf + 1].strip() in _COLONS
+            label, leaf = strings[leaf] + ":" * is_mark, leaf + is_mark
+            above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
+            if above == value and not label.endswith(_COLONS):
+                continue  # the heads of two columns
+            if kind != "author":
+                told = (date for date, _ in dates_told(self._page, leaf + 1, self._habits) if date >= _FIRST_PAGES)
+                found[kind].update(filter(None, (_behind(self._page, leaf) or next(told, None),)))
+            elif name := _name(strings[leaf + 1][:_LONGEST]):
+                if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
+                    continue  # "author: username" explains how to search
+                found["author"].add(", ".join((name, *_also_named(self._page, leaf + 1, range(len(strings))))))
+        return {kind: values.pop() for kind, values in found.items() if len(values) == 1}
 
     @cached_property
     def modified(self) -> str | None:
@@ -249,7 +275,25 @@ class Byline:
 
     @cached_property
     def _dates(self) -> tuple[str | None, str | None, list[int]]:
-        return _dates(self._page, self._near, self._habits)
+        """The first dates of publication and of change, and their leaves."""
+        published = modified = None
+        leaves, is_sure = [], False
+        for leaf in self._near:
+            text = self._page.nodes.strings[leaf]
+            told = dates_told(self._page, leaf, self._habits)
+            if told and not _signed(text.strip(_MARKS)):  # "By Ana Bo, 20 November 2026" tells both
+                leaves.append(leaf)
+            for date, change in told:
+                if change or _is_change(self._page, leaf, self._near):
+                    is_sure |= change != _BY_CLASS
+                    modified = modified or date
+                else:
+                    published = published or date
+        if sum(_is_of_other(self._page, leaf - 1) for leaf in leaves) > 1:
+            return None, None, leaves
+        if published is None and not is_sure:  # hAtom demands the class, even of what was never changed
+            return modified, None, leaves
+        return published, modified, leaves
 
 
 def _near(page: Page, heading: slice) -> list[int]:
@@ -323,28 +367,6 @@ def _in_headings(nodes: NodeTable, start: int, stop: int) -> set[int]:
     spans = takewhile(lambda span: span.start < stop, map(nodes.leaves_of, rows_with(nodes, HEADING)))
     near = [span for span in spans if span.stop > start]
     return {leaf for span in near for leaf in range(span.start, min(span.stop, span.start + _LONG))}
-
-
-def _dates(page: Page, near: list[int], habits: Habits) -> tuple[str | None, str | None, list[int]]:
-    """The first dates of publication and of change, and their leaves."""
-    published = modified = None
-    leaves, is_sure = [], False
-    for leaf in near:
-        text = page.nodes.strings[leaf]
-        told = dates_told(page, leaf, habits)
-        if told and not _signed(text.strip(_MARKS)):  # "By Ana Bo, 20 November 2026" tells both
-            leaves.append(leaf)
-        for date, change in told:
-            if change or _is_change(page, leaf, near):
-                is_sure |= change != _BY_CLASS
-                modified = modified or date
-            else:
-                published = published or date
-    if sum(_is_of_other(page, leaf - 1) for leaf in leaves) > 1:
-        return None, None, leaves
-    if published is None and not is_sure:  # hAtom demands the class, even of what was never changed
-        return modified, None, leaves
-    return published, modified, leaves
 
 
 def _date_of_address(page: Page, near: list[int]) -> str | None:
@@ -635,35 +657,6 @@ def _fact(text: str) -> str | None:
     name = text.rstrip(" :：").lower()
     date = ("made" if "creat" in name else "posted") if name in _CREATED else "changed" if name in _MODIFIED else None
     return "author" if name in _AUTHORED or text.lower() in _AUTHORED else date
-
-
-def _facts(page: Page, habits: Habits, posts: Set[int]) -> dict[str, str]:
-    """The one author and the one date of each kind behind labels: "Author: Ana Bo", "Created: 4 March 2025".
-
-    Infoboxes tell of what the page is about, such as a book; comments and entries of a list have labels, too.
-    """
-    nodes, strings = page.nodes, page.nodes.strings
-    short = [leaf for leaf in leaves_beginning(nodes, _BEGINS_FACT) if len(strings[leaf]) <= _LABEL]
-    labels = {leaf: kind for leaf in short if (kind := _fact(strings[leaf]))}
-    if not labels:
-        return {}
-    others = (*rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE), *rows_named(nodes, _INFOBOX))
-    elsewhere = nodes.leaves_below(others)
-    found: dict[str, set[str]] = {kind: set() for kind in labels.values()}
-    for leaf in (each for each in labels if each + 1 < len(strings) and not elsewhere[each] and each not in posts):
-        kind, is_mark = labels[leaf], leaf + 2 < len(strings) and strings[leaf + 1].strip() in _COLONS
-        label, leaf = strings[leaf] + ":" * is_mark, leaf + is_mark
-        above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
-        if above == value and not label.endswith(_COLONS):
-            continue  # the heads of two columns
-        if kind != "author":
-            told = (date for date, _ in dates_told(page, leaf + 1, habits) if date >= _FIRST_PAGES)
-            found[kind].update(filter(None, (_behind(page, leaf) or next(told, None),)))
-        elif name := _name(strings[leaf + 1][:_LONGEST]):
-            if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
-                continue  # "author: username" explains how to search
-            found["author"].add(", ".join((name, *_also_named(page, leaf + 1, range(len(strings))))))
-    return {kind: values.pop() for kind, values in found.items() if len(values) == 1}
 
 
 def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:

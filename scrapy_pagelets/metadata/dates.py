@@ -118,8 +118,10 @@ def _date(match: re.Match[str], day_first: bool | None) -> date:
     return date(year, second, first)
 
 
-def proven_orders(text: str) -> set[bool]:
-    """Return the orders that the dates of a text prove: True for the day before the month, False for the other one."""
+@once
+def proven_orders(page: Page) -> set[bool]:
+    """Return the orders that the dates of a page prove: True for the day before the month, False for the other one."""
+    text = "\n".join(page.nodes.strings)
     if not any(begin in text for begin in _BEFORE_YEAR):  # nearly all pages
         return set()
     years = islice(_YEAR_BEHIND.finditer(text), _MOST_PROOFS)
@@ -167,8 +169,7 @@ class Habits:
 
         Other dates of the page prove it, or those of the other pages, or else the language tells.
         """
-        proven = _proven(page)
-        if proven:
+        if proven := proven_orders(page):
             return next(iter(proven)) if len(proven) == 1 else None
         day, month = (self.told.get(_ORDERS[order], 0) for order in (True, False))
         if max(day, month) > _SURE * min(day, month):
@@ -182,7 +183,7 @@ NOTHING_KNOWN: Final = Habits()
 
 def keys_told(page: Page) -> list[int]:
     """Return keys of what a page tells that other pages may tell alike: orders of its dates, and pictures."""
-    return list({*(_ORDERS[order] for order in _proven(page)), *_pictures(page)})
+    return list({*(_ORDERS[order] for order in proven_orders(page)), *_pictures(page)})
 
 
 def keys_asked(page: Page) -> list[int]:
@@ -193,8 +194,3 @@ def keys_asked(page: Page) -> list[int]:
 def _pictures(page: Page) -> list[int]:
     metas = (meta for meta in islice(page.metas, _METAS) if (meta.property or meta.name).strip().lower() in PICTURES)
     return [_key(meta.content.strip()) for meta in islice(metas, _MOST_PICTURES)]
-
-
-@once
-def _proven(page: Page) -> set[bool]:
-    return proven_orders("\n".join(page.nodes.strings))

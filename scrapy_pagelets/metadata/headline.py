@@ -93,7 +93,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     for row in named:
         if text := heading_text(page.nodes, row):
             return Headline(row, text)
-    told = [(list(words), weight) for words, weight in _told(page).items()]
+    told = _titles(page)
     rows = _candidates(page.nodes, [words for words, _ in told])
     found = [*filter(None, (_Candidate.of(page, row, weight, alike, pages, told) for row, weight in rows))]
     names = [one for one in found if _is_often(one.text, one.others, pages)]
@@ -370,23 +370,18 @@ def _is_often(text: str, others: int, pages: int) -> bool:
     return others > max(1, _OFTEN * pages)
 
 
-def _told(page: Page) -> dict[tuple[str, ...], float]:
-    """The words of each title, and its greatest weight: most pages tell one title twice."""
-    found: dict[tuple[str, ...], float] = {}
-    for title, weight in _titles(page):
-        if words := tuple(_words(title[:_TITLE])):
-            found[words] = max(weight, found.get(words, 0.0))
-    return found
-
-
-def _titles(page: Page) -> Iterator[tuple[str, float]]:
+def _titles(page: Page) -> list[_Title]:
     """What tells the title of the page, with its weight: ``<title>``, Open Graph, and the one work of JSON-LD."""
-    yield page.title, 1.0
-    yield next((meta.content for meta in page.metas[:_MOST] if (meta.property or meta.name) == "og:title"), ""), 1.0
+    shared = (meta.content for meta in page.metas[:_MOST] if (meta.property or meta.name) == "og:title")
+    told = [(page.title, 1.0), (next(shared, ""), 1.0)]
     works = [each for each in page.objects if any(map(is_work, types_of(each)))]
-    for work in works if len(works) == 1 else ():
-        for name in ("headline", "name"):
-            yield from ((value, _DECLARED) for value in values_of(work.get(name))[:1] if isinstance(value, str))
+    for work in works[: len(works) == 1]:
+        names = [name for key in ("headline", "name") for name in values_of(work.get(key))[:1]]
+        told += ((name, _DECLARED) for name in names if isinstance(name, str))
+    found: dict[tuple[str, ...], float] = {}  # most pages tell one title twice
+    for title, weight in told:
+        found.setdefault(tuple(_words(title[:_TITLE])), weight)
+    return [([*title], weight) for title, weight in found.items() if title]
 
 
 def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
@@ -408,10 +403,7 @@ def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iter
 
 
 def _greatest_likeness(words: list[str], titles: Iterable[_Title]) -> float:
-    greatest = 0.0
-    for title, surely in titles:
-        greatest = max(greatest, surely * _likeness(words, title) if title else 0.0)
-    return greatest
+    return max((surely * _likeness(words, title) for title, surely in titles if title), default=0.0)
 
 
 def _likeness(words: list[str], title: list[str]) -> float:

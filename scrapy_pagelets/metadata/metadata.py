@@ -245,7 +245,9 @@ class _Told:
     def image(self) -> str | None:
         """The first address of a picture."""
         for value in self._meta_values(PICTURES) + self._values("image", ()) + self._values("thumbnailUrl", ()):
-            address = self._address(value)
+            if isinstance(value, dict):
+                value = self._part(value, "url") or self._part(value, "contentUrl")
+            address = value if isinstance(value, str) else ""
             if address and not self._habits.is_default(address) and (found := _web_address(self._page, address)):
                 return found
         return None
@@ -293,11 +295,6 @@ class _Told:
             name = byline.spoken(_unsigned(_cleaned(value[:_LONGEST_NAME]))) if isinstance(value, str) else ""
             if byline.is_name(name) and "://" not in name and not name.startswith(("@", "www.")):
                 yield name
-
-    def _address(self, value: Any) -> str | None:
-        if isinstance(value, dict):
-            value = self._part(value, "url") or self._part(value, "contentUrl")
-        return value if isinstance(value, str) else None
 
     def _part(self, value: data.Object, name: str) -> Any:
         """The first value of a property of an object, or of the one that it refers to; None without one."""

@@ -287,12 +287,11 @@ class _Reader:
 
     def posts(self, rows: Sequence[int], in_reply: Sequence[bool], opens: Set[int]) -> list[Post]:
         """The posts in some rows; what is divided between two elements, one in or behind the other, is one."""
-        above, owner = self._nested(self._with_heads(rows))
+        above, inside, owner = self._nested(self._with_heads(rows))
         order = np.argsort(owner, kind="stable")
         ends = np.searchsorted(owner[order], np.arange(-1, len(rows)), side="right").tolist()
         found = [self._read(Post(tuple(order[start:end].tolist()), is_reply=is_reply)) for (start, end), is_reply in
                  zip(pairwise(ends), in_reply, strict=True)]  # fmt: skip
-        inside = _inner(above)
         parts = [[number for number in inner if not found[number].is_signed] for inner in inside]
         for number in range(len(rows) - 1, -1, -1):
             other = found[parts[number][0]] if len(parts[number]) == 1 else Post()
@@ -349,20 +348,22 @@ class _Reader:
             found.append(row)
         return found
 
-    def _nested(self, rows: Sequence[int]) -> tuple[list[int], Ints]:
-        """For each row the number of the one around it, -1 without one; (m,) the number of the innermost row."""
+    def _nested(self, rows: Sequence[int]) -> tuple[list[int], list[list[int]], Ints]:
+        """For each row the number of the one around it, -1 without one, and those right inside; (m,) the innermost."""
         nodes = self._page.nodes
         owner = np.full(len(nodes.leaves), -1)
-        above: list[int] = []
-        stack: list[int] = []
+        above, stack = list[int](), list[int]()
+        inside: list[list[int]] = [[] for _ in rows]
         for number, row in enumerate(rows):
             while stack and nodes.end[rows[stack[-1]]] <= row:
                 stack.pop()
             above.append(stack[-1] if stack else -1)
+            if stack:
+                inside[stack[-1]].append(number)
             if len(stack) < _DEEPEST:
                 stack.append(number)
                 owner[_leaves_of(nodes, row)] = number
-        return above, owner
+        return above, inside, owner
 
     def _joined(self, one: Post, other: Post) -> Post:
         return self._read(Post(tuple(sorted(one.leaves + other.leaves)), is_reply=one.is_reply))
@@ -467,15 +468,6 @@ class _Reader:
 def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bool:
     """Whether a post is none, but holds some."""
     return not post.is_signed and sum(found[inner].is_signed for inner in inside) > 1
-
-
-def _inner(above: Sequence[int]) -> list[list[int]]:
-    """The numbers of those right inside of each."""
-    found: list[list[int]] = [[] for _ in above]
-    for number, outer in enumerate(above):
-        if outer >= 0:
-            found[outer].append(number)
-    return found
 
 
 def _in_order(posts: list[Post]) -> list[Post]:

@@ -23,6 +23,7 @@ from scrapy_pagelets.page.nodes import (
     TAG,
     TEXT,
     NodeTable,
+    among_tags,
     leaves_beginning,
     rows_with,
     tags_of,
@@ -146,19 +147,14 @@ _NUMBER: Final = "\0"  # stands for the number of a line; no parsed text has it
 
 
 @cached
-def _signs(classes: str) -> int:
-    return placing(classes, "")
-
-
-def _names_gutter(element: etree._Element) -> bool:
-    """Whether the class of an element says that it has the numbers of lines; it may have others, too."""
-    return bool((classes := element.get("class")) and _signs(classes) & NUMBERS)
+def _signs(classes: str | None) -> int:
+    return placing(classes or "", "")
 
 
 def is_gutter(element: etree._Element) -> bool:
     """Whether an element shows the numbers of lines: code stands in none, whatever its class says of them."""
-    named = _names_gutter(element)
-    return named and not any(any(map(str.isalpha, text)) for text in element.itertext())
+    is_named = _signs(element.get("class")) & NUMBERS > 0
+    return is_named and not any(any(map(str.isalpha, text)) for text in element.itertext())
 
 
 def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
@@ -196,7 +192,7 @@ class _Lines:
         self.letters = [False]  # whether each of them has letters, which numbers have not
 
     def begin(self, node: etree._Element) -> None:
-        if _names_gutter(node):
+        if _signs(node.get("class")) & NUMBERS:
             self.numbers.append((len(self.pieces), self.last, self.filled))
             self.letters.append(False)
         if node.tag == "br":
@@ -216,7 +212,7 @@ class _Lines:
             if is_row(node) and not self.filled:
                 self.write("\n")
             self.made = True
-        if _names_gutter(node):
+        if _signs(node.get("class")) & NUMBERS:
             before, letters = self.numbers.pop(), self.letters.pop()
             self.letters[-1] |= letters
             if not letters:
@@ -259,7 +255,7 @@ class _Lines:
 
 def is_row(node: etree._Element) -> bool:
     """Whether an element of a block of code is a line of it by its tag or class, even if it is empty."""
-    return node.tag in _ROWS or bool((classes := node.get("class")) and _signs(classes) & CODE_LINE)
+    return node.tag in _ROWS or _signs(node.get("class")) & CODE_LINE > 0
 
 
 def ends_line(node: etree._Element) -> bool:
@@ -281,8 +277,8 @@ _VERBATIM: Final = lazily(r"white-space\s*:\s*(?:(pre|break-spaces)|pre-wrap)(?!
 _CODE: Final = frozenset(tags_of("code samp tt").tolist())
 _STYLED: Final = frozenset(tags_of("div p span font td code samp tt").tolist())
 #: What never stands in code, and beside that what stands in code only if a class names a highlighter.
-_PROSE: Final = tags_of("pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea")
-_PARAGRAPHS: Final = (*_PROSE, *tags_of("p ul ol table"))
+_IS_PROSE: Final = among_tags("pre h1 h2 h3 h4 h5 h6 dl blockquote figure img form section article main nav textarea")
+_IS_PARAGRAPH: Final = _IS_PROSE | among_tags("p ul ol table")
 
 
 class CodeBlocks:
@@ -308,16 +304,16 @@ class CodeBlocks:
         if self.fragments[nodes.look.item(row)]:
             return bool(self.breaks[row + 1 : row + 2].any()) or nodes.elements[row].get("block") is not None
         if self.is_named(row):
-            return self._counts(row, self.lines) and not self._counts(row, self.prose)
+            return self._counts(row, self.lines) and not self._holds(row, _IS_PROSE)
         if self.listed[nodes.look.item(row)]:
-            has_text = self._counts(row, self.paragraphs)
+            has_text = self._holds(row, _IS_PARAGRAPH)
             return self._counts(row, self.breaks) and not has_text and (tag == _CELL or self._reads_as_code(row))
         if tag == TAG["table"]:
             return self._is_listing(row)
         style = nodes.styles.get(row, "") if tag in _STYLED else ""
         if not style and tag not in _CODE:
             return False
-        return self._is_set(row, tag, style) and not self._counts(row, self.paragraphs)
+        return self._is_set(row, tag, style) and not self._holds(row, _IS_PARAGRAPH)
 
     def is_named(self, row: int) -> bool:
         """Whether the class of an element says that it is code."""
@@ -359,7 +355,7 @@ class CodeBlocks:
 
     def _is_listing(self, table: int) -> bool:
         """Whether each line of a table has a number of a line, and cells of code."""
-        if self._counts(table, self.prose):
+        if self._holds(table, _IS_PROSE):
             return False
         nodes, lines, numbered, code = self.nodes, set[int](), set[int](), False
         for row in (np.flatnonzero(nodes.tag[table : nodes.end[table]] == TAG["td"]) + table).tolist():
@@ -373,22 +369,15 @@ class CodeBlocks:
     def _counts(self, row: int, column: Bools) -> bool:
         return bool(column[row + 1 : self.nodes.end[row]].any())
 
+    def _holds(self, row: int, tags: Bools) -> bool:
+        return bool(tags[self.nodes.tag[row + 1 : self.nodes.end[row]]].any())
+
     @cached_property
     def may_be(self) -> list[bool]:
         """(looks,) whether an element with a look may be a block of code even without a style."""
         tags = "code samp tt table" if (self.nodes.signs & NUMBERS).any() else "code samp tt"
         found = [look[0] in tags.split() for look in self.nodes.looks]
         return list((np.array(found, np.bool_) | (self.nodes.signs & CODE > 0) | self.fragments | self.listed).tolist())
-
-    @cached_property
-    def prose(self) -> Bools:
-        """(n,) the elements of ``_PROSE``."""
-        return np.isin(self.nodes.tag, _PROSE)
-
-    @cached_property
-    def paragraphs(self) -> Bools:
-        """(n,) the elements of ``_PARAGRAPHS``."""
-        return np.isin(self.nodes.tag, _PARAGRAPHS)
 
     @cached_property
     def breaks(self) -> Bools:

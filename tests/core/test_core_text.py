@@ -23,7 +23,6 @@ from scrapy_pagelets.page.text import (
     anchors_of,
     first_of_items,
     left_over,
-    links_of,
     paths_of,
     roots,
     runs_of,
@@ -55,12 +54,11 @@ def assert_equal_texts(root, keep):
     assert runs_of(nodes, leaves) == list(page_text.runs_of(other, leaves))
     assert roots(nodes, leaves) == page_text.roots(other, leaves)
     assert words_in(nodes, leaves) == page_text.words_in(other, leaves)
-    told = (paths, text_of(nodes, leaves), words_in(nodes, leaves), links_of(nodes, leaves))
+    told = (paths, text_of(nodes, leaves), words_in(nodes, leaves), page_text.links_of(other, leaves))
     assert told_of(nodes, [leaves, leaves[:0]], True) == [told, ([], "", 0, [])]
     assert told_of(nodes, [leaves], False) == [([], *told[1:])]
     assert written_leaves(nodes, keep).tolist() == page_text.written_leaves(other, keep).tolist()
     assert rows_tagged(nodes, TAG["p"]) == node_rows.rows_tagged(other, TAG["p"])
-    assert links_of(nodes, leaves) == page_text.links_of(other, leaves)
     for sign in (HEADING, MENU, LANDMARKS["p"] | NOTHING):
         assert rows_with(nodes, sign) == node_rows.rows_with(other, sign)
     for names in map(re.compile, ("x", "^$", "no such class")):
@@ -124,7 +122,7 @@ def test_leaves_of_another_page():
         with pytest.raises(IndexError):
             paths_of(nodes, np.array(leaves))
         with pytest.raises(IndexError):
-            links_of(nodes, np.array(leaves))
+            told_of(nodes, [np.array(leaves)], False)
     with pytest.raises(IndexError):
         anchors_of(nodes, [0])
     with pytest.raises(IndexError):

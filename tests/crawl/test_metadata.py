@@ -521,6 +521,8 @@ def test_an_entry_tells_below_its_content():
     entry = "<div class='post hentry'><h3 class=entry-title>On tea</h3>{}{}</div>"
     one = "<title>On tea</title>" + entry.format(PARAGRAPH * 3, FOOT)
     assert told(one) == {"author": "Ana Bo", "published": "2026-11-20T10:00:00+01:00"}
+    changed = FOOT + "<time class=updated datetime=2026-11-21>then</time>"
+    assert told("<title>On tea</title>" + entry.format(PARAGRAPH * 3, changed))["modified"] == "2026-11-21"
     comment = (
         "<div class=comments><div class=comment><b class=fn>Eve</b> <i class=published>21 May 2027</i></div></div>"
     )

@@ -63,7 +63,7 @@ def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset())
 
 
 def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
-    """See `core.text.links_of`."""
+    """The links that lead to a page and belong to some leaves: see `core.text.told_of`."""
     of_leaf: dict[int, list[int]] = {}
     for number, (row, key) in enumerate(zip(nodes.links.row.tolist(), nodes.links.key.tolist(), strict=True)):
         if key:

@@ -282,6 +282,8 @@ def test_markdown(html, expected):
         ("Ana Bo muhabir oldu", None),
         ("김민수 기자", "김민수"),
         ("두 명의 기자", None),
+        # the name of a field
+        (f"{PROSE}<p>Tea has an <code>author</code> model, and a cup", None),
         # the head of a letter in an archive
         (
             "<ul><li><em>From</em>: Ana Bo &lt;<a href=mailto:a>ana@b.test</a>&gt;<li><em>Date</em>: 13 Apr 2024",

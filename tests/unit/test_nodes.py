@@ -13,7 +13,7 @@ from scrapy_pagelets.page.flattening import build, text_key
 from scrapy_pagelets.page.looks import signature
 from scrapy_pagelets.page.nodes import GAPS, TAG, TAGS, TEXT
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.text import links_of
+from scrapy_pagelets.page.text import told_of
 from tests.trees import URL, every, leaf_strings, page, soups
 
 
@@ -262,5 +262,5 @@ def test_an_empty_page_has_columns():
 def test_links_without_text_go_with_the_text_that_follows():
     found = page("<a href=/a><img></a><p>x<a href=/b>y</a><p>z<a href=/c><img></a>")
     assert found.nodes.strings == ["x", "y", "z"]
-    assert [links_of(found.nodes, np.array([leaf])) for leaf in range(3)] == [[0], [1], [2]]
+    assert [links for *_, links in told_of(found.nodes, np.arange(3)[:, None], False)] == [[0], [1], [2]]
     assert every(found).tolist() == [True] * 3

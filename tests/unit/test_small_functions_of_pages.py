@@ -197,9 +197,8 @@ def test_dates_find_all():
 
 
 def test_dates_proven_orders():
-    assert dates.proven_orders("25/04/2024, 03/04/2024") == {True}
-    assert dates.proven_orders("4/25/2024") == {False}
-    assert dates.proven_orders("03/04/2024") == set()
+    for text, expected in ((b"25/04/2024, 03/04/2024", {True}), (b"4/25/2024", {False}), (b"03/04/2024", set())):
+        assert dates.proven_orders(Page.parse(text, "http://a/")) == expected
 
 
 def test_headline_buttons_in_headings():
