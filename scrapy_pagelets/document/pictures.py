@@ -432,7 +432,8 @@ def _gallery_of(nodes: NodeTable, own: list[int], shown: Bools, keep: Bools, aro
     names = {row: name_of(source_of(image_of(nodes.elements[row]))) for row in rows}
     known = {name for row, name in names.items() if shown[row]}
     for picture in own:
-        for row, item in islice(pairwise(nodes.above(picture)), _LEVELS):  # in one element may be one in other sizes
+        # Pictures in the same element may be one, in other sizes.
+        for row, item in islice(pairwise(nodes.above(picture)), _LEVELS):
             if keep[nodes.leaves_of(item)].any():
                 break
             items = [one for one in nodes.children_of(item) if nodes.tag[one] == nodes.tag[row]]
