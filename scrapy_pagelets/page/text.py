@@ -14,7 +14,6 @@ from scrapy_pagelets.core import give
 from scrapy_pagelets.core.limits import is_composed as is_composed
 from scrapy_pagelets.core.text import anchors_of as anchors_of
 from scrapy_pagelets.core.text import first_of_items as first_of_items
-from scrapy_pagelets.core.text import left_over as left_over
 from scrapy_pagelets.core.text import paths_of as paths_of
 from scrapy_pagelets.core.text import roots as roots
 from scrapy_pagelets.core.text import runs_of as runs_of

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scrapy_pagelets.core.text import left_over
 from scrapy_pagelets.duplicates.shingles import runs_of_words
 from scrapy_pagelets.feed.content_words import content_of, visible_words
 from scrapy_pagelets.metadata.headline import _words, heading_text, naming
@@ -22,7 +23,6 @@ from scrapy_pagelets.page.text import (
     _INVISIBLE,
     anchors_of,
     first_of_items,
-    left_over,
     paths_of,
     roots,
     runs_of,
