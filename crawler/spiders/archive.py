@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from hashlib import blake2b
@@ -29,7 +29,7 @@ from scrapy_pagelets.papers.methods import ETDM, FUSED
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.page_context import context_of
 from scrapy_pagelets.session.scrapy_hooks import before_scraper_closes, mark_failed
-from scrapy_pagelets.session.threads import in_thread, let_go
+from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,6 @@ _CUT: Final = "%s ends early, its body in the archive is cut off: what there is 
 _BATCH: Final = 32  # records read by one call in a thread
 #: Bytes of the bodies of pages that stay in memory until they are cleaned; parsed, a page takes twenty times as much.
 _KEPT: Final = 4_000_000
-_AHEAD: Final = 4  # pages that are cut in threads while another one is in the pipelines
 _RENDERING: Final = 8  # pages rendered at the same time
 
 
@@ -180,21 +179,11 @@ class ArchiveSpider(Spider):
 
     async def _clean(self, numbered: AsyncIterator[tuple[int, Record]]) -> None:
         """Pass the pages to the pipelines one by one: scheduler and downloader would cost more than to clean them."""
-        ahead: deque[asyncio.Task[HtmlResponse | None]] = deque()
-        try:
-            async for number, record in numbered:
-                if self._is_closing:
-                    break
-                if self.job.has(number):
-                    continue
-                ahead.append(asyncio.create_task(in_thread(self._cut, number, record)))
-                if len(ahead) >= _AHEAD:
-                    await self._pass_on(await ahead.popleft())
-            while ahead:
-                await self._pass_on(await ahead.popleft())
-        finally:
-            for task in ahead:
-                task.cancel()
+        async for number, record in numbered:
+            if self._is_closing:
+                break
+            if not self.job.has(number):
+                await self._pass_on(await in_thread_if_long(len(record.body), self._cut, number, record))
 
     def _cut(self, number: int, record: Record) -> HtmlResponse | None:
         """The response of a page, which is cut for the pipelines; None if Scrapy does not accept its URL."""
