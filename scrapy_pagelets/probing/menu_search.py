@@ -1,7 +1,6 @@
 """The search for a complete subdigraph: load pages of a menu until enough of them link each other."""
 
 from collections.abc import Collection, Sequence
-from importlib import import_module
 from typing import Final, NamedTuple
 from urllib.parse import urldefrag, urljoin
 
@@ -18,7 +17,7 @@ from scrapy_pagelets.papers.methods import ETDM
 from scrapy_pagelets.probing.prober import OFF, Loaded, Prober, Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.requests import Obstacle, requested_url
-from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
+from scrapy_pagelets.session.threads import in_thread
 
 MAX_LOADS: Final = 8  # maximal number of pages loaded for one template
 _MAX_TRIES: Final = 32  # maximal number of links tried for one template: many are loaded already, or forbidden
@@ -54,8 +53,6 @@ class MenuSearch:
         """Search until there are enough pages or no links left to try."""
         self.obstacle = sent.obstacle if (sent := self._session.sent.get(request)) else OFF
         links = await in_thread(self._candidates, page)
-        if links:  # the nodes of a set are assigned by SciPy, which is slow to import: not every crawl finds a menu
-            await in_waiting_thread(import_module, "scipy.optimize")
         is_etdm = self._session.config.detection == ETDM  # in the paper, the pages of the set are beside the key page
         among = None if is_etdm else page.key
         page_outline = outline(page.nodes)

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml.etree import fromstring
+from scipy.optimize import linear_sum_assignment
 
+from scrapy_pagelets.core.assignment import assign
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.evidence.etdm import assign, etdm, extract, same_signature
+from scrapy_pagelets.evidence.etdm import etdm, extract, same_signature
 from scrapy_pagelets.evidence.evidence import CAPACITY, CLASSIFIERS, Counts, Fragments, keys_of
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
@@ -315,8 +317,8 @@ def test_assignments_are_the_best_of_all(data):
     edges = [(g, a, b) for g in range(groups) for a in range(shape[0]) for b in range(shape[1])]
     edges = data.draw(st.lists(st.sampled_from(edges), unique=True))
     weight = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(edges), max_size=len(edges))), float)
-    group, left, right = np.array(edges, np.int64).reshape(-1, 3).T
-    chosen = assign(group, group * 9 + left, group * 9 + right, weight, 1.0)
+    group, left, right = np.array(edges, np.int64).reshape(-1, 3).T.copy()
+    chosen = assign(group, group * 9 + left, group * 9 + right, weight, 0.5)
     for ends in (group * 9 + left, group * 9 + right):
         assert len(set(ends[chosen].tolist())) == chosen.sum()
     for number in range(groups):
@@ -328,6 +330,14 @@ def test_assignments_are_the_best_of_all(data):
             for found in permutations(many, len(few))
         )
         assert weight[chosen & (group == number)].sum() == best
+
+
+@pytest.mark.parametrize("shape", [(1, 9), (30, 20), (40, 40), (3, 200)])
+def test_large_assignments_weigh_what_those_of_scipy_do(shape):
+    weight = np.random.default_rng(len(shape) + sum(shape)).random(shape)
+    left, right = np.indices(shape).reshape(2, -1).copy()
+    chosen = assign(np.zeros(weight.size, np.int64), left, right + shape[0], weight.ravel(), 0.0)
+    assert weight.ravel()[chosen].sum() == pytest.approx(weight[linear_sum_assignment(weight, maximize=True)].sum())
 
 
 # templates

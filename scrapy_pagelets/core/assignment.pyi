@@ -1,0 +1,3 @@
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+
+def assign(group: Ints, left: Ints, right: Ints, weight: Floats, order: float) -> Bools: ...
