@@ -38,7 +38,7 @@ _SECTION: Final = 0.4  # weight of a heading that more of the other pages have t
 _DECLARED: Final = 0.8  # weight of a title in JSON-LD, which may be a number of a product or the name of another page
 _PARAGRAPH: Final = lazily(r"\s*(§{1,2})\s+\d")  # the sign of a paragraph of a law, which is no permalink
 #: Marks of permalinks at the ends of headings.
-_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
+_MARKS: Final = " ¶↑#§\N{LINK SYMBOL}\u200b\ufeff\uf0c1\uf292\uf02d"
 _BETWEEN: Final = " |/\\>›»:·•–—-"  # marks between links and a title behind them
 #: What parts the name of a page from that of its site in a title.
 _ENDS: Final = lazily(
@@ -191,7 +191,9 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     level, words = nodes.tag.item(own[0]), _words(texts[own[0]])
     if level != _FIRST_LEVEL and any(nodes.tag.item(row) == level for row in own[1:]):
         return None
-    parts = [part for piece in _PARTS.split(page.title[:_TITLE]) if (part := _words(piece))]
+    title = page.title[:_TITLE]
+    pieces = [*_PARTS.split(title), title.partition(" (")[0]]  # "Context (Velocity 1.7 API)"
+    parts = [part for piece in pieces if (part := _words(piece))]
     names = [] if alike is None else _names_of_site(page, alike, pages, _LONGEST)
     parts = [part for part in parts if part not in names] or parts  # a menu may have all of them
     says_one = any(2 * len(part) >= len(words) > 0 and _place(part, words) is not None for part in parts)
@@ -216,12 +218,18 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
             _KIND.sub("", nodes.strings[leaf], 1).strip().casefold()
             in (wanted | emphasised if nodes.tag[row] in _EMPHASISED else wanted)
             and (row in own or _may_say(nodes, row))
-            and nodes.leaves_of(row) == slice(leaf, leaf + 1)
+            and _is_line(nodes, row, leaf)
             and (nodes.gap[leaf] != CELL or len(_words(nodes.strings[leaf])) >= _SHORT)  # or it is the value of a label
             and not _is_often(nodes.strings[leaf], _others(nodes, row, alike), pages)
         ):
             return Headline(row, _KIND.sub("", nodes.strings[leaf], 1).strip())
     return None
+
+
+def _is_line(nodes: NodeTable, row: int, leaf: int) -> bool:
+    """Whether an element has one leaf, or begins with it, and a block follows."""
+    leaves = nodes.leaves_of(row)
+    return leaves.start == leaf and (leaves.stop == leaf + 1 or nodes.gap.item(leaf + 1) >= LINE)
 
 
 def _may_say(nodes: NodeTable, row: int) -> bool:
@@ -429,7 +437,7 @@ def parts_of(title: str) -> set[str]:
 
 
 def _words(text: str) -> list[str]:
-    return WORD.findall(text.casefold())
+    return WORD.findall(text.casefold().replace("_", " "))  # names of files and wiki pages are titles, too
 
 
 give(

@@ -57,6 +57,21 @@ def heading_of(html):
         ),
         ("<title>{name}</title><body><h2>{name} index</h2><ul><li><a href=/k>{text}</a></ul>", "Matcha index"),
         ("<title>{name}</title><body><h2>Index of {name}</h2><p>{text}<h2>{name} cups</h2><p>{text}", None),
+        # generators: a group below the name of a class, the name of an interface, a file, the arrow to the top
+        (
+            "<title>Leaves: tea::{name} Class Reference</title><body><div class=title>tea::{name} Class Reference"
+            "<div class=ingroups><a href=/g>Hills of {name}</a></div></div><h2>Members</h2><p>{text}<h2>Details</h2><p>{text}",
+            "tea::Matcha Class Reference",
+        ),
+        ("<title>{name}7 (Leaves 7)</title><body><h2>Interface {name}7</h2><h3>A</h3><p>{text}", "Interface Matcha7"),
+        (
+            "<title>How_To_Brew_{name}</title><body><h3>Tea</h3><h2>5 How to brew {name}</h2>{text}",
+            "5 How to brew Matcha",
+        ),
+        (
+            "<title>{name}</title><body><h1>{name}<span><a href=#x>¶</a> <a href=#top>↑</a></span></h1><p>{text}",
+            "Matcha",
+        ),
         # badges behind it, which other pages have as well; what names its kind before it stays, as do words of its own
         (
             "<title>{name} class - leaves library</title><body><h1>{name} class <span>Null safety</span></h1><p>{text}",
