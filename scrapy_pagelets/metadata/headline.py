@@ -58,6 +58,7 @@ _KIND: Final = lazily(
 )
 _TICKET: Final = lazily(r"\s*[#!]\d+\s*")
 _BY: Final = lazily(r"(?:by|von|par|por|di|door|av)\b", re.IGNORECASE)  # what begins a byline in a heading: "by Ana Bo"
+_KIND_WORDS: Final = 2  # words of a kind before a name in a heading: "Enum Class", "Annotation Type"
 _NO_ELEMENT: Final = 0.8  # weight of a heading that is in no heading element
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3
@@ -103,6 +104,8 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     if (best := _named(found, names, told)) is not None:
         if len(first_levels) == 1:
             best = _rather(page, next(iter(first_levels.values())), best)
+        elif not first_levels:
+            best = _with_kind(page.nodes, best)
         names_above = (row for row in banners if row < best.row)
         return Headline(best.row, best.text, (*names_above, *_copies(page.nodes, best, found)))
     if len(first_levels) == 1:  # the title names the site, and nothing else
@@ -152,6 +155,17 @@ def _rather(page: Page, first_level: _Candidate, best: _Candidate) -> _Candidate
     return first_level if more or _place(words, own) is not None else best
 
 
+def _with_kind(nodes: NodeTable, best: _Candidate) -> _Candidate:
+    """The heading of a higher level above the best that has a kind before its words ("Class Matcha"), or the best."""
+    words = _words(best.text)
+    for row in rows_with(nodes, HEADING)[:_MOST]:
+        if row < best.row and nodes.tag[row] < nodes.tag[best.row]:
+            text = heading_text(nodes, row)
+            if _words(text)[-len(words) :] == words and len(_words(text)) <= len(words) + _KIND_WORDS:
+                return best._replace(row=row, text=text)
+    return best
+
+
 def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
     """The words of a title that are left without those of some headings."""
     for name in sorted((_words(one.text) for one in names), key=len, reverse=True):
@@ -192,10 +206,10 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     if level != _FIRST_LEVEL and any(nodes.tag.item(row) == level for row in own[1:]):
         return None
     title = page.title[:_TITLE]
-    pieces = [*_PARTS.split(title), title.partition(" (")[0]]  # "Context (Velocity 1.7 API)"
-    parts = [part for piece in pieces if (part := _words(piece))]
+    parts = [part for piece in _PARTS.split(title) if (part := _words(piece))]
     names = [] if alike is None else _names_of_site(page, alike, pages, _LONGEST)
     parts = [part for part in parts if part not in names] or parts  # a menu may have all of them
+    parts += map(_words, title.split(" (")[:-1])  # "Context (Velocity 1.7 API)"
     says_one = any(2 * len(part) >= len(words) > 0 and _place(part, words) is not None for part in parts)
     return Headline(own[0], texts[own[0]]) if says_one else None
 

@@ -60,7 +60,8 @@ def heading_of(html):
         # generators: a group below the name of a class, the name of an interface, a file, the arrow to the top
         (
             "<title>Leaves: tea::{name} Class Reference</title><body><div class=title>tea::{name} Class Reference"
-            "<div class=ingroups><a href=/g>Hills of {name}</a></div></div><h2>Members</h2><p>{text}<h2>Details</h2><p>{text}",
+            "<div class=ingroups><a href=/g>Hills of {name}</a></div></div><h2>Members</h2><p>{text}"
+            "<h2>Details</h2><p>{text}",
             "tea::Matcha Class Reference",
         ),
         ("<title>{name}7 (Leaves 7)</title><body><h2>Interface {name}7</h2><h3>A</h3><p>{text}", "Interface Matcha7"),
