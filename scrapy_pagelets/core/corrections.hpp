@@ -150,7 +150,8 @@ public:
         }
     }
 
-    // Keep the items of lists that are content but for some items; collect the lists that a line above announces.
+    // Keep the items of lists that are content but for some items, no more than the others; collect the lists that a line
+    // above announces.
     void keep_items() {
         const Counts count = kept_leaves(), kept = kept_words();
         std::vector<std::size_t> lost;
@@ -164,9 +165,14 @@ public:
             if (follows && nodes.gap[first(row)] >= limits.line && announcing_words(first(row) - 1) >= limits.announcing)
                 announced.push_back(std::int64_t(row));
         }
-        for (std::size_t row = 1; row < nodes.n; row++)
-            if (of_list[nodes.parent[row]] && is(limits.is_item, row) && below(count, row) == 0) lost.push_back(row);
-        for (const std::size_t row : lost) set(row, 0);
+        Counts more(nodes.n);  // of a list, by how many its items with content are more than those without
+        for (std::size_t row = 1; row < nodes.n; row++) {
+            if (!of_list[nodes.parent[row]] || !is(limits.is_item, row)) continue;
+            more[nodes.parent[row]] += below(count, row) ? 1 : -1;
+            if (below(count, row) == 0) lost.push_back(row);
+        }
+        for (const std::size_t row : lost)
+            if (more[nodes.parent[row]] >= 0) set(row, 0);
     }
 
     // Keep the blocks that are template between blocks of content, and the ends of sections.

@@ -16,7 +16,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import SHARING
 from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
-from scrapy_pagelets.metadata.posts import Thread, is_forum
+from scrapy_pagelets.metadata.posts import NUMBERED, Thread, is_forum
 from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
 from scrapy_pagelets.page.gaps import panels_of
@@ -445,10 +445,8 @@ def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
         [words <= _LABEL or len(text) <= _WIDE for words, text in zip(nodes.words.tolist(), nodes.strings, strict=True)]
     )
     may_be = is_short & ((of_links[line] & linked) | alone)
-    said = [
-        {leaf: nodes.strings[leaf].strip() for leaf in post.leaves if may_be[leaf] and leaf not in post.line}
-        for post in thread.posts
-    ]
+    own = [[leaf for leaf in post.leaves if may_be[leaf] and leaf not in post.line] for post in thread.posts]
+    said = [{leaf: NUMBERED.sub("#", nodes.strings[leaf].strip()) for leaf in leaves} for leaves in own]
     often = Counter(text for each in said for text in {*each.values()} - {post.author for post in thread.posts})
     least = max(_FEWEST_POSTS, len(said) / 2)
     return [leaf for each in said for leaf, text in each.items() if often[text] >= least]

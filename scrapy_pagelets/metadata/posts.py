@@ -95,7 +95,7 @@ _USER: Final = lazily(
 )
 _PROFILE: Final = lazily(
     r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-?(?:user|sidebar)|postleft|favatar|"
-    r"c?author-?_?(?:pane|info|box|details))(?:$|[\s_-])",
+    r"c?author-?_?(?:pane|info|box|details|role)|reply-author)(?:$|[\s_-])",
     re.IGNORECASE,
 )
 #: Labels of dates that are not those of a post.
@@ -110,6 +110,7 @@ _TIME: Final = lazily(
 )
 #: Labels of the date of a post, which then may stand beside what is told of its author.
 _OF_POST: Final = lazily(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
+NUMBERED: Final = lazily(r"#\d+")  # a link to a post, with its number
 _MOST: Final = 2000  # posts of a page
 _DEEPEST: Final = 20  # levels of replies
 _FIRST, _LAST = 30, 6  # runs of text at the beginning and at the end of a post that may tell of it
@@ -454,7 +455,8 @@ class _Reader:
         yield from {first, last} - {-1}
         between = range(first + 1, last if first >= 0 and last - first <= _LINE else 0)
         strings = self._page.nodes.strings
-        yield from (leaf for leaf in between if byline.is_between(strings[leaf]) and not self._in_profile[leaf])
+        own = (leaf for leaf in between if not (self._in_profile[leaf] or NUMBERED.fullmatch(strings[leaf].strip())))
+        yield from (leaf for leaf in own if byline.is_between(strings[leaf]))
 
     def _profile(self, post: Post) -> tuple[int, ...]:
         """What tells of the author, but for the name if it stands nowhere else; nothing if it is most of the post."""

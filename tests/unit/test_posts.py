@@ -159,6 +159,24 @@ def test_the_cell_with_the_author_of_a_post_is_a_profile():
     assert told(rows, ARTICLE) == []
 
 
+def test_roles_of_authors_numbers_of_posts_and_heads_of_their_list_are_no_content():
+    form = BBPRESS.replace("am</span>", "am</span> <a href=#post-{0}00>#{0}00</a>")
+    form = form.replace("user{0}</a></div>", "user{0}</a><div>Guest</div></div>")
+    head = "<li class=bbp-{}><div>Author</div><div>Posts</div>"
+    pages = []
+    for number, name in enumerate("Sencha Bancha Matcha Hojicha Genmaicha Kukicha Gyokuro Tencha".split()):
+        said = [f"<p>{name} says {word}. {OTHER.replace('coffee', name)}" for word in ("yes", "no", "well")]
+        posts = "".join(form.format(3 * number + i, 9, text) for i, text in enumerate(said, 1))
+        listed = f"<ul>{head.format('header')}<li class=bbp-body>{posts}{head.format('footer')}</ul>"
+        pages.append(Page.parse(f"<title>{name}</title><h1>{name}</h1>{listed}".encode(), f"{FORUM}/{name}"))
+    site = Site("a.example")
+    for page in pages:
+        site.learn(page)
+    text = PageRecord(pages[0], decided(pages[0], site)).text
+    assert [word in text for word in ("Guest", "#100", "Author")] == [False] * 3
+    assert [word in text for word in ("user1", "November 11, 2018", "says yes")] == [True] * 3
+
+
 def test_a_line_below_each_post_says_when_its_author_joined():
     row = UBB.replace("<br>Posts: 7<br>Registered: Mar 2000", "").replace(
         "</table>", "<p>Posts: 7 | Joined: May 2000</table>"
