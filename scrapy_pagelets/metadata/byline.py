@@ -22,6 +22,7 @@ from scrapy_pagelets.page.nodes import (
     attributes_at,
     leaves_beginning,
     rows_named,
+    rows_tagged,
     rows_with,
 )
 from scrapy_pagelets.page.page import Page
@@ -69,6 +70,12 @@ OF_USER: Final = lazily(
 SHARING: Final = lazily(
     r"[^?#]*/(?:sharer?(?:\.php)?|share-?article|sharing|dialog/\w+|intent|pin/create|submit|send|save|entry|add|msg)\b|"
     r"mailto:\?",
+    re.IGNORECASE,
+)
+#: Addresses below those of users, at which they log in, or show what they have written.
+_OF_ACCOUNT: Final = lazily(
+    r"/(?:log-?(?:in|on)|sign[-_]?(?:in|up)|regist(?:er|ration)|new|password|topics|replies|engagements|favorites|posts|"
+    r"comments)(?:\.\w+)?/?(?:[?#]|$)",
     re.IGNORECASE,
 )
 _USER_NAME: Final = lazily(r"(?:^|[\s_-])user-?name(?:$|[\s_-])|(?:^|\s)user(?:$|\s)", re.IGNORECASE)
@@ -236,19 +243,21 @@ class Byline:
         if not labels:
             return {}
         others = rows_with(nodes, COMMENTS | COMMENT | REVIEWS | RELATED | ENTRY | BYLINE)
-        elsewhere = nodes.leaves_below((*others, *rows_named(nodes, _INFOBOX)))
+        code = (*rows_tagged(nodes, TAG["pre"]), *rows_tagged(nodes, TAG["code"]))
+        elsewhere = nodes.leaves_below((*others, *rows_named(nodes, _INFOBOX), *code)) | nodes.anchor[nodes.leaves]
         found: dict[str, set[str]] = {kind: set() for kind in labels.values()}
         own = (leaf for leaf in labels if leaf + 1 < len(strings) and not elsewhere[leaf] and leaf not in self._posts)
         for leaf in own:
             kind, is_mark = labels[leaf], leaf + 2 < len(strings) and strings[leaf + 1].strip() in _COLONS
             label, leaf = strings[leaf] + ":" * is_mark, leaf + is_mark
-            above, value = nodes.look[nodes.parent[nodes.leaves[leaf : leaf + 2]]].tolist()
-            if above == value and not label.endswith(_COLONS):
+            rows = nodes.parent[nodes.leaves[leaf : leaf + 2]]
+            alike = len({*nodes.look[rows].tolist()}) == 1 or bool((nodes.tag[rows] == TAG["th"]).all())
+            if alike and not label.endswith(_COLONS):
                 continue  # the heads of two columns
             if kind != "author":
                 told = (date for date, _ in dates_told(self._page, leaf + 1, self._habits) if date >= _FIRST_PAGES)
                 found[kind].update(filter(None, (_behind(self._page, leaf) or next(told, None),)))
-            elif name := _name(strings[leaf + 1][:_LONGEST]):
+            elif name := name_in(strings[leaf + 1][:_LONGEST]):
                 if name.isascii() and name.islower() and not nodes.anchor[nodes.leaves[leaf + 1]]:
                     continue  # "author: username" explains how to search
                 found["author"].add(", ".join((name, *_also_named(self._page, leaf + 1, range(len(strings))))))
@@ -529,7 +538,8 @@ def users_of(page: Page, near: Iterable[int]) -> list[int]:
     may_be[[*near]] = True
     found = np.flatnonzero(may_be[nodes.first_leaf[links.row]]).tolist()
     led = ((links.row.item(link), OF_USER.search(href := links.href[link]), href) for link in found)
-    users = ((row, match[0]) for row, match, href in led if match and nodes.words_of(row) and not SHARING.match(href))
+    own = (each for each in led if each[1] and not (SHARING.match(each[2]) or _OF_ACCOUNT.search(each[2])))
+    users = ((row, match[0]) for row, match, _ in own if match and nodes.words_of(row))
     return [row for row, match in users if match[:2] != "/~" or match not in page.url]
 
 

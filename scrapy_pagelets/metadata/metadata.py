@@ -76,7 +76,7 @@ class Entry:
         rows = rows_related(nodes, OF_TAG)
         span = self._span or self._one_of(rows_tagged(nodes, TAG["article"])) if rows else None
         for row in self._inside(span, rows):
-            yield " ".join(nodes.strings[nodes.leaves_of(row)])
+            yield " ".join(nodes.strings[nodes.leaves_of(row)]).removeprefix("#").lstrip()
 
     def _rows(self, names: re.Pattern[str]) -> list[int]:
         """The rows of its marks of some names."""

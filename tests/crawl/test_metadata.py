@@ -112,7 +112,9 @@ def test_metas_name_a_tag_each_or_all_of_them():
 
 @pytest.mark.parametrize("entry", ["<div class='post hentry'>{}</div>", "<article>{}</article>"])
 def test_links_in_the_entry_that_say_so_are_its_tags(entry):
-    own = "<a rel='category tag' href=/c/tea>Green Tea</a>, <a rel=tag href=/t>Uji</a> <a rel=tag href=/>green tea</a>"
+    own = (
+        "<a rel='category tag' href=/c/tea>Green Tea</a>, <a rel=tag href=/t># Uji</a> <a rel=tag href=/>green tea</a>"
+    )
     others = "<div class=related-posts><a rel=tag href=/t/cups>Cups</a></div>"
     cloud = "<p><a rel=tag href=/t/pots>Pots</a>"
     text = f"<title>On tea</title>{entry.format(f'<h1>On tea</h1>{PARAGRAPH}<p>Tags: {own}{others}')}{cloud}"
@@ -420,6 +422,14 @@ STAMP = "2026-11-20T10:00:00+00:00"
         ("<a class=the-author href=/a><b>Ana Bo</b> <i>(editor of teas)</i></a>", {"author": "Ana Bo"}),
         (PARAGRAPH + "<p><b>Author:</b> <a href=/a>Bo, Ana, 1842-1912</a>", {"author": "Ana Bo"}),
         (PARAGRAPH + "<p><b>Author:</b> <a href=/a>Bo, Ana, of 1842</a>", {"author": "Bo, Ana, of 1842"}),
+        (PARAGRAPH + "<h3>Author</h3><p>Written by Ana Bo (<code>ana</code>)", {"author": "Ana Bo"}),
+        # no label is a link, code, or the head of a column; where users log in or show their posts is no home of one
+        (PARAGRAPH + "<ul><li><a href=#authors>AUTHORS</a></ul><h2>Synopsis</h2>", {}),
+        (PARAGRAPH + "<dl><dt><code>author</code><dd>Your name</dl>", {}),
+        (PARAGRAPH + "<pre><b>Authors</b><i>:</i> <b>Ana</b> <b>Bo</b></pre>", {}),
+        (PARAGRAPH + "<table><tr><th class=a>Author<th class=b>Cups<tr><td>1<td>2</table>", {}),
+        ("<p><a href=/user/login>Log on</a> to answer", {}),
+        ("<p><a href=/user/register.html>Join us</a> <a href=/profile/ana/topics/>Topics Started</a>", {}),
     ],
 )
 def test_bylines_near_the_heading_tell(byline, expected):
