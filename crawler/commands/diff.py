@@ -1,20 +1,26 @@
 """The command ``pagelets diff``: which pages two crawls have in common, and what has changed on them."""
 
-from __future__ import annotations
-
 import argparse
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError, PageletsError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.feed.content_words import WordCounts, content_hash
 from scrapy_pagelets.feed.feed_reader import Feed, Line
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.recrawl.version_store import Change
+from scrapy_pagelets.recrawl.version_store import (
+    COLUMNS,
+    NEEDED,
+    SAME,
+    Change,
+    PageVersion,
+    change,
+    changes,
+    read_line,
+)
 
 EXAMPLES: Final = ("pagelets diff last-week.jsonl pages.jsonl", "pagelets diff last-week.jsonl pages.jsonl --changes 0")
 _DIFFERENT, _TROUBLE = 1, 2  # exit codes, as those of ``diff``
@@ -82,8 +88,6 @@ def _number(base: sqlite3.Connection, query: str) -> int:
 
 def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
     """Write a feed into a table; of lines with the same URL, the last one stays."""
-    from scrapy_pagelets.recrawl.version_store import COLUMNS, NEEDED
-
     feed = Feed(path, COLUMNS, ("text",), NEEDED)
     base.execute("BEGIN")
     base.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", map(_row, feed))
@@ -93,8 +97,6 @@ def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
 
 
 def _row(line: Line) -> tuple[object, ...]:
-    from scrapy_pagelets.recrawl.version_store import read_line
-
     page, digest, text = read_line(line)
     # A feed may hold surrogates, which SQLite refuses.
     url, kept = (one and one.encode("utf-8", "replace").decode() for one in (line["url"], text))
@@ -103,9 +105,6 @@ def _row(line: Line) -> tuple[object, ...]:
 
 def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]:
     """URL, change and both texts of each page that has changed."""
-    from scrapy_pagelets.feed.content_words import WordCounts, content_hash
-    from scrapy_pagelets.recrawl.version_store import SAME, PageVersion, change
-
     for url, old_hash, old, new_hash, new in base.execute(_BOTH):
         if None not in (old, new) and content_hash(old) == content_hash(new):
             continue  # only one of the feeds has a hash of its own
@@ -118,8 +117,6 @@ def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]
 
 
 def _described(base: sqlite3.Connection, most: int) -> Iterator[str]:
-    from scrapy_pagelets.recrawl.version_store import changes
-
     for url, found, old, new in _changed(base):
         yield f"{'?' if found.share is None else f'{found.share:.2%}'}  {url}"
         if most and old and new:
