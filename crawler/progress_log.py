@@ -97,7 +97,8 @@ def progress_sentence(session: CrawlSession, requests: int) -> str:
         parts.append(f"{step.name} the archive: {counted(step.pages, 'page')}{share}")
     if (left := progress.seconds_left()) is not None:
         parts.append(f"{duration(left)} left")
-    parts += [f"{counted(number, 'page')} held back {why}" for why, number in progress.held().items()]
+    waiting = [(why, count()) for why, count in progress.waiting.items()]
+    parts += [f"{counted(number, 'page')} held back {why}" for why, number in waiting if number]
     if requests:
         parts.append(f"{counted(requests, 'request')} to load")
     parts += [counted(counts.sites, "site"), f"{counts.share} of the words are template"]

@@ -17,6 +17,7 @@ from scrapy_pagelets.page import urls
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.shared.server import RedisProblem
+from scrapy_pagelets.shared.shared_stores import SharedContents
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +44,8 @@ class DuplicatesPipeline(PagePipeline):
         )
         store = self.opened("duplicates/set_aside", Path(job, "pagelets-duplicates.sqlite"), make) if job else None
         store = make(None) if store is None else store
-        self._store = store if shared is None else shared.contents(store)
+        # In a shared crawl, it becomes the copy here of what all processes have seen.
+        self._store = store if shared is None else SharedContents(shared.server, store, shared.unreadable)
 
     async def process_page(self, item: Any, context: PageContext) -> None:
         text = self.fields.get(item, "text")

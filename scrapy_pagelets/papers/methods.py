@@ -1,21 +1,17 @@
 """The registry of segmenters, with what a caller must know of each, and that of detections. Importing it is cheap."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.page import Page
 
 _LINKS, _SIGHT = ("k",), ("pdoc",)
 

@@ -95,10 +95,6 @@ class Progress:
         first, before = self._seen[0]
         return (done - before) / (now - first) if now > first else 0.0
 
-    def held(self) -> dict[str, int]:
-        """By the reason, the number of pages that wait now."""
-        return {why: number for why, count in self.waiting.items() if (number := count())}
-
     def found(self, site: str, urls: list[str]) -> None:
         """Remember a complete subdigraph."""
         if len(self.subdigraphs) < _REMEMBERED:

@@ -51,11 +51,6 @@ class State(NamedTuple):
     held: int = 0  # number of pages whose links are known, and whose items wait for other pages of their site
     finished: bool = False  # whether nothing is left, and all processes know it
 
-    @property
-    def exhausted(self) -> bool:
-        """True if no further page can be found."""
-        return not self.queued and not self.leased
-
 
 class Frontier:
     """The frontier of a crawl, as one of its processes sees it. Its methods wait for Redis, so use it in threads.

@@ -103,14 +103,6 @@ class Shares(NamedTuple):
     near: int  # local pagelets that repeat only approximately
 
 
-class Sisters(NamedTuple):
-    """Two sites that share templates and whose pages link to each other, which suggests one author."""
-
-    one: str
-    other: str
-    templates: int
-
-
 class PageletShingles(NamedTuple):
     """The pagelets of a page by their shingles."""
 
@@ -225,12 +217,15 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
         rows_of = (Shares(site, *counts.tolist()) for site, counts in sums.items())
         return sorted(rows_of, key=lambda shares: (-shares.pagelets, shares.site))
 
-    def sisters(self) -> list[Sisters]:
-        """Pairs of sites that share templates (Figure 5), pairs with the most templates first."""
+    def sisters(self) -> list[tuple[str, str, int]]:
+        """Pairs of sites that link each other, which suggests one author, and how many templates they share (Figure 5).
+
+        Pairs with the most templates come first.
+        """
         with self.lock:
             owners = ({self._sites[int(page)] for page in pages} for _, pages in self._linked.templates())
             pairs = Counter(pair for sites in owners for pair in combinations(sorted(sites), 2))
-        return [Sisters(one, other, count) for (one, other), count in pairs.most_common()]
+        return [(one, other, count) for (one, other), count in pairs.most_common()]
 
     def _repeated(self, pages: set[int], site: str, rows: Ints, form: str) -> Bools:
         """(p, 2) whether enough pages have each shingle: of the site, or connected to one of the given pages."""
