@@ -48,7 +48,7 @@ class DuplicatesPipeline(PagePipeline):
         self._store = store if shared is None else SharedContents(shared.server, store, shared.unreadable)
 
     async def process_page(self, item: Any, context: PageContext) -> None:
-        text = self.fields.get(item, "text")
+        text = self.get(item, "text")
         found = await self.computed(self._compare, context, text if isinstance(text, str) else None)
         if found is None:
             return
@@ -62,9 +62,9 @@ class DuplicatesPipeline(PagePipeline):
             if self.session.config.duplicates == "drop":
                 self.session.count("duplicates/dropped")
                 raise DropItem(f"near-duplicate of {verdict.url}: {context.url}", log_level="DEBUG")
-        self.fields.put(item, "near_duplicate_of", verdict.url if verdict else None)
-        self.fields.put(item, "similarity", round(verdict.similarity, 4) if verdict else None)
-        self.fields.put(item, "sketch", sketch)
+        self.put(item, "near_duplicate_of", verdict.url if verdict else None)
+        self.put(item, "similarity", round(verdict.similarity, 4) if verdict else None)
+        self.put(item, "sketch", sketch)
 
     def _compare(
         self, context: PageContext, text: str | None

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError, PageletsError
+from scrapy_pagelets.base.transactions import writing
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.content_words import WordCounts, content_hash
 from scrapy_pagelets.feed.feed_reader import Feed, Line
@@ -60,7 +61,11 @@ def _print(base: sqlite3.Connection, options: argparse.Namespace) -> int:
         raise CommandError(f"--changes is {options.changes}: give a number of changes, from 0")
     base.executescript(_SCHEMA)
     for table, path in (("old", options.old), ("new", options.new)):
-        _fill(base, table, path)
+        feed = Feed(path, COLUMNS, ("text",), NEEDED)
+        with writing(base):  # of lines with the same URL, the last one stays
+            base.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", map(_row, feed))
+        if feed.note:
+            warn(f"{path}: {feed.note}")
     new, gone = (_ONLY.format(*tables) for tables in (("new", "old"), ("old", "new")))
     numbers = [_number(base, f"SELECT url FROM {table}") for table in ("old", "new")]
     added, removed = _number(base, new), _number(base, gone)
@@ -84,16 +89,6 @@ def _print_list(title: str, lines: Iterator[str]) -> None:
 def _number(base: sqlite3.Connection, query: str) -> int:
     (number,) = base.execute(f"SELECT count(*) FROM ({query})").fetchone()
     return int(number)
-
-
-def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
-    """Write a feed into a table; of lines with the same URL, the last one stays."""
-    feed = Feed(path, COLUMNS, ("text",), NEEDED)
-    base.execute("BEGIN")
-    base.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", map(_row, feed))
-    base.execute("COMMIT")
-    if feed.note:
-        warn(f"{path}: {feed.note}")
 
 
 def _row(line: Line) -> tuple[object, ...]:

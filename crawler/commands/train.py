@@ -195,15 +195,13 @@ async def _rendered(
     rendered: dict[str, Page] = {}
     failed: dict[str, RenderError] = {}
 
-    async def lookup(url: str) -> tuple[str, bytes] | None:
-        return await asyncio.to_thread(resources.get, url)
-
     async with async_playwright() as driver:
         browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=600.0)
 
         async def render(name: str, page: Page, document: str) -> None:
             try:
-                rendered[name] = page_of(await browser.render(page.url, document, lookup), page.url, page)
+                frames = await browser.render(page.url, document, lambda url: asyncio.to_thread(resources.get, url))
+                rendered[name] = page_of(frames, page.url, page)
             except RenderError as error:
                 failed[name] = error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -175,23 +175,23 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         body, kind = await response.body(), await response.header_value("content-type")
         own = await asyncio.to_thread(Page.parse, body, source.url, kind, config.limits)
 
-    async def lookup(url: str) -> tuple[str, bytes] | None:
-        assert source.resources is not None
-        return await asyncio.to_thread(source.resources.get, url)
-
+    resources = source.resources
+    lookup = None if resources is None else lambda url: asyncio.to_thread(resources.get, url)
     async with async_playwright() as driver:
         browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=60.0)
         try:
-            found = lookup if source.resources is not None else None
-            frames = await browser.render(source.url, source.html, found, look=look, received=received)
+            frames = await browser.render(source.url, source.html, lookup, look=look, received=received)
         finally:
             await browser.close()
     return page_of(frames, source.url, own, config.limits), picture
 
 
 def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:
+    from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.feed.page_record import RecordOptions
-    from scrapy_pagelets.inspector.inspection import by_feed, by_site, from_feed, known_sites
+    from scrapy_pagelets.inspector.inspection import by_feed, by_site, from_feed
+    from scrapy_pagelets.sites.site_cache import SiteCache
+    from scrapy_pagelets.sites.site_store import SiteStore
 
     if page is None:
         assert source.line is not None
@@ -203,7 +203,10 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     given: dict[str, Any] = config.segmenter_options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
     record_options = RecordOptions(segmenter=method, segmenter_options=given | wanted)
-    with known_sites(page, store, config.model, config.detection, config.strict, config.classifier) as sites:
+    with closing(SiteStore(Path(store) if store else None, load(config.model))) as kept:
+        options_of_sites = {name: getattr(config, name) for name in ("detection", "strict", "classifier")}
+        sites = SiteCache(kept, config.model, **options_of_sites)
+        sites.learn(page)
         if source.line is not None:
             return by_feed(page, source.line, sites, stored=bool(store))
         return by_site(page, sites, record_options, whole=options.whole)

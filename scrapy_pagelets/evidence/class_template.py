@@ -101,10 +101,10 @@ class ClassTemplate:
 
         Here a row needs all pages, and two rows are equal if they have the same signature.
         """
-        found = extract(key_page.nodes, [page.nodes for page in pages], same_signature)
-        tree = TemplateTree.of(key_page.nodes, found.rows)
+        rows, same = extract(key_page.nodes, [page.nodes for page in pages], same_signature)
+        tree = TemplateTree.of(key_page.nodes, rows)
         voters = 1 + len(pages)
-        votes = np.where(found.same[found.rows], voters, 0)
+        votes = np.where(same[rows], voters, 0)
         members = [page.url for page in pages]
         return cls(tree, votes, voters, True, KeptPage.of(key_page), members)
 
