@@ -12,16 +12,8 @@ from scrapy_pagelets.base.transactions import writing
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.content_words import WordCounts, content_hash
 from scrapy_pagelets.feed.feed_reader import Feed, Line
-from scrapy_pagelets.recrawl.version_store import (
-    COLUMNS,
-    NEEDED,
-    SAME,
-    Change,
-    PageVersion,
-    change,
-    changes,
-    read_line,
-)
+from scrapy_pagelets.recrawl import version_store
+from scrapy_pagelets.recrawl.version_store import Change, PageVersion
 
 EXAMPLES: Final = ("pagelets diff last-week.jsonl pages.jsonl", "pagelets diff last-week.jsonl pages.jsonl --changes 0")
 _DIFFERENT, _TROUBLE = 1, 2  # exit codes, as those of ``diff``
@@ -61,7 +53,7 @@ def _print(base: sqlite3.Connection, options: argparse.Namespace) -> int:
         raise CommandError(f"--changes is {options.changes}: give a number of changes, from 0")
     base.executescript(_SCHEMA)
     for table, path in (("old", options.old), ("new", options.new)):
-        feed = Feed(path, COLUMNS, ("text",), NEEDED)
+        feed = Feed(path, version_store.COLUMNS, ("text",), version_store.NEEDED)
         with writing(base):  # of lines with the same URL, the last one stays
             base.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", map(_row, feed))
         if feed.note:
@@ -92,7 +84,7 @@ def _number(base: sqlite3.Connection, query: str) -> int:
 
 
 def _row(line: Line) -> tuple[object, ...]:
-    page, digest, text = read_line(line)
+    page, digest, text = version_store.read_line(line)
     # A feed may hold surrogates, which SQLite refuses.
     url, kept = (one and one.encode("utf-8", "replace").decode() for one in (line["url"], text))
     return page, url, digest, kept
@@ -107,7 +99,7 @@ def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]
             PageVersion(one, None if text is None else WordCounts.of(text))
             for one, text in ((old_hash, old), (new_hash, new))
         )
-        if (found := change(earlier, now)).kind != SAME:
+        if (found := version_store.change(earlier, now)).kind != version_store.SAME:
             yield url, found, old or "", new or ""
 
 
@@ -115,7 +107,7 @@ def _described(base: sqlite3.Connection, most: int) -> Iterator[str]:
     for url, found, old, new in _changed(base):
         yield f"{'?' if found.share is None else f'{found.share:.2%}'}  {url}"
         if most and old and new:
-            listed = changes(old, new)
+            listed = version_store.changes(old, new)
             yield from (f"    {line}" for line in islice(listed, most))
             if next(listed, None) is not None:  # to count the others would take long on pages that have changed wholly
                 yield "    and more changes"
