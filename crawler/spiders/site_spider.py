@@ -105,11 +105,9 @@ class SiteSpider(Spider):
                 shutil.rmtree(Path(job, "requests.queue"), ignore_errors=True)
             elif not spider.journal.problem and seen.exists() and seen.stat().st_size:  # of a version without a journal
                 abort_crawl(crawler, FORMER_JOB.format(job))
-        crawler.signals.connect(spider.spider_opened, signals.spider_opened)
-        crawler.signals.connect(spider.spider_closed, signals.spider_closed)
-        crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
+        for name in ("spider_opened", "spider_closed", "request_scheduled", "spider_idle"):
+            crawler.signals.connect(getattr(spider, name), getattr(signals, name))
         crawler.signals.connect(spider.settle, signals.request_dropped)
-        crawler.signals.connect(spider.spider_idle, signals.spider_idle)
         start_pages.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
         return spider
 
@@ -142,7 +140,7 @@ class SiteSpider(Spider):
         self._spare = self.journal.spare()
         self.held = SettlingPages(self.crawler, partial(self._page, depth=0), self.journal)
         await self.held.resume()
-        self._requested, self._received = self.journal.requests, self.journal.pages
+        self._requested, self._received = self.journal.numbers
         for number, request in self.journal.asked(self):
             request.meta[NUMBER], request.dont_filter = number, True  # the dupefilter has seen it before
             self.crawler.engine.crawl(request)

@@ -105,13 +105,14 @@ def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> R
     content, bands, sketch = _content(record, number, options)
     pagelets = dict(zip(record.cut(), records_of(record.cut()), strict=True))
     exported = [pagelets.get(pagelet) or pagelet.record() for pagelet in record.exported]
-    page = record.values(PAGE, SEGMENT, STRIP, pagelets=exported)
+    values, page, body = record.values(PAGE, SEGMENT, STRIP, pagelets=exported), record.page, body_of(record.page)
+    hashes = {"key": page.key, "body": body, "body_of_site": _hash(f"{body} {page.site}")}
     return {
-        "page": [{"page": number, **page, "sketch": sketch}],
-        "pagelet": [{"page": number, "url": record.page.url, **pagelet} for pagelet in pagelets.values()],
-        "link": _links(record.page, number, list(pagelets.values())),
-        "shingle": _shingles(record.page, number),
-        "origin": [_origin(record.page, number)],
+        "page": [{"page": number, **values, "sketch": sketch}],
+        "pagelet": [{"page": number, "url": page.url, **pagelet} for pagelet in pagelets.values()],
+        "link": _links(page, number, list(pagelets.values())),
+        "shingle": _shingles(page, number),
+        "origin": [{"page": number, "url": page.url, "site": page.site, **hashes}],
         "content": content,
         "band": bands,
     }
@@ -153,13 +154,6 @@ def _shingles(page: Page, number: int) -> list[dict[str, Any]]:
         for place, shingle in enumerate(exact.tolist())
         if shingle
     ]
-
-
-def _origin(page: Page, number: int) -> dict[str, Any]:
-    body = body_of(page)
-    of_site = _hash(f"{body} {page.site}")
-    return {"page": number, "url": page.url, "site": page.site, "key": page.key, "body": body,
-            "body_of_site": of_site}  # fmt: skip
 
 
 def _content(

@@ -118,8 +118,7 @@ class ClassTemplate:
     def rows_of(self, page: Page) -> Bools:
         """(n,) whether each row of a page is template: it has the place of a row that enough pages have."""
         rows, same = self._compared(page)
-        found: Bools = same & (self.votes[rows] >= max(2.0, VOTE * self.voters))
-        return found
+        return np.asarray(same & (self.votes[rows] >= max(2.0, VOTE * self.voters)))
 
     def _compared(self, page: Page) -> tuple[Ints, Bools]:
         """Align a page: (n,) the row of the template of each row, -1 for none; (n,) whether both have the same text."""

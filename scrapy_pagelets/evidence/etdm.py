@@ -351,5 +351,4 @@ def product(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
 def runs(start: Ints, count: Ints) -> Ints:
     """Concatenate ``start[i], start[i] + 1, ...``, each run with ``count[i]`` numbers."""
     ends = count.cumsum()
-    joined: Ints = (start - ends + count).repeat(count) + np.arange(count.sum())
-    return joined
+    return np.asarray((start - ends + count).repeat(count) + np.arange(count.sum()))

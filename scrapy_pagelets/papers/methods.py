@@ -37,8 +37,7 @@ class Method:
 
     def labels(self, page: Page, templateness: Floats | None, **options: Any) -> Ints:  # noqa: ARG002
         """(n,) Number of the pagelet of each row, see `labels_of`."""
-        found: Ints = self.function(page, **{**self.given, **options})
-        return found
+        return np.asarray(self.function(page, **{**self.given, **options}))
 
 
 @dataclass(frozen=True)

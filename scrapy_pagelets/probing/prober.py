@@ -237,7 +237,7 @@ class Prober:
         finally:
             look_for_work(self.crawler)
             if (shared := self.session.shared) is not None:
-                await in_waiting_thread(shared.frontier.give_up, fingerprint_in(probe.meta[RESPONSE_KEY]))
+                await in_waiting_thread(shared.frontier.release, "probing", fingerprint_in(probe.meta[RESPONSE_KEY]))
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
         if isinstance(error, IdentityDiffers):

@@ -76,7 +76,7 @@ class SharedCrawl:
         finally:
             with suppress(RedisAway):  # then the search ends when this process has ended
                 if is_ours:
-                    await in_waiting_thread(self.frontier.end_search, site)
+                    await in_waiting_thread(self.frontier.release, "searching", site)
 
 
 LEASE: Final = "_pagelets_lease"  # request meta: the lease of the request in a shared crawl

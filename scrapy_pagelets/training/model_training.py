@@ -153,8 +153,7 @@ def _rating(part: Part, odds: Floats) -> Floats:
     is_article = prose.sum() / max(1, content.sum()) > _ARTICLE
     beta = (_BETA_OF_ARTICLE if is_article else _BETA)[part.others > 0]
     found = np.array([f1(part.example, odds - cut, beta) for cut in CUTS])
-    regret: Floats = found - found.max()
-    return regret
+    return np.asarray(found - found.max())
 
 
 def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:

@@ -174,8 +174,7 @@ def _weights(example: Example, rows: Ints) -> Floats:
     """(rows,) weight of some leaves: all pages count alike, leaves by their words; 0 without a label."""
     weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
     weight /= max(1.0, weight.sum())
-    scaled: Floats = weight[rows] * weight.sum() / max(1e-9, weight[rows].sum())
-    return scaled
+    return np.asarray(weight[rows] * weight.sum() / max(1e-9, weight[rows].sum()))
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def test_a_page_is_loaded_for_a_template_or_requested_but_not_both(join):
     assert one.claim("a")
     assert leased(other) == ["b"]
     assert not one.claim("b")
-    one.give_up("a")
+    one.release("probing", "a")
     assert leased(other) == ["a"]
 
 

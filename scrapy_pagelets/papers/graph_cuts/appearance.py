@@ -171,5 +171,4 @@ def _among_children(tree: Tree, boxes: Floats) -> tuple[Floats, ...]:
 def _share(boxes: Floats, above: Ints, side: int) -> Floats:
     """(k,) Extent of each node as a share of its parent's, across (side 0) or down (side 1)."""
     extent = boxes[:, side + 2] - boxes[:, side]
-    share: Floats = extent / np.maximum(1.0, extent[above])
-    return share
+    return np.asarray(extent / np.maximum(1.0, extent[above]))

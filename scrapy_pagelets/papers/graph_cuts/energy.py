@@ -173,8 +173,7 @@ def _hidden(energy: Energy) -> Floats:
     edge = np.where(tree.parent < 0, 0, energy.edge)
     below = np.zeros_like(edge)
     np.add.at(below, tree.parent[1:], edge[1:])
-    hidden: Floats = energy.hidden + below - edge
-    return hidden
+    return np.asarray(energy.hidden + below - edge)
 
 
 def _pairs(energy: Energy, labels: Ints, label: int, linear: Ints) -> tuple[Ints, Ints, Ints]:

@@ -236,8 +236,7 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
                 return self._pages[site, shingle]
             return max((self._linked.owners(page, shingle) for page in pages), default=0)
 
-        enough: Bools = np.array([count(s) >= needed for s in rows.ravel().tolist()], np.bool_).reshape(rows.shape)
-        return enough
+        return np.array([count(s) >= needed for s in rows.ravel().tolist()], np.bool_).reshape(rows.shape)
 
     def _nearest(self, sketches: Ints, *, learn: bool) -> Ints:
         """(p,) near shingle of each pagelet: that of the first pagelet that it nearly equals; 0 if it has no words."""
