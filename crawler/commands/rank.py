@@ -10,7 +10,7 @@ from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.links.clever import BEST, VERSIONS, clever, roots
-from scrapy_pagelets.links.link_tables import Query, TableError, Tables, read
+from scrapy_pagelets.links.link_tables import Query, Tables, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.votes import MOST, cocitations, inside, related, votes
 
@@ -107,10 +107,7 @@ def _related(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 
 def _tables(options: argparse.Namespace) -> Tables:
     feed = Feed(options.feed, ("title", "pagelets"), ("id", "role", "text", "links"))
-    try:
-        tables = read(feed, None if options.query is None else Query(options.query))
-    except TableError as error:
-        raise feed.error(str(error)) from None
+    tables = read(feed, None if options.query is None else Query(options.query))
     warn(feed.note)
     if not len(tables.target):
         raise feed.error("its pagelets have no links, so there is nothing to rank by")

@@ -11,7 +11,7 @@ from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import saving, show, terminal_width, warn
 from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.report.html_report import html_file
-from scrapy_pagelets.report.summary import SiteSummary, Summary, Totals, summary_of
+from scrapy_pagelets.report.summary import Summary, Totals, summary_of
 
 EXAMPLES: Final = ("pagelets report pages.jsonl", "pagelets report pages.jsonl --html report.html")
 _COLUMNS: Final = ("template", "pagelets", "text", "near_duplicate_of")
@@ -108,21 +108,16 @@ def table(summary: Summary, width: int = _WIDTH) -> list[str]:
     drawn.add_column("site and template", overflow="fold")
     for name in ("pages", "kept", "stripped", "share", "doubles", "empty", "repeated"):
         drawn.add_column(name, justify="right", overflow="fold")
-    for name, totals in _rows(summary):
-        repeated = f"{sum(count for _, count in totals.repeated):,}" if isinstance(totals, SiteSummary) else ""
-        words = (f"{totals.pages:,}", f"{totals.kept:,}", f"{totals.stripped:,}", f"{totals.share:.0%}")
-        drawn.add_row(Text(visible(name)), *words, f"{totals.duplicates:,}", f"{totals.empty:,}", repeated)
+    for site, of_site in sorted(summary.sites.items(), key=lambda item: -item[1].pages)[:_SITES]:
+        classes = sorted(of_site.classes.items(), key=lambda item: -item[1].pages)
+        rows: list[tuple[str, Totals]] = [(site, of_site), *((f"  {number}", one) for number, one in classes)]
+        for name, totals in rows:
+            repeated = f"{sum(count for _, count in of_site.repeated):,}" if totals is of_site else ""
+            words = (f"{totals.pages:,}", f"{totals.kept:,}", f"{totals.stripped:,}", f"{totals.share:.0%}")
+            drawn.add_row(Text(visible(name)), *words, f"{totals.duplicates:,}", f"{totals.empty:,}", repeated)
     if (more := len(summary.sites) - _SITES) > 0:
         drawn.add_row(f"and {counted(more, 'site')} with fewer pages")
     console = Console(width=width, color_system=None)
     with console.capture() as captured:
         console.print(drawn)
     return [line.rstrip() for line in captured.get().rstrip("\n").split("\n")]
-
-
-def _rows(summary: Summary) -> Iterator[tuple[str, Totals]]:
-    """The names and counts of sites and their templates, by descending number of pages."""
-    for name, site in sorted(summary.sites.items(), key=lambda item: -item[1].pages)[:_SITES]:
-        yield name, site
-        for number, page_class in sorted(site.classes.items(), key=lambda item: -item[1].pages):
-            yield f"  {number}", page_class

@@ -83,11 +83,10 @@ def run(options: argparse.Namespace) -> None:
 def _model(options: argparse.Namespace) -> None:
     examples = list(_examples(options))
     _show_size(examples)
-    trained = train(examples, options.trees, by_people=bool(options.gold))
-    about = {"command": _command(), "figures": trained.figures}
-    replace(trained.model, about=about).save(options.out)
-    _save_folds(trained.folds, options, "fold")
-    for name, figure in trained.figures.items():
+    model, folds, figures = train(examples, options.trees, by_people=bool(options.gold))
+    replace(model, about={"command": _command(), "figures": figures}).save(options.out)
+    _save_folds(folds, options, "fold")
+    for name, figure in figures.items():
         show(f"F1 on unseen sites, {name}: {figure:.4f}")
     show(f"model: {options.out}")
 

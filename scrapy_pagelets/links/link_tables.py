@@ -11,7 +11,8 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import WORD, caseless, without_controls, words
-from scrapy_pagelets.base.errors import PageletsError, QueryError
+from scrapy_pagelets.base.errors import QueryError
+from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.urls import host_of, normalised, resolve, site_of
 
@@ -67,10 +68,6 @@ def _places(flat: str, anchors: Sequence[str]) -> list[tuple[int, int]]:
     return places
 
 
-class TableError(PageletsError, ValueError):
-    """Raised if a feed cannot be read; the message names the line and the reason."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tables:
     """A crawl with n pages, k pagelets and m links. Pages that are linked to but were not crawled are included.
@@ -119,7 +116,7 @@ class Tables:
 def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tables:
     """Read the tables from a feed, which has pagelets of templates if it was made with ``PAGELETS_EXPORT=all``.
 
-    ``lines``: of the feed, with ``url``, ``title`` and ``pagelets``; TableError for others. ``query``: that the columns
+    ``lines``: of the feed, with ``url``, ``title`` and ``pagelets``; FeedError for others. ``query``: that the columns
     ``terms``, ``matches`` and ``near`` count; without one they are zero.
     """
     reader = _Reader(query)
@@ -127,7 +124,7 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
         try:
             reader.add(number, line)
         except (KeyError, TypeError, AttributeError) as error:
-            raise TableError(f"line {number} is not a page ({type(error).__name__}: {error})") from None
+            raise FeedError(f"line {number} is not a page ({type(error).__name__}: {error})") from None
     return reader.tables()
 
 

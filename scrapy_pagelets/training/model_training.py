@@ -77,18 +77,13 @@ class Material:
         return cls(models, alone, known)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """The result of training."""
-
-    model: Model  # model trained on all examples
-    folds: list[Model]  # models trained without the sites of each fold
-    #: mean F1 over pages of unseen sites: of nodes, and of content words without and with the rest of the site
-    figures: dict[str, float]
-
-
-def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Trained:
+def train(
+    examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True
+) -> tuple[Model, list[Model], dict[str, float]]:
     """Train one pass after the other; cross-validated, split by site.
+
+    Return the model, those trained without the sites of each fold, and the mean F1 over pages of unseen sites: of
+    nodes, and of content words without and with the rest of the site.
 
     Each pass is trained on the log odds that the passes before give for sites they were not trained on. Examples few
     words of which are labelled serve the third pass alone. ``trees``: number of trees of each pass. ``by_people``:
@@ -101,7 +96,7 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     decided += [(part, third[part.example.fold](part.columns)) for part in material.known]
     cuts = cuts_by_fold([(part, odds) for part, odds in decided if part.example.is_complete], trees)
     models = {fold: replace(model, decision=third[fold], cut=cuts[fold]) for fold, model in material.page_level.items()}
-    return Trained(models[ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts))
+    return models[ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts)
 
 
 def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: int) -> dict[int, Model]:

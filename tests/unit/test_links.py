@@ -16,8 +16,9 @@ from scipy.sparse import csr_array
 
 from benchmarks.links import compare, local_templates, means, report, shares, shingles
 from scrapy_pagelets.base.errors import QueryError
+from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, roots
-from scrapy_pagelets.links.link_tables import Query, TableError, read
+from scrapy_pagelets.links.link_tables import Query, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, related, votes
 from tests.oracles import shared_templates
@@ -187,7 +188,7 @@ class TestTables:
         ],
     )
     def test_what_is_no_page_is_refused(self, bad):
-        with pytest.raises(TableError, match="line 2 is not a page"):
+        with pytest.raises(FeedError, match="line 2 is not a page"):
             read([line("http://h/a"), bad])
 
 
