@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,14 +20,6 @@ _WINDOW: Final = 50  # characters on either side of a link that describe its tar
 _LABEL: Final = 60  # characters of the text that label a pagelet with links
 
 
-class QueryMatches(NamedTuple):
-    """The occurrences of query terms in a text."""
-
-    terms: frozenset[str]  # the terms that occur
-    matches: int  # number of occurrences of all terms
-    near: list[int]  # number of occurrences in the window of each link
-
-
 class Query:
     """The words of a query. Quotes, operators, order and repetition are ignored; QueryError if it has no word."""
 
@@ -36,22 +28,23 @@ class Query:
         if not self.terms:
             raise QueryError("the query has no words: give some letters or digits")
 
-    def find(self, text: str, anchors: Sequence[str] = ()) -> QueryMatches:
+    def find(self, text: str, anchors: Sequence[str] = ()) -> tuple[frozenset[str], int, list[int]]:
         """Find the terms in a text and in the windows of its links, given by their ``anchors`` in document order.
 
+        Return the terms that occur, the number of their occurrences, and that in the window of each link.
         A window is the anchor text and 50 characters on either side (Chakrabarti et al. 1998). An empty anchor, or one
         that is not in the text, is placed at the end of the previous one.
         """
         flat = _folded(text)
         matches = [match for match in WORD.finditer(flat) if match[0] in self.terms]
         if not matches:
-            return QueryMatches(frozenset(), 0, [0] * len(anchors))
+            return frozenset(), 0, [0] * len(anchors)
         starts, ends = [match.start() for match in matches], [match.end() for match in matches]
         near = [
             max(0, bisect_right(ends, last + _WINDOW) - bisect_left(starts, first - _WINDOW))
             for first, last in _places(flat, anchors)
         ]
-        return QueryMatches(frozenset(match[0] for match in matches), len(matches), near)
+        return frozenset(match[0] for match in matches), len(matches), near
 
 
 def _folded(text: str) -> str:
@@ -163,14 +156,14 @@ class _Reader:
         """Add a pagelet and its links; returns the query terms in it if it is content."""
         links = [link for link in pagelet["links"] if resolve("", link["url"])[0]]
         template, text = pagelet["role"] != CONTENT, pagelet["text"]
-        occurrences = self.query.find(text, [link["anchor"] for link in links]) if self.query else None
-        matches, near = (occurrences.matches, occurrences.near) if occurrences else (0, [0] * len(links))
+        nothing = frozenset[str](), 0, [0] * len(links)
+        terms, matches, near = self.query.find(text, [link["anchor"] for link in links]) if self.query else nothing
         for link, count in zip(links, near, strict=True):
             target = self._page(resolve("", link["url"])[1], link["url"].partition("#")[0])
             self.links.extend((len(self.labels), target, count))
         self.pagelets.extend((page, pagelet["id"], template, matches, place))
         self.labels.append(" ".join(text[: 2 * _LABEL].split())[:_LABEL] if links else "")
-        return occurrences.terms if occurrences and not template else frozenset()
+        return frozenset() if template else terms
 
     def tables(self) -> Tables:
         """The tables, with the rows of the last line of each page."""

@@ -55,7 +55,17 @@ class Server:
         self.interruptions = 0  # how often the server was away, or was restarted: a reply may be lost
         self.restarts = 0  # how often the server was restarted: what it has received in the last seconds may be lost
         self.run = ""  # the name that the server has given to its run; "" if it has none
-        self._redis = _connected(url, self._greet)
+        try:
+            from redis import Redis
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
+        except ImportError:
+            raise ConfigError("PAGELETS_REDIS needs the library redis: pip install 'scrapy-pagelets[redis]'") from None
+        timeouts = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
+        try:
+            self._redis = Redis.from_url(url, retry=Retry(NoBackoff(), 0), redis_connect_func=self._greet, **timeouts)
+        except ValueError as error:
+            raise ConfigError(f"PAGELETS_REDIS cannot be used: {error}") from error
         _check(self._redis, self.name)
 
     def call(self, function: Callable[[Redis], T]) -> T:
@@ -133,20 +143,6 @@ def shown(url: str) -> str:
     """Return the address of a server for messages, without user and password."""
     parts = urlsplit(url)
     return parts.netloc.rpartition("@")[2] + parts.path
-
-
-def _connected(url: str, greet: Callable[[Any], None]) -> Redis:
-    try:
-        from redis import Redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-    except ImportError:
-        raise ConfigError("PAGELETS_REDIS needs the library redis: pip install 'scrapy-pagelets[redis]'") from None
-    timeouts = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
-    try:
-        return Redis.from_url(url, retry=Retry(NoBackoff(), 0), redis_connect_func=greet, **timeouts)
-    except ValueError as error:
-        raise ConfigError(f"PAGELETS_REDIS cannot be used: {error}") from error
 
 
 def _check(redis: Redis, name: str) -> None:

@@ -63,7 +63,9 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
     gap, beside, aligned, _ = (np.nan_to_num(column, nan=-1.0) for column in _to_next(tree, boxes))
     before, after = tree.siblings
     shade = _lightness(layout.background)[tree.rows]
-    parts = [_share(boxes, above, side) for side in (0, 1)]
+    # The extent of each node, across and down, as a share of its parent's.
+    extents = [boxes[:, side + 2] - boxes[:, side] for side in (0, 1)]
+    parts = [extent / np.maximum(1.0, extent[above]) for extent in extents]
     # Each column describes a node and its next sibling. So the value for the previous sibling is in that sibling's row.
     for column in (gap, beside, aligned):
         parts += [np.where(before >= 0, column[before], -1.0), np.where(after >= 0, column, -1.0)]
@@ -166,9 +168,3 @@ def _among_children(tree: Tree, boxes: Floats) -> tuple[Floats, ...]:
     np.maximum.at(largest, parent, gap[nodes])
     spread = np.sqrt(np.maximum(0, mean(gap**2) - mean(gap) ** 2))
     return largest, spread, *(mean(column) for column in columns[1:])
-
-
-def _share(boxes: Floats, above: Ints, side: int) -> Floats:
-    """(k,) Extent of each node as a share of its parent's, across (side 0) or down (side 1)."""
-    extent = boxes[:, side + 2] - boxes[:, side]
-    return np.asarray(extent / np.maximum(1.0, extent[above]))
