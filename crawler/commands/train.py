@@ -20,7 +20,7 @@ from scrapy_pagelets.page.page import Page, decode
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.training.model_training import train
-from scrapy_pagelets.training.training_tables import Example, by_gold, by_sites
+from scrapy_pagelets.training.training_tables import Example, by_gold, by_sites, thinned
 
 EXAMPLES: Final = (
     "pagelets train crawl.warc.gz --out model.npz",
@@ -119,7 +119,7 @@ def _save_folds(models: Sequence[Any], options: argparse.Namespace, name: str) -
 
 
 def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
-    from scrapy_pagelets.training.paper_training import as_rendered, thinned
+    from scrapy_pagelets.training.paper_training import as_rendered
 
     resources = Resources([source for archive in options.archive for source in expand(archive)], options.base)
     chosen = {example.page.url: example for example in thinned(examples)}
