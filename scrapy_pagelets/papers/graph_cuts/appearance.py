@@ -38,7 +38,9 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
     seen = np.zeros(len(tree))
     seen[tree.leaves] = layout.visible[tree.seen]
     count = np.maximum(1.0, tree.total(seen))
-    size, weight, dark, behind = (_extended(tree, column) * seen for column in _leaf_columns(tree, layout))
+    own = np.zeros((4, len(tree)))  # of the visible leaves; zero for other nodes
+    own[:, tree.leaves] = _leaf_columns(tree, layout)
+    size, weight, dark, behind = own * seen
     shade = _lightness(layout.background)[tree.rows]
     steps = np.abs(shade - shade[np.maximum(tree.parent, 0)])
     columns = (
@@ -118,13 +120,6 @@ def _lightness(color: NDArray[np.uint32]) -> Floats:
     """Lightness of a colour, 0 to 1: a weighted mean of its channels, so that different tints differ a little."""
     red, green, blue = ((color >> shift & 0xFF).astype(np.float64) / 255 for shift in (24, 16, 8))
     return 0.35 * red + 0.5 * green + 0.15 * blue
-
-
-def _extended(tree: Tree, column: Floats) -> Floats:
-    """(k,) A column of the leaves, extended to all nodes by zeros."""
-    extended = np.zeros(len(tree))
-    extended[tree.leaves] = column
-    return extended
 
 
 def _mean_and_spread(tree: Tree, column: Floats, count: Floats) -> tuple[Floats, Floats]:

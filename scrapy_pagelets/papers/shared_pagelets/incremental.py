@@ -195,9 +195,8 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
                 repeated = self._repeated({page.key}, page.site, self._rows[page.key], form)
         else:
             own = PageletShingles.of(page, pagelet)
-            with (
-                self.lock
-            ):  # the page was not counted, or it has changed: use the connections of the pages that it links to
+            # The page was not counted, or it has changed: use the connections of the pages that it links to.
+            with self.lock:
                 own.rows[:, _NEAR] = self._nearest(own.sketches, learn=False)
                 repeated = self._repeated(set(own.links.tolist()), page.site, own.rows, form)
         template: Bools = np.asarray(repeated.any(1))
