@@ -68,7 +68,7 @@ class SharedScheduler(BaseScheduler):
         self._capacity = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._task: asyncio.Task[None] | None = None
         crawler.signals.connect(self.spider_idle, signals.spider_idle)
-        before_closing(crawler, self.shared.server.stop_waiting)
+        before_closing(crawler, self.shared.server.closing.set)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> BaseScheduler:  # type: ignore[override]

@@ -64,7 +64,7 @@ class SharedCrawl:
         """
         try:
             while not (is_ours := await in_waiting_thread(self.frontier.begin_search, site)):
-                if self.server.is_closing:
+                if self.server.closing.is_set():
                     break
                 await asyncio.sleep(_PAUSE)
         except RedisAway:  # the crawl is closing

@@ -49,7 +49,7 @@ class Server:
         self.key = key
         self.name = shown(url)
         self._warn = warn
-        self._closing = threading.Event()
+        self.closing = threading.Event()  # set when nobody waits for the server any more: `RedisAway` is raised then
         self._lock = threading.Lock()
         self._is_away = False
         self.interruptions = 0  # how often the server was away, or was restarted: a reply may be lost
@@ -81,7 +81,7 @@ class Server:
                 result = function(self._redis)
             except (ConnectionError, TimeoutError) as error:
                 self._note_away(error)
-                if self._closing.wait(_PAUSES[min(attempt, len(_PAUSES) - 1)]):
+                if self.closing.wait(_PAUSES[min(attempt, len(_PAUSES) - 1)]):
                     raise RedisAway(f"Redis at {self.name} cannot be reached") from error
                 attempt += 1
             except ResponseError as error:
@@ -96,15 +96,6 @@ class Server:
         """Return a function that runs a script of this package with a list of arguments."""
         script = self._redis.register_script(files(__package__).joinpath(name).read_text(encoding="utf-8"))
         return lambda arguments: self.call(lambda _: script(keys=[self.key], args=arguments))
-
-    @property
-    def is_closing(self) -> bool:
-        """True if nobody waits for the server any more."""
-        return self._closing.is_set()
-
-    def stop_waiting(self) -> None:
-        """Raise `RedisAway` from now on instead of waiting."""
-        self._closing.set()
 
     def close(self) -> None:
         """Close the connections."""

@@ -187,7 +187,7 @@ def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis,
     said: list[str] = []
     server = Server(empty_redis.url, KEY, lambda stat, _, sentence: said.append(f"{stat}: {sentence}"))
     empty_redis.stop()
-    server.stop_waiting()
+    server.closing.set()
     with pytest.raises(RedisAway):
         server.call(lambda redis: redis.get("x"))
     empty_redis.start()
