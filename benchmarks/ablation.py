@@ -267,7 +267,7 @@ def subdigraphs(pages: list[Example], key_pages: list[Example]) -> Iterator[Floa
         while not graph.done and (key := graph.next()) is not None:
             graph.add(key, link_targets(by_key[key]))
         others = [by_key[key].nodes for key in graph.best if key != page.key]
-        rows = extract(page.nodes, others, same_signature).rows if others else np.zeros(len(page.nodes), np.bool_)
+        rows = extract(page.nodes, others, same_signature)[0] if others else np.zeros(len(page.nodes), np.bool_)
         yield rows.astype(np.float64)
 
 

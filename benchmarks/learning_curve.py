@@ -76,7 +76,7 @@ def joined(groups: Sequence[Sequence[Example]]) -> list[Example]:
 
 def figures(examples: Sequence[Example], sets: Sets, trees: int) -> dict[str, float]:
     """Train on some examples; return the mean F1 of all sets."""
-    models = train(examples, trees).folds
+    models = train(examples, trees)[1]
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder, f"fold-{number}.npz")) for number in range(len(models))]
         for model, path in zip(models, paths, strict=True):

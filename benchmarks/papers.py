@@ -161,8 +161,8 @@ def mapped(folder: Path, example: Example) -> tuple[Bools, Bools, int]:
     if not found.found:
         nothing = np.zeros(len(nodes.leaves), np.bool_)
         return nothing, nothing, found.loads
-    template = extract(nodes, [other.nodes for other in found.found], same_signature)
-    return template.rows[nodes.leaves], template.same[nodes.leaves], found.loads
+    rows, same = extract(nodes, [other.nodes for other in found.found], same_signature)
+    return rows[nodes.leaves], same[nodes.leaves], found.loads
 
 
 def mappings(folders: Sequence[Path], score: ModuleType) -> None:
@@ -206,8 +206,7 @@ def aligned(key_page: NodeTable, page: NodeTable) -> tuple[int, int]:
 
 def largest_rows(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label) -> tuple[Bools, Bools]:
     """(n,) rows in the template by the largest mappings, and those of them that say the same."""
-    template = extract(key_page, pages, label_of)
-    return template.rows, template.same
+    return extract(key_page, pages, label_of)
 
 
 def repeated_runs(folder: Path, examples: Sequence[Example], score: ModuleType) -> list[Bools]:

@@ -72,18 +72,18 @@ def main(argv: Sequence[str]) -> None:
     without = set(need(args.without, "name the file of pages to leave out").read_text(encoding="utf-8").split())
     examples = [*of_sites(args, referee), *of_facts(args, referee), *catalogues.examples(args.catalogues, _PAGES)]
     examples += (e for e in single_pages(args.data, referee, args.every) if e.page.url not in without)
-    trained = train(examples, args.trees)
+    model, folds, figures = train(examples, args.trees)
     about = {
         "command": shlex.join(["python", "-m", "benchmarks", "train_roles", *sys.argv[2:]]),
-        "figures": trained.figures,
+        "figures": figures,
     }
-    models = [*trained.folds, replace(trained.model, about=about)]
+    models = [*folds, replace(model, about=about)]
     args.folds.mkdir(parents=True, exist_ok=True)
     paths = [*(args.folds / f"fold-{number}.npz" for number in range(FOLDS)), args.out]
     for model, path in zip(models, paths, strict=True):
         model.save(path)
     rate_roles(paths, [e for e in examples if isinstance(e, WithRoles)], args.trees // 4)
-    for name, figure in trained.figures.items():
+    for name, figure in figures.items():
         print(f"F1 on unseen sites, {name}: {figure:.4f}")
 
 

@@ -170,7 +170,7 @@ class Observed(Visual):
         return super().structure()
 
     def weigh(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
-        self.seen.append((pool, strips, self.cues.of(pool, strips, horizontal=horizontal)))
+        self.seen.append((pool, strips, self.cues(pool, strips, horizontal=horizontal)))
         return super().weigh(pool, strips, horizontal=horizontal)
 
 

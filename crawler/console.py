@@ -71,12 +71,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(arguments: Sequence[str] | None) -> int:
     # No command multiplies large matrices, and threads take time to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, run_command
+    from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, Parser, add_commands, run_command
 
     arguments = sys.argv[1:] if arguments is None else arguments
     words = os.environ.get(_LINE, "").split()[1:] if _COMPLETING in os.environ else arguments
     name = next((word for word in words if not word.startswith("-")), "")
-    parser = _parser(name)
+    about = "Turn a crawl into clean text: learn the templates of a site from its own pages, and strip them."
+    as_written = argparse.RawDescriptionHelpFormatter
+    parser = Parser(_SCRIPT, description=about, epilog=_FIRST, formatter_class=as_written)
+    parser.add_argument("--version", action="version", version=f"scrapy-pagelets {__version__}")
+    add_commands(parser, _SCRIPT, name)
     if _COMPLETING in os.environ:
         import argcomplete
 
@@ -92,20 +96,6 @@ def _main(arguments: Sequence[str] | None) -> int:
         parser.print_help(sys.stderr)
         return 2
     return run_command(_run, options)
-
-
-def _parser(name: str) -> argparse.ArgumentParser:
-    from scrapy_pagelets.crawler.commands.all_commands import Parser, add_commands
-
-    parser = Parser(
-        _SCRIPT,
-        description="Turn a crawl into clean text: learn the templates of a site from its own pages, and strip them.",
-        epilog=_FIRST,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"scrapy-pagelets {__version__}")
-    add_commands(parser, _SCRIPT, name)
-    return parser
 
 
 def _run(options: argparse.Namespace) -> int | None:

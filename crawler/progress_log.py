@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from typing import IO, Any, Final, Self
+from typing import Any, Final
 
 from itemadapter import ItemAdapter
 from rich.console import Console
@@ -46,7 +46,9 @@ class ProgressLog(Component):
     def spider_opened(self) -> None:
         if self._interval:
             self._logging.start(self._interval, now=False)
-        self._line = LiveLine.of(sys.stderr)
+        if sys.stderr is not None and sys.stderr.isatty():  # not the stream of a terminal with a line already
+            console = Console(file=sys.stderr, soft_wrap=True)
+            self._line = None if console.is_dumb_terminal else LiveLine(console)
         self._output = output_of_cell(self._sentence())
         if self._line is not None or self._output is not None:
             self._drawing.start(_REFRESH)
@@ -97,7 +99,8 @@ def progress_sentence(session: CrawlSession, requests: int) -> str:
         parts.append(f"{step.name} the archive: {counted(step.pages, 'page')}{share}")
     if (left := progress.seconds_left()) is not None:
         parts.append(f"{duration(left)} left")
-    parts += [f"{counted(number, 'page')} held back {why}" for why, number in progress.held().items()]
+    waiting = [(why, count()) for why, count in progress.waiting.items()]
+    parts += [f"{counted(number, 'page')} held back {why}" for why, number in waiting if number]
     if requests:
         parts.append(f"{counted(requests, 'request')} to load")
     parts += [counted(counts.sites, "site"), f"{counts.share} of the words are template"]
@@ -158,14 +161,6 @@ class LiveLine:
         self._handlers = [one for one in handlers if one.stream is console.file]
         for handler in self._handlers:
             handler.setStream(sys.stderr)
-
-    @classmethod
-    def of(cls, stream: IO[str] | None) -> Self | None:
-        """The line of a stream; None if it is no terminal, or has a line already."""
-        if stream is None or not stream.isatty():  # nor is the stream of a terminal with a line
-            return None
-        console = Console(file=stream, soft_wrap=True)
-        return None if console.is_dumb_terminal else cls(console)
 
     def update(self, line: str) -> None:
         self._live.update(Text(line, style="bold", no_wrap=True, overflow="ellipsis"), refresh=True)

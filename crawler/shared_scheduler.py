@@ -68,7 +68,7 @@ class SharedScheduler(BaseScheduler):
         self._capacity = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._task: asyncio.Task[None] | None = None
         crawler.signals.connect(self.spider_idle, signals.spider_idle)
-        before_closing(crawler, self.shared.server.stop_waiting)
+        before_closing(crawler, self.shared.server.closing.set)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> BaseScheduler:  # type: ignore[override]
@@ -101,7 +101,7 @@ class SharedScheduler(BaseScheduler):
     def has_pending_requests(self) -> bool:
         if self._state.finished:
             return False
-        return bool(self._here or self._new or self._leases.done or not self._state.exhausted)
+        return bool(self._here or self._new or self._leases.done or self._state.queued or self._state.leased)
 
     def enqueue_request(self, request: Request) -> bool:
         if self._state.finished:
@@ -221,7 +221,7 @@ class SharedScheduler(BaseScheduler):
     async def _newly_held(self) -> list[str]:
         """Requests of which only items are left, which wait; others get to know what their pages have taught us."""
         held = [lease for lease in self._leases.waiting if lease not in self._held]
-        if self._here or self._leases.busy or not held:
+        if self._here or self._leases.in_engine or not held:
             return []
         await in_waiting_thread(self.session.sites.exchange)
         return held

@@ -48,8 +48,11 @@ class ConditionalMiddleware(Component):
     async def process_response(self, request: Request, response: Response) -> Response | Request:
         if response.status != 304 or not request.meta.get(CONDITIONAL):
             return response
-        if not request.meta.get(_ADDED):
-            self._lose(request)
+        if not request.meta.get(_ADDED):  # the spider gets the response as an error
+            sentence = "%s is lost: its server says that it is not modified, though nobody has asked that"
+            self.session.warn("recrawl/unasked", sentence, request.url)
+            remedy = "look at what the server sends, or crawl without PAGELETS_CHANGED"
+            self.session.record_loss("pages were not sent, their servers answered 304 unasked", remedy)
             return response
         if (found := await in_thread(self._validators, request, confirm=True)) is None:
             return request.replace(meta={**request.meta, CONDITIONAL: False}, dont_filter=True)
@@ -58,13 +61,6 @@ class ConditionalMiddleware(Component):
         if FOLLOWED in request.meta:  # the spider `site` follows these links; others do not expect such a response
             request.meta["handle_httpstatus_list"] = [304]
         return response
-
-    def _lose(self, request: Request) -> None:
-        """Report a server that answers 304 without a condition; the spider gets the response as an error."""
-        sentence = "%s is lost: its server says that it is not modified, though nobody has asked that"
-        self.session.warn("recrawl/unasked", sentence, request.url)
-        remedy = "look at what the server sends, or crawl without PAGELETS_CHANGED"
-        self.session.record_loss("pages were not sent, their servers answered 304 unasked", remedy)
 
     def _validators(self, request: Request, *, confirm: bool = False) -> Validators | None:
         """The validators of a page, None if they are gone; to confirm them keeps its version for the next crawl."""

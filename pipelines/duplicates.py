@@ -17,6 +17,7 @@ from scrapy_pagelets.page import urls
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.shared.server import RedisProblem
+from scrapy_pagelets.shared.shared_stores import SharedContents
 
 logger = logging.getLogger(__name__)
 
@@ -43,10 +44,11 @@ class DuplicatesPipeline(PagePipeline):
         )
         store = self.opened("duplicates/set_aside", Path(job, "pagelets-duplicates.sqlite"), make) if job else None
         store = make(None) if store is None else store
-        self._store = store if shared is None else shared.contents(store)
+        # In a shared crawl, it becomes the copy here of what all processes have seen.
+        self._store = store if shared is None else SharedContents(shared.server, store, shared.unreadable)
 
     async def process_page(self, item: Any, context: PageContext) -> None:
-        text = self.fields.get(item, "text")
+        text = self.get(item, "text")
         found = await self.computed(self._compare, context, text if isinstance(text, str) else None)
         if found is None:
             return
@@ -60,9 +62,9 @@ class DuplicatesPipeline(PagePipeline):
             if self.session.config.duplicates == "drop":
                 self.session.count("duplicates/dropped")
                 raise DropItem(f"near-duplicate of {verdict.url}: {context.url}", log_level="DEBUG")
-        self.fields.put(item, "near_duplicate_of", verdict.url if verdict else None)
-        self.fields.put(item, "similarity", round(verdict.similarity, 4) if verdict else None)
-        self.fields.put(item, "sketch", sketch)
+        self.put(item, "near_duplicate_of", verdict.url if verdict else None)
+        self.put(item, "similarity", round(verdict.similarity, 4) if verdict else None)
+        self.put(item, "sketch", sketch)
 
     def _compare(
         self, context: PageContext, text: str | None

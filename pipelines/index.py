@@ -82,7 +82,7 @@ class IndexPipeline(PagePipeline):
         if "url" in current_places() or not isinstance(own["url"], str):
             own = {"url": context.url}
         line = {name: value for name, value in own.items() if isinstance(value, str)}
-        near, pagelets = self.fields.get(item, "near_duplicate_of"), self.fields.get(item, "pagelets")
+        near, pagelets = self.get(item, "near_duplicate_of"), self.get(item, "pagelets")
         line |= {"near_duplicate_of": near} if isinstance(near, str) else {}
         return line | ({"pagelets": pagelets} if isinstance(pagelets, list) else {})
 

@@ -8,14 +8,13 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from itemadapter import ItemAdapter
 from scrapy import Item
-from scrapy.crawler import Crawler
 
 from scrapy_pagelets.base.errors import DiskError, StoreError
 from scrapy_pagelets.base.transactions import set_aside
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.metadata.metadata import TOLD
 from scrapy_pagelets.session.config import FIELDS
-from scrapy_pagelets.session.crawl_session import Component, session_of
+from scrapy_pagelets.session.crawl_session import Component
 from scrapy_pagelets.session.page_context import PageContext, current_context, current_places, follow_items
 
 logger = logging.getLogger(__name__)
@@ -27,11 +26,13 @@ T = TypeVar("T")
 
 
 class PagePipeline(Component):
-    """Base class of pipelines that need the page of an item; other items pass unchanged."""
+    """Base class of pipelines that need the page of an item, and set fields on it; other items pass unchanged.
 
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self.fields = Fields(crawler)
+    Fields of the feed are set on items of any type, under the names from ``PAGELETS_FIELDS``. Values that a spider has
+    set stay: in a dict, ours then goes under an alternative name, ``content`` for ``text``, ``page_<name>`` for other
+    fields, elsewhere it is left out. The first case for each type and field is a warning; all fields that a type lacks
+    are one.
+    """
 
     def open_spider(self) -> None:
         follow_items(self.crawler)
@@ -71,32 +72,19 @@ class PagePipeline(Component):
             self.session.warn(stat, sentence, path, error)
             return None
 
-
-class Fields:
-    """Set fields of the feed on items of any type, under the names from ``PAGELETS_FIELDS``.
-
-    Values that a spider has set stay: in a dict, ours then goes under an alternative name, ``content`` for ``text``,
-    ``page_<name>`` for other fields, elsewhere it is left out. The first case for each type and field is a warning; all
-    fields that a type lacks are one.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
-        self._crawler = crawler
-
     def put(self, item: Any, name: str, value: Any, *, only_if_missing: bool = False) -> None:
         """Set a field, under an alternative name if the spider has set it; or not at all then."""
         field = self.session.config.field_name(name)
         if field is None or (name in _OPTIONAL and not _can_have(item, field)):
             return
         if not self._is_set(item, field):
-            self._write(item, name, field, value)
+            self._set(item, name, field, value)
         elif only_if_missing:
             return
         elif (alternative := self._alternative(item, name)) is None:
             what = "the spider's value stays, ours is left out; give it another name in PAGELETS_FIELDS, or None"
             self._count_and_warn("missing", item, f"Field {field!r} of", what)
-        elif self._write(item, name, alternative, value):
+        elif self._set(item, name, alternative, value):
             what = f"the spider's value stays, ours goes into {alternative!r}; PAGELETS_FIELDS can give it another name"
             self._count_and_warn("renamed", item, f"Field {field!r} of", what)
 
@@ -113,14 +101,14 @@ class Fields:
         value = content[field]
         if not (value is None or (isinstance(value, _COLLECTIONS) and not value)):
             return True
-        return not getattr(self._crawler.spider, "yields_blanks", False) and not _is_default(item, field, value)
+        return not getattr(self.crawler.spider, "yields_blanks", False) and not _is_default(item, field, value)
 
     def _alternative(self, item: Any, name: str) -> str | None:
         alternative = "content" if name == "text" else f"page_{name}"
         taken = {self.session.config.field_name(each) for each in FIELDS}
         return alternative if isinstance(item, dict) and alternative not in item and alternative not in taken else None
 
-    def _write(self, item: Any, name: str, field: str, value: Any) -> bool:
+    def _set(self, item: Any, name: str, field: str, value: Any) -> bool:
         content = _content_of(item)
         if content is None:
             what = "this is not an item; yield a dict, a dataclass, an attrs class or an Item"

@@ -72,8 +72,8 @@ class RecrawlPipeline(PagePipeline):
             if found.kind == version_store.SAME and self.session.config.changed == ONLY:
                 self.session.count("recrawl/left_out")
                 raise DropItem(f"the same as in the earlier crawl: {context.url}", log_level="DEBUG")
-            self.fields.put(item, "changed", found.kind)
-            self.fields.put(item, "changed_share", None if found.share is None else round(found.share, 4))
+            self.put(item, "changed", found.kind)
+            self.put(item, "changed_share", None if found.share is None else round(found.share, 4))
 
     def _compare(self, context: PageContext) -> Change | None:
         """Compare a page with its earlier version and keep this one; None if there is nothing to compare with."""

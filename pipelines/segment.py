@@ -37,9 +37,9 @@ class SegmentPipeline(PagePipeline):
             self.session.count("robots/dropped")
             raise DropItem(f"the page asks not to be indexed: {context.url}", log_level="DEBUG")
         for name, value in own.items():
-            self.fields.put(item, name, value, only_if_missing=True)
+            self.put(item, name, value, only_if_missing=True)
         for name, value in ours.items():
-            self.fields.put(item, name, value)
+            self.put(item, name, value)
 
     def _values(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
         ours = {} if self.session.config.field_name("pagelets") is None else context.record.values(SEGMENT)

@@ -13,7 +13,7 @@ class StripPipeline(PagePipeline):
 
     async def process_page(self, item: Any, context: PageContext) -> None:
         for name, value in (await self.computed(self._values, context) or {}).items():
-            self.fields.put(item, name, value)
+            self.put(item, name, value)
 
     def _values(self, context: PageContext) -> dict[str, Any]:
         record, count = context.record, self.session.count

@@ -51,7 +51,17 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.format or options.url:
         raise CommandError("--format and --url are for one page: a folder or an archive becomes a feed; see -o")
-    return _archive(options)
+    from scrapy_pagelets.archives.reader import ArchiveError, expand
+    from scrapy_pagelets.crawler.commands.crawling import crawl
+    from scrapy_pagelets.crawler.spiders.archive import ArchiveSpider
+    from scrapy_pagelets.crawler.spiders.start_pages import beginning
+
+    try:
+        expand(source)
+        beginning("--base", options.base)
+    except (ArchiveError, ValueError) as error:
+        raise CommandError(str(error)) from None
+    return crawl(ArchiveSpider, options, path=source, base=options.base)
 
 
 def _read(source: str) -> bytes:
@@ -83,17 +93,3 @@ def _print(body: bytes, options: argparse.Namespace) -> None:
         return
     with saving(options.out):
         Path(options.out).write_text(f"{text}\n", encoding="utf-8")
-
-
-def _archive(options: argparse.Namespace) -> int:
-    from scrapy_pagelets.archives.reader import ArchiveError, expand
-    from scrapy_pagelets.crawler.commands.crawling import crawl
-    from scrapy_pagelets.crawler.spiders.archive import ArchiveSpider
-    from scrapy_pagelets.crawler.spiders.start_pages import beginning
-
-    try:
-        expand(options.source)
-        beginning("--base", options.base)
-    except (ArchiveError, ValueError) as error:
-        raise CommandError(str(error)) from None
-    return crawl(ArchiveSpider, options, path=options.source, base=options.base)

@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError, ConfigError
+from scrapy_pagelets.corpus.inputs import CorpusOptions, sources_of
 from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.decision.model import load
+from scrapy_pagelets.duplicates.sketch import Threshold
+from scrapy_pagelets.papers import page_level
+from scrapy_pagelets.papers.methods import CLASSIFIER, FUSED
 from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
-    from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.corpus.job import Engine, Report
 
 EXAMPLES: Final = (
@@ -46,7 +50,6 @@ def run(options: argparse.Namespace) -> int:
     needed, extra = _ENGINES[options.engine]
     if missing := [name for name in needed if find_spec(name) is None]:
         raise CommandError(f"this needs {' and '.join(missing)}: pip install 'scrapy-pagelets[{extra}]'")
-    from scrapy_pagelets.corpus.inputs import sources_of
     from scrapy_pagelets.corpus.job import CorpusJob, prepare_job
 
     if options.workers < 0:
@@ -67,12 +70,6 @@ def run(options: argparse.Namespace) -> int:
 
 def corpus_options(config: Config) -> CorpusOptions:
     """The settings of a crawl that a corpus job follows; ConfigError for one that it cannot follow."""
-    from scrapy_pagelets.corpus.inputs import CorpusOptions
-    from scrapy_pagelets.decision.model import load
-    from scrapy_pagelets.duplicates.sketch import Threshold
-    from scrapy_pagelets.papers import page_level
-    from scrapy_pagelets.papers.methods import CLASSIFIER, FUSED
-
     if config.render:
         raise ConfigError("PAGELETS_RENDER is on, but a corpus job renders no pages: switch it off")
     if config.detection not in (FUSED, CLASSIFIER):

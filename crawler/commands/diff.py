@@ -1,20 +1,19 @@
 """The command ``pagelets diff``: which pages two crawls have in common, and what has changed on them."""
 
-from __future__ import annotations
-
 import argparse
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scrapy_pagelets.base.errors import CommandError, PageletsError
+from scrapy_pagelets.base.transactions import writing
 from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.feed.content_words import WordCounts, content_hash
 from scrapy_pagelets.feed.feed_reader import Feed, Line
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.recrawl.version_store import Change
+from scrapy_pagelets.recrawl import version_store
+from scrapy_pagelets.recrawl.version_store import Change, PageVersion
 
 EXAMPLES: Final = ("pagelets diff last-week.jsonl pages.jsonl", "pagelets diff last-week.jsonl pages.jsonl --changes 0")
 _DIFFERENT, _TROUBLE = 1, 2  # exit codes, as those of ``diff``
@@ -54,7 +53,11 @@ def _print(base: sqlite3.Connection, options: argparse.Namespace) -> int:
         raise CommandError(f"--changes is {options.changes}: give a number of changes, from 0")
     base.executescript(_SCHEMA)
     for table, path in (("old", options.old), ("new", options.new)):
-        _fill(base, table, path)
+        feed = Feed(path, version_store.COLUMNS, ("text",), version_store.NEEDED)
+        with writing(base):  # of lines with the same URL, the last one stays
+            base.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", map(_row, feed))
+        if feed.note:
+            warn(f"{path}: {feed.note}")
     new, gone = (_ONLY.format(*tables) for tables in (("new", "old"), ("old", "new")))
     numbers = [_number(base, f"SELECT url FROM {table}") for table in ("old", "new")]
     added, removed = _number(base, new), _number(base, gone)
@@ -80,22 +83,8 @@ def _number(base: sqlite3.Connection, query: str) -> int:
     return int(number)
 
 
-def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
-    """Write a feed into a table; of lines with the same URL, the last one stays."""
-    from scrapy_pagelets.recrawl.version_store import COLUMNS, NEEDED
-
-    feed = Feed(path, COLUMNS, ("text",), NEEDED)
-    base.execute("BEGIN")
-    base.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", map(_row, feed))
-    base.execute("COMMIT")
-    if feed.note:
-        warn(f"{path}: {feed.note}")
-
-
 def _row(line: Line) -> tuple[object, ...]:
-    from scrapy_pagelets.recrawl.version_store import read_line
-
-    page, digest, text = read_line(line)
+    page, digest, text = version_store.read_line(line)
     # A feed may hold surrogates, which SQLite refuses.
     url, kept = (one and one.encode("utf-8", "replace").decode() for one in (line["url"], text))
     return page, url, digest, kept
@@ -103,9 +92,6 @@ def _row(line: Line) -> tuple[object, ...]:
 
 def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]:
     """URL, change and both texts of each page that has changed."""
-    from scrapy_pagelets.feed.content_words import WordCounts, content_hash
-    from scrapy_pagelets.recrawl.version_store import SAME, PageVersion, change
-
     for url, old_hash, old, new_hash, new in base.execute(_BOTH):
         if None not in (old, new) and content_hash(old) == content_hash(new):
             continue  # only one of the feeds has a hash of its own
@@ -113,17 +99,15 @@ def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]
             PageVersion(one, None if text is None else WordCounts.of(text))
             for one, text in ((old_hash, old), (new_hash, new))
         )
-        if (found := change(earlier, now)).kind != SAME:
+        if (found := version_store.change(earlier, now)).kind != version_store.SAME:
             yield url, found, old or "", new or ""
 
 
 def _described(base: sqlite3.Connection, most: int) -> Iterator[str]:
-    from scrapy_pagelets.recrawl.version_store import changes
-
     for url, found, old, new in _changed(base):
         yield f"{'?' if found.share is None else f'{found.share:.2%}'}  {url}"
         if most and old and new:
-            listed = changes(old, new)
+            listed = version_store.changes(old, new)
             yield from (f"    {line}" for line in islice(listed, most))
             if next(listed, None) is not None:  # to count the others would take long on pages that have changed wholly
                 yield "    and more changes"

@@ -6,7 +6,10 @@ from typing import Final
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.duplicates.sketch import Threshold
+from scrapy_pagelets.duplicates.band_index import BloomBands
+from scrapy_pagelets.duplicates.groups import connected, mirrors, near_groups, near_pairs, on_several_hosts
+from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
+from scrapy_pagelets.duplicates.sketch import Sketched, SketchError, Threshold, contained, lean_minhash, minhash
 from scrapy_pagelets.feed.feed_reader import Feed, content_text
 from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
@@ -51,8 +54,6 @@ def run(options: argparse.Namespace) -> None:
 
 def _groups(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
-    from scrapy_pagelets.duplicates.groups import connected, mirrors, near_pairs
-
     urls, named, alike = list[str](), list[tuple[str, str, float]](), dict[str, float]()
 
     def texts() -> Iterator[tuple[str, str]]:
@@ -81,8 +82,6 @@ def _groups(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
-    from scrapy_pagelets.duplicates.groups import near_groups, on_several_hosts
-
     urls = list[str]()
 
     def blocks() -> Iterator[tuple[str, str]]:
@@ -103,10 +102,6 @@ def _blocks(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
-    from scrapy_pagelets.duplicates.band_index import BloomBands
-    from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
-    from scrapy_pagelets.duplicates.sketch import minhash
-
     if options.bloom < 1:
         raise ConfigError(f"--bloom is {options.bloom}: give the number of pages, from 1")
     if options.pagelets:
@@ -119,9 +114,6 @@ def _repeated(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _excerpts(feed: Feed, options: argparse.Namespace) -> Iterator[str]:
-    from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
-    from scrapy_pagelets.duplicates.sketch import Sketched, SketchError, contained, lean_minhash
-
     if not 0 < options.contained <= 1:
         raise ConfigError(f"--contained is {options.contained}: give a share above 0 to 1, as 0.9")
     if options.pagelets or options.bloom is not None:

@@ -8,6 +8,7 @@ from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed
+from scrapy_pagelets.llms.llms_txt import COLUMNS, FULL, LIST, NEEDED, outline_of, write
 
 EXAMPLES: Final = (
     "pagelets crawl https://example.com/ -s PAGELETS_FORMATS=text,markdown -o pages.jsonl",
@@ -23,8 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from scrapy_pagelets.llms.llms_txt import COLUMNS, FULL, LIST, NEEDED, outline_of, write
-
     feed = Feed(options.feed, COLUMNS, ("text",), NEEDED)
     outline = outline_of(feed)
     if not outline.hosts:

@@ -1,19 +1,18 @@
 """The command ``pagelets rank``: authorities and hubs for a query, PageRank, and related pages of a feed."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.display import counted, shortened
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.base.arrays import Floats, Ints
-    from scrapy_pagelets.links.link_tables import Tables
+from scrapy_pagelets.links.clever import BEST, VERSIONS, clever, roots
+from scrapy_pagelets.links.link_tables import Query, Tables, read
+from scrapy_pagelets.links.pagerank import pagerank
+from scrapy_pagelets.links.votes import MOST, cocitations, inside, related, votes
 
 EXAMPLES: Final = (
     "pagelets crawl https://example.com/ -s PAGELETS_EXPORT=all -o all.jsonl",
@@ -49,8 +48,6 @@ def run(options: argparse.Namespace) -> None:
         raise CommandError("--version is for hubs and authorities: leave it out, or --pagerank and --related")
     if options.query is not None and options.related is not None:
         raise CommandError("related pages are the same for every query: leave out --query or --related")
-    from scrapy_pagelets.links.clever import VERSIONS
-
     if options.version not in (None, *VERSIONS):
         raise CommandError(f"there is no version {options.version!r}: choose from {', '.join(VERSIONS)}")
     table = _pagerank if options.pagerank else _clever if options.related is None else _related
@@ -59,9 +56,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _clever(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
-    from scrapy_pagelets.links.clever import BEST, clever
-    from scrapy_pagelets.links.votes import inside
-
     version = options.version or BEST
     if "-ft" not in version and not tables.template.any():
         advice = "crawl with -s PAGELETS_EXPORT=all"
@@ -77,8 +71,6 @@ def _clever(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _why_none(tables: Tables, pages: int, within: bool, version: str) -> str:
-    from scrapy_pagelets.links.votes import votes
-
     between = votes(tables, templates=True, within=within)
     if not within and not tables.crawled[between.target].any():
         return "no link leads from one site of the feed to another: --within counts links within a site as well"
@@ -90,9 +82,6 @@ def _why_none(tables: Tables, pages: int, within: bool, version: str) -> str:
 
 def _pagerank(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
     """The table of all pages, or of those that the query finds, by PageRank in multiples of the mean."""
-    from scrapy_pagelets.links.clever import roots
-    from scrapy_pagelets.links.pagerank import pagerank
-
     scores = pagerank(tables) * tables.crawled.sum()
     if options.query is None:
         yield _size(tables)
@@ -104,8 +93,6 @@ def _pagerank(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 
 def _related(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
     """The table of pages that are cited together with the given one, and by how many pages."""
-    from scrapy_pagelets.links.votes import MOST, cocitations, related
-
     page = tables.find(options.related)
     if page is None:
         raise CommandError(f"the feed has neither the page {options.related} nor a link to it")
@@ -119,13 +106,8 @@ def _related(tables: Tables, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _tables(options: argparse.Namespace) -> Tables:
-    from scrapy_pagelets.links.link_tables import Query, TableError, read
-
     feed = Feed(options.feed, ("title", "pagelets"), ("id", "role", "text", "links"))
-    try:
-        tables = read(feed, None if options.query is None else Query(options.query))
-    except TableError as error:
-        raise feed.error(str(error)) from None
+    tables = read(feed, None if options.query is None else Query(options.query))
     warn(feed.note)
     if not len(tables.target):
         raise feed.error("its pagelets have no links, so there is nothing to rank by")

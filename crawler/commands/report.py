@@ -1,20 +1,17 @@
 """The command ``pagelets report``: what was stripped, per site and template, and which pages are doubtful."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import saving, show, terminal_width, warn
 from scrapy_pagelets.feed.feed_reader import Feed
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.report.summary import Summary, Totals
+from scrapy_pagelets.report.html_report import html_file
+from scrapy_pagelets.report.summary import Summary, Totals, summary_of
 
 EXAMPLES: Final = ("pagelets report pages.jsonl", "pagelets report pages.jsonl --html report.html")
 _COLUMNS: Final = ("template", "pagelets", "text", "near_duplicate_of")
@@ -35,8 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from scrapy_pagelets.report.summary import summary_of
-
     if options.inspect and not options.html:
         raise CommandError("--inspect writes pages beside the report: name it with --html FILE")
     feed = feed_of(options.feed)
@@ -55,8 +50,6 @@ def feed_of(path: str) -> Feed:
 
 
 def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
-    from scrapy_pagelets.report.html_report import html_file
-
     try:
         with saving(name):
             links = _inspected(summary, feed, Path(name)) if inspect else {}
@@ -67,15 +60,15 @@ def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
 
 def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:
     """Write what a feed has of each doubtful page beside the report; return the files, relative to it, by URL."""
-    from scrapy_pagelets.inspector.contents import contents, html_file
-    from scrapy_pagelets.inspector.inspection import feed_of, from_feed
+    from scrapy_pagelets.inspector import contents, inspection
 
     folder = report.with_name(f"{report.stem}-pages")
     folder.mkdir(exist_ok=True)
     links = {page.url: f"{folder.name}/{number}.html" for number, page in enumerate(summary.doubtful, 1)}
-    for line in feed_of(feed):
+    for line in inspection.feed_of(feed):
         if line["url"] in links:
-            (report.parent / links[line["url"]]).write_text(html_file(contents(from_feed(line)), b""), encoding="utf-8")
+            html = contents.html_file(contents.contents(inspection.from_feed(line)))
+            (report.parent / links[line["url"]]).write_text(html, encoding="utf-8")
     return links
 
 
@@ -111,27 +104,20 @@ def table(summary: Summary, width: int = _WIDTH) -> list[str]:
     from rich.table import Table
     from rich.text import Text
 
-    from scrapy_pagelets.report.summary import SiteSummary
-
     drawn = Table(box=None, pad_edge=False)
     drawn.add_column("site and template", overflow="fold")
     for name in ("pages", "kept", "stripped", "share", "doubles", "empty", "repeated"):
         drawn.add_column(name, justify="right", overflow="fold")
-    for name, totals in _rows(summary):
-        repeated = f"{sum(count for _, count in totals.repeated):,}" if isinstance(totals, SiteSummary) else ""
-        words = (f"{totals.pages:,}", f"{totals.kept:,}", f"{totals.stripped:,}", f"{totals.share:.0%}")
-        drawn.add_row(Text(visible(name)), *words, f"{totals.duplicates:,}", f"{totals.empty:,}", repeated)
+    for site, of_site in sorted(summary.sites.items(), key=lambda item: -item[1].pages)[:_SITES]:
+        classes = sorted(of_site.classes.items(), key=lambda item: -item[1].pages)
+        rows: list[tuple[str, Totals]] = [(site, of_site), *((f"  {number}", one) for number, one in classes)]
+        for name, totals in rows:
+            repeated = f"{sum(count for _, count in of_site.repeated):,}" if totals is of_site else ""
+            words = (f"{totals.pages:,}", f"{totals.kept:,}", f"{totals.stripped:,}", f"{totals.share:.0%}")
+            drawn.add_row(Text(visible(name)), *words, f"{totals.duplicates:,}", f"{totals.empty:,}", repeated)
     if (more := len(summary.sites) - _SITES) > 0:
         drawn.add_row(f"and {counted(more, 'site')} with fewer pages")
     console = Console(width=width, color_system=None)
     with console.capture() as captured:
         console.print(drawn)
     return [line.rstrip() for line in captured.get().rstrip("\n").split("\n")]
-
-
-def _rows(summary: Summary) -> Iterator[tuple[str, Totals]]:
-    """The names and counts of sites and their templates, by descending number of pages."""
-    for name, site in sorted(summary.sites.items(), key=lambda item: -item[1].pages)[:_SITES]:
-        yield name, site
-        for number, page_class in sorted(site.classes.items(), key=lambda item: -item[1].pages):
-            yield f"  {number}", page_class

@@ -1,20 +1,20 @@
 """The command ``pagelets search``: search an index for pages and their best pagelets."""
 
-from __future__ import annotations
-
 import argparse
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import warn, write
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.retrieval.collection import StoredCollection, StoredMatches
+from scrapy_pagelets.index.interface import TITLE_NUMBER, shown
+from scrapy_pagelets.index.targets import kind_of
+from scrapy_pagelets.retrieval.collection import StoredCollection
+from scrapy_pagelets.retrieval.search import FEEDBACK, distinct, highlighted, is_common, printed, query_of, search
+from scrapy_pagelets.retrieval.stored import stored
 
 EXAMPLES: Final = (
     'pagelets search pages.sqlite "install"',
@@ -55,10 +55,6 @@ def run(options: argparse.Namespace) -> None:
 @contextmanager
 def filled(index: str) -> Iterator[StoredCollection]:
     """Open an SQLite index that has pages."""
-    from scrapy_pagelets.index.interface import shown
-    from scrapy_pagelets.index.targets import kind_of
-    from scrapy_pagelets.retrieval.stored import stored
-
     if kind_of(index) != "sqlite":
         raise CommandError(f"{shown(index)} is not an SQLite index: fill one with `pagelets index`")
     with stored(index) as collection:
@@ -69,8 +65,6 @@ def filled(index: str) -> Iterator[StoredCollection]:
 
 def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterator[str]:
     """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
-    from scrapy_pagelets.retrieval.search import distinct, is_common, query_of, search
-
     asked, left_out = query_of(options.query)
     answer = search(collection, options.query, **_method(options))
     if not len(answer.ranking):
@@ -84,12 +78,13 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
         yield "added: " + ", ".join(f"{term} {answer.query[term]:.2f}" for term in answer.added)
     marks = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("**", "**")
     for place, (score, pagelet) in enumerate(distinct(collection, answer.ranking, options.top), 1):
-        yield from _result(place, score, pagelet, answer.query, marks)
+        name = "title" if pagelet.number == TITLE_NUMBER else f"pagelet {pagelet.number}"
+        yield ""
+        yield f"{place:>3}  {score:.3f}  {visible(pagelet.url)}  {visible(pagelet.title)}".rstrip()
+        yield f"     {name}: {highlighted(visible(pagelet.text), answer.query, _PASSAGE, marks)}"
 
 
 def _method(options: argparse.Namespace) -> dict[str, Any]:
-    from scrapy_pagelets.retrieval.search import FEEDBACK, printed
-
     given = {"pages": options.pages, "selected": options.segments, "terms": options.terms, "share": options.share}
     given = {name: value for name, value in given.items() if value is not None}
     method = printed(options.feedback) if options.as_printed else {"feedback": FEEDBACK.get(options.feedback, "none")}
@@ -102,15 +97,3 @@ def _method(options: argparse.Namespace) -> dict[str, Any]:
         return method | {"feedback": replace(feedback, **given)}
     except ValueError as error:
         raise CommandError(f"--{error}".replace("--selected", "--segments")) from None
-
-
-def _result(
-    place: int, score: float, pagelet: StoredMatches, wanted: Collection[str], marks: tuple[str, str]
-) -> Iterator[str]:
-    from scrapy_pagelets.index.interface import TITLE_NUMBER
-    from scrapy_pagelets.retrieval.search import highlighted
-
-    name = "title" if pagelet.number == TITLE_NUMBER else f"pagelet {pagelet.number}"
-    yield ""
-    yield f"{place:>3}  {score:.3f}  {visible(pagelet.url)}  {visible(pagelet.title)}".rstrip()
-    yield f"     {name}: {highlighted(visible(pagelet.text), wanted, _PASSAGE, marks)}"

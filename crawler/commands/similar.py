@@ -6,6 +6,7 @@ from typing import Final
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.duplicates.sketch import SketchError, lean_minhash, most_similar
 from scrapy_pagelets.feed.feed_reader import Feed
 from scrapy_pagelets.page import urls
 
@@ -25,8 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
-    from scrapy_pagelets.duplicates.sketch import SketchError, lean_minhash, most_similar
-
     feed = Feed(options.feed, ("sketch",), one_of=("sketch",), advice=_ADVICE)
     # A page with several items has a line for each.
     pages = {urls.key(line["url"]): (line["url"], line["sketch"]) for line in feed}

@@ -14,6 +14,8 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError, StoreError
 from scrapy_pagelets.crawler.commands.terminal import require_folder, saving, show, tell, warn, write
+from scrapy_pagelets.evidence.template_html import template_html
+from scrapy_pagelets.sites.site_store import FILES, read_sites
 
 EXAMPLES: Final = (
     "pagelets template https://example.com/ > template.html",
@@ -125,8 +127,6 @@ def _nothing(source: str) -> CommandError:
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
     """The classes of all stores in a folder, the newest store first."""
-    from scrapy_pagelets.sites.site_store import FILES
-
     stores = sorted(folder.glob(FILES), key=lambda path: -path.stat().st_mtime)
     if not stores:
         raise CommandError(f"{folder} cannot be used: it has no store of sites, {FILES}")
@@ -143,9 +143,6 @@ def _of_folder(folder: Path) -> Iterator[_Class]:
 
 
 def _of_store(path: Path) -> Iterator[_Class]:
-    from scrapy_pagelets.evidence.template_html import template_html
-    from scrapy_pagelets.sites.site_store import read_sites
-
     for name, site in read_sites(path):
         for one in site.classes:
             if one.template is not None:
@@ -155,9 +152,6 @@ def _of_store(path: Path) -> Iterator[_Class]:
 
 def _of_url(url: str, options: argparse.Namespace) -> Iterator[_Class]:
     """The classes of a site with pages that link each other, found by a crawl of a page and of pages of its menu."""
-    from scrapy_pagelets.evidence.template_html import template_html
-    from scrapy_pagelets.sites.site_store import FILES, read_sites
-
     with TemporaryDirectory(prefix="pagelets-") as folder:
         tell(f"loading {url} and pages of its menu")
         problem = _crawl(url, folder, options)

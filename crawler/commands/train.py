@@ -1,7 +1,5 @@
 """The command ``pagelets train``: train a model on archives, or the weights of a segmenter on divided pages."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gzip
@@ -12,17 +10,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from scrapy_pagelets.archives.reader import Record, expand, records
+from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import flush, require_writable, show
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.archives.record import Record
-    from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.page.page import Page
-    from scrapy_pagelets.rendering.browser import RenderError
-    from scrapy_pagelets.training.training_tables import Example
+from scrapy_pagelets.page.page import Page, decode
+from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
+from scrapy_pagelets.rendering.snapshot import page_of
+from scrapy_pagelets.training.model_training import train
+from scrapy_pagelets.training.training_tables import Example, by_gold, by_sites, thinned
 
 EXAMPLES: Final = (
     "pagelets train crawl.warc.gz --out model.npz",
@@ -83,26 +81,22 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _model(options: argparse.Namespace) -> None:
-    from scrapy_pagelets.training.model_training import train
-
     examples = list(_examples(options))
     _show_size(examples)
-    trained = train(examples, options.trees, by_people=bool(options.gold))
-    about = {"command": _command(), "figures": trained.figures}
-    replace(trained.model, about=about).save(options.out)
-    _save_folds(trained.folds, options, "fold")
-    for name, figure in trained.figures.items():
+    model, folds, figures = train(examples, options.trees, by_people=bool(options.gold))
+    replace(model, about={"command": _command(), "figures": figures}).save(options.out)
+    _save_folds(folds, options, "fold")
+    for name, figure in figures.items():
         show(f"F1 on unseen sites, {name}: {figure:.4f}")
     show(f"model: {options.out}")
 
 
 def _page_level(options: argparse.Namespace) -> None:
-    from scrapy_pagelets.training.paper_training import labelled
-    from scrapy_pagelets.training.paper_training import train_page_level as train
+    from scrapy_pagelets.training.paper_training import labelled, train_page_level
 
     examples = list(labelled([page for _, page in _records(options)]))
     _show_size(examples)
-    model, folds = train([*examples, *(_as_rendered(examples, options) if options.render else ())])
+    model, folds = train_page_level([*examples, *(_as_rendered(examples, options) if options.render else ())])
     replace(model, about={"command": _command()} | model.about).save(options.out)
     _save_folds(folds, options, "page_level")
     show(f"model: {options.out}")
@@ -125,10 +119,7 @@ def _save_folds(models: Sequence[Any], options: argparse.Namespace, name: str) -
 
 
 def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
-    from scrapy_pagelets.archives.reader import expand
-    from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.page.page import decode
-    from scrapy_pagelets.training.paper_training import as_rendered, thinned
+    from scrapy_pagelets.training.paper_training import as_rendered
 
     resources = Resources([source for archive in options.archive for source in expand(archive)], options.base)
     chosen = {example.page.url: example for example in thinned(examples)}
@@ -143,9 +134,7 @@ def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> li
 def _segments(options: argparse.Namespace) -> None:
     from lxml.etree import XPathError
 
-    from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.training.paper_training import read_examples
-    from scrapy_pagelets.training.paper_training import train_weights as train
+    from scrapy_pagelets.training.paper_training import read_examples, train_weights
 
     folder = Path(options.segments)
     try:
@@ -155,7 +144,7 @@ def _segments(options: argparse.Namespace) -> None:
         examples = read_examples(lines, pages.__getitem__, options.level)
         show(f"{len(examples)} pages")
         flush()
-        weights = train(examples)
+        weights = train_weights(examples)
         about = {"command": _command(), "pages": len(examples)}
         replace(weights, about=about | weights.about).save(options.out)
     except (ValueError, TypeError, KeyError, XPathError, OSError, MissingBrowser, RenderError) as error:
@@ -167,9 +156,6 @@ def _segments(options: argparse.Namespace) -> None:
 
 
 def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
-    from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.page.page import Page, decode
-
     bodies = {name: (folder / name).read_bytes() for name in names}
     pages = {name: Page.parse(body, f"http://{name}") for name, body in bodies.items()}
     if not render:
@@ -185,9 +171,6 @@ async def _rendered(
     resources: Resources, pages: dict[str, tuple[Page, str]]
 ) -> tuple[dict[str, Page], dict[str, RenderError]]:
     """The same pages, rendered by a browser from their documents, and why others could not be rendered."""
-    from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options, require_playwright
-    from scrapy_pagelets.rendering.snapshot import page_of
-
     require_playwright()
     from playwright.async_api import async_playwright
 
@@ -195,15 +178,13 @@ async def _rendered(
     rendered: dict[str, Page] = {}
     failed: dict[str, RenderError] = {}
 
-    async def lookup(url: str) -> tuple[str, bytes] | None:
-        return await asyncio.to_thread(resources.get, url)
-
     async with async_playwright() as driver:
         browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=600.0)
 
         async def render(name: str, page: Page, document: str) -> None:
             try:
-                rendered[name] = page_of(await browser.render(page.url, document, lookup), page.url, page)
+                frames = await browser.render(page.url, document, lambda url: asyncio.to_thread(resources.get, url))
+                rendered[name] = page_of(frames, page.url, page)
             except RenderError as error:
                 failed[name] = error
 
@@ -213,8 +194,6 @@ async def _rendered(
 
 
 def _examples(options: argparse.Namespace) -> Iterator[Example]:
-    from scrapy_pagelets.training.training_tables import Example, by_gold, by_sites
-
     gold, families = _gold(options.gold), _families(options.families)
     pages: list[Page] = []
     for record, page in _records(options):
@@ -237,9 +216,6 @@ def _families(name: str | None) -> dict[str, str]:
 
 
 def _records(options: argparse.Namespace) -> Iterator[tuple[Record, Page]]:
-    from scrapy_pagelets.archives.reader import expand, records
-    from scrapy_pagelets.page.page import Page
-
     for archive in options.archive:
         for source in expand(archive):
             for record in records(source, options.base):

@@ -5,24 +5,33 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.base.errors import CommandError, ConfigError
 from scrapy_pagelets.crawler.commands.terminal import require_writable, show, terminal_width, warn
+from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.feed.feed_reader import FeedError
+from scrapy_pagelets.feed.page_record import RecordOptions
+from scrapy_pagelets.feed.pagelet import Pagelet
+from scrapy_pagelets.page.page import Page, parse
+from scrapy_pagelets.papers import page_level
+from scrapy_pagelets.papers.methods import CLASSIFIER
+from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
+from scrapy_pagelets.rendering.snapshot import page_of
+from scrapy_pagelets.rules.host_rules import Rules, read
 from scrapy_pagelets.session.config import Config
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
     from playwright.async_api import FloatRect
 
-    from scrapy_pagelets.feed.pagelet import Pagelet
     from scrapy_pagelets.inspector.contents import Inspected, Picture
     from scrapy_pagelets.inspector.inspection import PageSource
-    from scrapy_pagelets.page.page import Page
 
 EXAMPLES: Final = (
     "pagelets view page.html --no-picture --out page-view.html",
@@ -53,8 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-
     if _suffix(options.out) not in (".html", ".htm", *_PICTURES):
         raise CommandError(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
     if options.no_picture and _suffix(options.out) in _PICTURES:
@@ -77,13 +84,8 @@ def _suffix(name: str) -> str:
 
 
 async def _write(options: argparse.Namespace) -> None:
-    from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.inspector.contents import contents, html_file
     from scrapy_pagelets.inspector.inspection import source_of
-    from scrapy_pagelets.papers import page_level
-    from scrapy_pagelets.papers.methods import CLASSIFIER
-    from scrapy_pagelets.rendering.browser import require_playwright
-    from scrapy_pagelets.rules.host_rules import Rules, read
 
     config = Config.from_settings(options.settings)
     rules = read(name) if (name := options.rules or config.rules) else Rules()
@@ -126,9 +128,6 @@ async def _load(
     options: argparse.Namespace, config: Config, source: PageSource
 ) -> tuple[Page | None, Picture | None, list[str]]:
     """The page, its picture, and what cannot be shown; no page if all that is left of it is in the feed."""
-    from scrapy_pagelets.page.page import Page, parse
-    from scrapy_pagelets.rendering.browser import RenderError
-
     if options.no_picture:
         if source.html is None and source.line is None:
             advice = f"save it first (curl -L -o page.html {source.url}), or name the feed of a crawl with --page URL"
@@ -151,9 +150,6 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
     from playwright.async_api import Error, async_playwright
 
     from scrapy_pagelets.inspector.contents import Picture
-    from scrapy_pagelets.page.page import Page
-    from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options
-    from scrapy_pagelets.rendering.snapshot import page_of
 
     picture: Picture | None = None
     own: Page | None = None
@@ -175,23 +171,19 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         body, kind = await response.body(), await response.header_value("content-type")
         own = await asyncio.to_thread(Page.parse, body, source.url, kind, config.limits)
 
-    async def lookup(url: str) -> tuple[str, bytes] | None:
-        assert source.resources is not None
-        return await asyncio.to_thread(source.resources.get, url)
-
+    resources = source.resources
+    lookup = None if resources is None else lambda url: asyncio.to_thread(resources.get, url)
     async with async_playwright() as driver:
         browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=60.0)
         try:
-            found = lookup if source.resources is not None else None
-            frames = await browser.render(source.url, source.html, found, look=look, received=received)
+            frames = await browser.render(source.url, source.html, lookup, look=look, received=received)
         finally:
             await browser.close()
     return page_of(frames, source.url, own, config.limits), picture
 
 
 def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:
-    from scrapy_pagelets.feed.page_record import RecordOptions
-    from scrapy_pagelets.inspector.inspection import by_feed, by_site, from_feed, known_sites
+    from scrapy_pagelets.inspector.inspection import by_feed, by_site, from_feed
 
     if page is None:
         assert source.line is not None
@@ -203,7 +195,11 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     given: dict[str, Any] = config.segmenter_options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
     record_options = RecordOptions(segmenter=method, segmenter_options=given | wanted)
-    with known_sites(page, store, config.model, config.detection, config.strict, config.classifier) as sites:
+    with closing(SiteStore(Path(store) if store else None, load(config.model))) as kept:
+        sites = SiteCache(
+            kept, config.model, detection=config.detection, strict=config.strict, classifier=config.classifier
+        )
+        sites.learn(page)
         if source.line is not None:
             return by_feed(page, source.line, sites, stored=bool(store))
         return by_site(page, sites, record_options, whole=options.whole)
@@ -212,7 +208,7 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
 async def _draw(name: str, written: str) -> None:
     from playwright.async_api import async_playwright
 
-    from scrapy_pagelets.rendering.browser import HEIGHT, WIDTH, launch_options
+    from scrapy_pagelets.rendering.browser import HEIGHT, WIDTH
 
     async with async_playwright() as driver:
         browser = await driver.chromium.launch(**launch_options())

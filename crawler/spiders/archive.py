@@ -264,7 +264,11 @@ class ArchiveSpider(Spider):
 
     def _add_to_sets(self, record: Record, sets: Iterable[LinkedPages]) -> None:
         """Read a page again for some sets, and learn those that are complete with it."""
-        page = self._read_again(record)
+        page = None
+        with suppress(Exception):  # it could not be learnt then: that was reported
+            response = self.session.responses.read(_token(record)) if self.session.config.render else _response(record)
+            assert isinstance(response, HtmlResponse)
+            page = self.session.page(response)
         for linked in sets:
             if page is None or page.key not in linked.missing:
                 linked.pages.clear()  # the set stays incomplete
@@ -276,16 +280,6 @@ class ArchiveSpider(Spider):
                 others = list(linked.pages.values())
                 self.session.sites.learn_set(key_page, others)
                 self.session.progress.found(key_page.site, [page.url for page in (key_page, *others)])
-
-    def _read_again(self, record: Record) -> Page | None:
-        """The page of a record that was read before; None if it could not be learnt then."""
-        with suppress(Exception):  # that was reported
-            if not self.session.config.render:
-                return self.session.page(_response(record))
-            response = self.session.responses.read(_token(record))
-            assert isinstance(response, HtmlResponse)
-            return self.session.page(response)
-        return None
 
     async def _render(self, record: Record) -> None:
         response: Response = _response(record)

@@ -138,14 +138,11 @@ class RequestJournal:
                     yield last, request
 
     @property
-    def pages(self) -> int:
-        [(number,)] = self._all("SELECT count(*) FROM requests WHERE state IN (?, ?)", _HELD, _PAGE) or [(0,)]
-        return int(number)
-
-    @property
-    def requests(self) -> int:
-        [(number,)] = self._all("SELECT count(*) FROM requests") or [(0,)]
-        return int(number)
+    def numbers(self) -> tuple[int, int]:
+        """The numbers of requests, and of those that have led to a page."""
+        query = "SELECT count(*), count(*) FILTER (WHERE state IN (?, ?)) FROM requests"
+        [(requests, pages)] = self._all(query, _HELD, _PAGE) or [(0, 0)]
+        return requests, pages
 
     def spare(self) -> list[tuple[str, int]]:
         return self._all("SELECT url, depth FROM spare ORDER BY number")

@@ -1,11 +1,11 @@
 """Settling pages, which wait until the crawl has seen enough of their site."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import HtmlResponse
 
 from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
 from scrapy_pagelets.page.page import Page
@@ -26,15 +26,12 @@ class SettlingPages:
     """Hold back the first pages of each site on disk, so that the first item is as clean as the last.
 
     A page whose canonical link leads to another page of its site is held back until the crawl ends: it is the copy.
-    ``make`` returns the item of a response, ``ask`` the request of a URL whose settling page is lost.
+    ``ask`` returns the request of a URL whose settling page is lost.
     """
 
-    def __init__(
-        self, crawler: Crawler, make: Callable[[Response], Any], ask: Callable[[str], Request], journal: RequestJournal
-    ) -> None:
+    def __init__(self, crawler: Crawler, ask: Callable[[str], Request], journal: RequestJournal) -> None:
         self.crawler = crawler
         self.session = session_of(crawler)
-        self._make = make
         self._ask = ask
         self._journal = journal
         self._waiting: dict[str, list[Held]] = {}
@@ -141,7 +138,8 @@ class SettlingPages:
             assert isinstance(response, HtmlResponse)
             meta = {"pagelets_fetched_at": held.time, NUMBER: held.number, LEASE: lease}
             response.request = Request(response.url, meta=meta)
-            await self.crawler.engine.scraper.start_itemproc_async(self._make(response), response=response)
+            item = self.session.config.blank_item(response.url)
+            await self.crawler.engine.scraper.start_itemproc_async(item, response=response)
             self.session.leases.let_go(lease)
         waiting += postponed
         if not waiting and self._waiting.get(site) is waiting:  # no other page has begun to release them

@@ -105,11 +105,9 @@ class SiteSpider(Spider):
                 shutil.rmtree(Path(job, "requests.queue"), ignore_errors=True)
             elif not spider.journal.problem and seen.exists() and seen.stat().st_size:  # of a version without a journal
                 abort_crawl(crawler, FORMER_JOB.format(job))
-        crawler.signals.connect(spider.spider_opened, signals.spider_opened)
-        crawler.signals.connect(spider.spider_closed, signals.spider_closed)
-        crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
+        for name in ("spider_opened", "spider_closed", "request_scheduled", "spider_idle"):
+            crawler.signals.connect(getattr(spider, name), getattr(signals, name))
         crawler.signals.connect(spider.settle, signals.request_dropped)
-        crawler.signals.connect(spider.spider_idle, signals.spider_idle)
         start_pages.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
         return spider
 
@@ -140,9 +138,9 @@ class SiteSpider(Spider):
         self.hosts = self.journal.names("host") or set(map(_host, given))
         self.journal.add_names("host", self.hosts)
         self._spare = self.journal.spare()
-        self.held = SettlingPages(self.crawler, self.item, partial(self._page, depth=0), self.journal)
+        self.held = SettlingPages(self.crawler, partial(self._page, depth=0), self.journal)
         await self.held.resume()
-        self._requested, self._received = self.journal.requests, self.journal.pages
+        self._requested, self._received = self.journal.numbers
         for number, request in self.journal.asked(self):
             request.meta[NUMBER], request.dont_filter = number, True  # the dupefilter has seen it before
             self.crawler.engine.crawl(request)
@@ -150,12 +148,13 @@ class SiteSpider(Spider):
             what = "requests of the job could not be read"
             self.session.record_loss(what, "crawl again with a new job directory", self.journal.unreadable)
 
-    def item(self, response: Response) -> Any:
-        return self.session.config.blank_item(response.url)
-
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         if UNMODIFIED in response.meta:
-            for request in self._unmodified(response):
+            # Its server says that it has not been modified: follow the links that it had when it was loaded.
+            self._received += 1
+            self.journal.settle(response.meta.get(NUMBER))
+            links = (url for url in response.meta[UNMODIFIED] if self._is_new(key(url)))
+            for request in self._followed(response, links):
                 yield request
             return
         if not is_html(response):
@@ -175,20 +174,14 @@ class SiteSpider(Spider):
             page = await self.session.compute(len(response.body), self.session.page, response)
         except Exception:
             self.session.failed(response.url)
-            yield self.item(response)
+            yield self.session.config.blank_item(response.url)
             return
         for request in self._followed(response, links_of(page, self._is_new)):
             yield request
         if self.held.must_wait(page):
             await self.held.put(response, page)
         else:
-            yield self.item(response)
-
-    def _unmodified(self, response: Response) -> Iterator[Request]:
-        """Follow the links that a page had when it was loaded: its server says that it has not been modified."""
-        self._received += 1
-        self.journal.settle(response.meta.get(NUMBER))
-        yield from self._followed(response, (url for url in response.meta[UNMODIFIED] if self._is_new(key(url))))
+            yield self.session.config.blank_item(response.url)
 
     def _followed(self, response: Response, links: Iterable[str]) -> Iterator[Request]:
         # In a shared crawl, another process may have followed the start page to this host.

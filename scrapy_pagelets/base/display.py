@@ -26,12 +26,8 @@ def shortened(text: str, most: int) -> str:
 def table(title: str, head: Sequence[str], rows: Sequence[Row], note: str = "", colors: Sequence[str] = ()) -> str:
     """A table in HTML. All texts are escaped, and cut off where they are long.
 
-    Parameters
-    ----------
-    title, note : what stands above, and a sentence about it
-    head : names of the columns; none for rows of a name and a value
-    rows : at most ``MOST``
-    colors : of each row, CSS colours
+    ``title``, ``note``: what stands above, and a sentence about it. ``head``: names of the columns; none for rows of a
+    name and a value. ``rows``: at most ``MOST``. ``colors``: of each row, CSS colours.
     """
     names = "".join(f'<th scope="col" style="text-align:start">{escape(name)}</th>' for name in head)
     edges = [f' style="border-left:5px solid {color}"' for color in colors] or [""] * len(rows)

@@ -109,11 +109,12 @@ class EmbeddedEngine:
         return []
 
     def _submitted(self, task: _Task) -> Future[None]:
-        try:
-            return self._processes().submit(_run, *task)
-        except BrokenProcessPool:
+        while True:
+            if self._pool is None:  # DuckDB has threads, so processes must not be forked
+                self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"), _begin_to_work)
+            with suppress(BrokenProcessPool):
+                return self._pool.submit(_run, *task)
             self._pool = None
-            return self._processes().submit(_run, *task)
 
     def _collect(self, running: dict[Future[None], _Task]) -> None:
         """Wait until a task is done, and take all finished tasks out of the running ones."""
@@ -144,11 +145,6 @@ class EmbeddedEngine:
                 f"worker processes end on {len(rest)} rows together, perhaps because there is no memory left: run the "
                 "same command again, with fewer --workers; it continues where it stopped"
             )
-
-    def _processes(self) -> ProcessPoolExecutor:
-        if self._pool is None:  # DuckDB has threads, so processes must not be forked
-            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"), _begin_to_work)
-        return self._pool
 
     def close(self) -> None:
         """End the worker processes, and close the database."""

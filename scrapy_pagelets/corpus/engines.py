@@ -102,7 +102,9 @@ def whole_groups(batches: Iterable[pa.RecordBatch], keys: Sequence[str], size: i
         waiting.append(batch)
         if sum(map(len, waiting)) > size:
             table = pa.Table.from_batches(waiting)
-            cuts = _cuts(table, keys, size)
+            cuts, starts = [0], _starts(table, keys)
+            while (place := np.searchsorted(starts, cuts[-1] + size)) < len(starts):
+                cuts.append(int(starts[place]))
             for start, end in pairwise(cuts):
                 yield table.slice(start, end - start)
             waiting = table.slice(cuts[-1]).to_batches()
@@ -114,14 +116,6 @@ def groups(table: pa.Table, keys: Sequence[str]) -> Iterator[pa.Table]:
     """Yield the groups of a table that is sorted by the keys."""
     for start, end in pairwise([*_starts(table, keys).tolist(), len(table)]):
         yield table.slice(start, end - start)
-
-
-def _cuts(table: pa.Table, keys: Sequence[str], size: int) -> list[int]:
-    cuts = [0]
-    starts = _starts(table, keys)
-    while (place := np.searchsorted(starts, cuts[-1] + size)) < len(starts):
-        cuts.append(int(starts[place]))
-    return cuts
 
 
 def _starts(table: pa.Table, keys: Sequence[str]) -> Ints:

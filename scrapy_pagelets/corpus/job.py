@@ -42,7 +42,6 @@ _VIEWS: Final = {  # views on the rows of `cleaned_schema`, with their kinds
 }  # fmt: skip
 _FORMS: Final = {"local": "of_site", "global": "shingle"}
 _ROUNDS: Final = 64  # most rounds of small sites, and of large ones: each round searches all files for its pages
-Progress = Callable[[str], None]
 
 
 @dataclass
@@ -91,17 +90,15 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
     return options
 
 
+@dataclass(frozen=True, eq=False)
 class CorpusJob:
     """A job on an engine; ``out`` is its folder, see `prepare_job`, and ``progress`` gets a sentence now and then."""
 
-    def __init__(
-        self, engine: Engine, out: Path, sources: Sequence[Source], options: CorpusOptions, progress: Progress
-    ) -> None:
-        self._engine = engine
-        self._out = out
-        self._sources = sources
-        self._options = options
-        self._progress = progress
+    engine: Engine
+    out: Path
+    sources: Sequence[Source]
+    options: CorpusOptions
+    progress: Callable[[str], None]
 
     def run(self) -> Report:
         """Run all steps that have no result yet. Raise CorpusError if there is no page, or if a step fails."""
@@ -114,35 +111,35 @@ class CorpusJob:
         self._store_templates()
         self._store_results()
         self._count(report)
-        report.broken += [f"{name} is left out: it ends the process that reads it" for name in self._engine.left_out()]
-        shutil.rmtree(self._out / engines.WORK)
+        report.broken += [f"{name} is left out: it ends the process that reads it" for name in self.engine.left_out()]
+        shutil.rmtree(self.out / engines.WORK)
         return report
 
     def _gather(self, report: Report) -> None:
-        rows = [{"source": number, **vars(source)} for number, source in enumerate(self._sources)]
+        rows = [{"source": number, **vars(source)} for number, source in enumerate(self.sources)]
         self._make("sources", partial(engines.store, table=pa.Table.from_pylist(rows, engines.SOURCES)))
         self._open("sources")
-        step, read = self._engine.round_sources, partial(read_pages, started=self._options.started)
+        step, read = self.engine.round_sources, partial(read_pages, started=self.options.started)
         for first in range(0, len(rows), step):
             select = f"SELECT * FROM sources WHERE source BETWEEN {first} AND {first + step - 1}"
             self._map(f"raw/{first:09d}", engines.Work(select, read, engines.RAW))
-            self._progress(f"{min(first + step, len(rows))} of {len(rows)} sources are read")
-        self._engine.open("raw", *self._parts("raw"))
-        for (found,) in self._engine.rows(statements.SKIPPED):
+            self.progress(f"{min(first + step, len(rows))} of {len(rows)} sources are read")
+        self.engine.open("raw", *self._parts("raw"))
+        for (found,) in self.engine.rows(statements.SKIPPED):
             source = json.loads(found)
             report.skipped.update(source["skipped"])
             report.cut += source["cut"]
             if BROKEN & source["skipped"].keys():
                 report.broken += source["messages"] or [f"{source['path']} cannot be read"]
-        [(report.pages, report.sites)] = self._engine.rows("SELECT COUNT(url), COUNT(DISTINCT site) FROM raw")
+        [(report.pages, report.sites)] = self.engine.rows("SELECT COUNT(url), COUNT(DISTINCT site) FROM raw")
         if not report.pages:
             reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items()) or "it is empty"
-            shutil.rmtree(self._out / engines.WORK)
+            shutil.rmtree(self.out / engines.WORK)
             raise CorpusError(" ".join([f"the input has no HTML page: {reasons}.", *report.broken]))
-        self._progress(f"{counted(report.pages, 'page')} of {counted(report.sites, 'site')}")
+        self.progress(f"{counted(report.pages, 'page')} of {counted(report.sites, 'site')}")
 
     def _learn_large_sites(self) -> None:
-        options = self._options
+        options = self.options
         self._write("large_sites", statements.LARGE_SITES.format(part=options.part))
         self._write("places", statements.PLACES.format(part=options.part))
         self._write("sample", statements.SAMPLE.format(part=options.part, sample=options.sample))
@@ -154,21 +151,21 @@ class CorpusJob:
         self._open("site_counts")
 
     def _clean(self) -> None:
-        schema = engines.cleaned_schema(self._options)
-        function = partial(clean_sites, options=self._options)
+        schema = engines.cleaned_schema(self.options)
+        function = partial(clean_sites, options=self.options)
         rounds = list(self._rounds())
         done = 0
         for name, pages, select in rounds:
             self._map(f"cleaned/{name}", engines.Work(select, function, schema, ("site", "chunk"), ("page",)))
             done += pages
-            self._progress(f"{done} of {sum(pages for _, pages, _ in rounds)} pages are cleaned")
-        self._engine.open("cleaned", *self._parts("cleaned"))
+            self.progress(f"{done} of {sum(pages for _, pages, _ in rounds)} pages are cleaned")
+        self.engine.open("cleaned", *self._parts("cleaned"))
         for name, kind in _VIEWS.items():
-            self._engine.view(name, f"SELECT {kind}.* FROM cleaned WHERE kind = '{kind}'")
+            self.engine.view(name, f"SELECT {kind}.* FROM cleaned WHERE kind = '{kind}'")
 
     def _rounds(self) -> Iterator[tuple[str, int, str]]:
         """Name, number of pages and statement of each round: small sites by bucket, large ones by chunk."""
-        engine = self._engine
+        engine = self.engine
         sizes = engine.rows(statements.SMALL_SIZES)
         for first, last, pages in _ranges(sizes, engine.round_pages):
             yield f"small-{first:05d}", pages, statements.SMALL.format(first=first, last=last, binary=engine.binary)
@@ -187,10 +184,10 @@ class CorpusJob:
         self._write("heads", statements.HEADS)
         self._compare("near_heads", "heads")
         self._write("verdicts", statements.VERDICTS)
-        self._progress("near-duplicates are found")
+        self.progress("near-duplicates are found")
 
     def _compare(self, name: str, pairs: str) -> None:
-        compare = partial(statements.compare, threshold=self._options.threshold)
+        compare = partial(statements.compare, threshold=self.options.threshold)
         self._map(name, engines.Work(statements.COMPARED.format(pairs=pairs), compare, engines.PAIRS, many=True))
         self._open(name)
 
@@ -203,51 +200,51 @@ class CorpusJob:
             while changed:
                 number += 1
                 self._write(f"{name}_{number}", statements.ROUND, opened="next_stars")
-                changed = bool(self._engine.rows(relational.CHANGED)[0][0])
+                changed = bool(self.engine.rows(relational.CHANGED)[0][0])
                 self._open(f"{name}_{number}", opened="stars")
         self._write(name, "SELECT * FROM stars")
 
     def _store_templates(self) -> None:
         for name, select in statements.LOCAL:
-            self._engine.view(name, select)
+            self.engine.view(name, select)
         self._write("candidates_local", statements.TEMPLATE_CANDIDATES, opened="template_candidates")
         self._write("page_groups_local", relational.LOCAL_GROUPS)
         for name, select in statements.GLOBAL:
-            self._engine.view(name, select)
+            self.engine.view(name, select)
         self._write("candidates_global", statements.TEMPLATE_CANDIDATES, opened="template_candidates")
-        self._engine.view("originals", relational.CANDIDATES[0][1])
+        self.engine.view("originals", relational.CANDIDATES[0][1])
         self._write("candidate_links", relational.CANDIDATE_LINKS)
         self._connect("template_stars", relational.TEMPLATE_LINKS)
         self._open("template_stars", opened="stars")
         self._write("page_groups_global", relational.GLOBAL_GROUPS)
         selects = (statements.TEMPLATES.format(form=form, column=column) for form, column in _FORMS.items())
         self._write("templates", " UNION ALL ".join(selects), opened="found_templates")
-        self._progress("templates are found")
+        self.progress("templates are found")
 
     def _store_results(self) -> None:
         self._write("duplicates", statements.DUPLICATES)
         self._write("pagelets", "SELECT * FROM cut_pagelets")
         found = {"near_duplicate_of": "d.url", "similarity": "ROUND(v.similarity, 4)"}
-        names = [each.name for each in engines.feed_fields(self._options)]
+        names = [each.name for each in engines.feed_fields(self.options)]
         columns = ", ".join(["p.page", *(f"{found.get(name, f'p.{name}')} AS {name}" for name in names)])
-        where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
+        where = "WHERE v.duplicate_of IS NULL" if self.options.duplicates == "drop" else ""
         self._write("pages", statements.FEED.format(columns=columns, where=where, last=statements.LAST))
 
     def _count(self, report: Report) -> None:
         for name in _RESULTS:
             self._open(name, opened=f"result_{name}")
-        counts = {name: self._engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in _RESULTS}
+        counts = {name: self.engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in _RESULTS}
         report.pages, report.links, report.templates = counts["pages"], counts["links"], counts["templates"]
         copies = "SELECT COUNT(*) FROM result_duplicates WHERE duplicate_of IS NOT NULL"
-        [(report.duplicates,)] = self._engine.rows(copies)
-        report.failures = self._engine.rows(statements.FAILURES)
+        [(report.duplicates,)] = self.engine.rows(copies)
+        report.failures = self.engine.rows(statements.FAILURES)
 
     def _write(self, name: str, select: str, *, opened: str = "") -> None:
-        self._make(name, partial(self._engine.write, select=select))
+        self._make(name, partial(self.engine.write, select=select))
         self._open(name, opened=opened)
 
     def _map(self, name: str, work: engines.Work) -> None:
-        self._make(name, partial(self._engine.map, work=work))
+        self._make(name, partial(self.engine.map, work=work))
 
     def _make(self, name: str, write: Callable[[Path], None]) -> None:
         """Write a table, or a part, where nothing is, unless it is complete: then its folder has its final name."""
@@ -260,11 +257,11 @@ class CorpusJob:
             unfinished.replace(path)
 
     def _open(self, name: str, *, opened: str = "") -> None:
-        self._engine.open(opened or name, self._folder(name))
+        self.engine.open(opened or name, self._folder(name))
 
     def _folder(self, name: str) -> Path:
         """The folder of a table; of a part of one, ``NAME/PART``."""
-        return self._out / name if name in _RESULTS else self._out / engines.WORK / name
+        return self.out / name if name in _RESULTS else self.out / engines.WORK / name
 
     def _parts(self, name: str) -> list[Path]:
         return sorted(path for path in self._folder(name).glob("*") if path.suffix != _UNFINISHED)

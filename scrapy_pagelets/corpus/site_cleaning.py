@@ -55,7 +55,7 @@ def clean_sites(table: pa.Table, options: CorpusOptions) -> Iterator[pa.Table]:
         site = Site(group["site"][0].as_py(), options.model, options.strict)
         pages: dict[int, Page] = {}
         if (counts := group["counts"][0].as_py()) is not None:
-            site.learnt = counts_of(site.name, counts)
+            site.learnt = SiteCounts.from_arrays(site.name, unpack(counts))
         else:
             learn(site, _pages(group, options, pages))
         for number, row in enumerate(rows_of(group), 1):
@@ -84,12 +84,12 @@ def _pages(group: pa.Table, options: CorpusOptions, kept: dict[int, Page] | None
 def _clean(row: dict[str, Any], page: Page | None, site: Site, options: CorpusOptions) -> Rows:
     try:
         page = page or parse(row, options)
-        if options.robots == OBEY and NOINDEX in page.marks.robots:
-            return {"failure": [{"page": row["page"], "url": row["url"], "reason": _NOT_TO_BE_INDEXED}]}
-        return rows_of_record(record_of(page, site, row["fetched_at"], options), row["page"], options)
+        if options.robots != OBEY or NOINDEX not in page.marks.robots:
+            return rows_of_record(record_of(page, site, row["fetched_at"], options), row["page"], options)
+        reason = _NOT_TO_BE_INDEXED
     except Exception as error:
         reason = f"it is too large: {error}" if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
-        return {"failure": [{"page": row["page"], "url": row["url"], "reason": reason}]}
+    return {"failure": [{"page": row["page"], "url": row["url"], "reason": reason}]}
 
 
 def record_of(page: Page, site: Site, fetched_at: str, options: CorpusOptions) -> PageRecord:
@@ -105,13 +105,14 @@ def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> R
     content, bands, sketch = _content(record, number, options)
     pagelets = dict(zip(record.cut(), records_of(record.cut()), strict=True))
     exported = [pagelets.get(pagelet) or pagelet.record() for pagelet in record.exported]
-    page = record.values(PAGE, SEGMENT, STRIP, pagelets=exported)
+    values, page, body = record.values(PAGE, SEGMENT, STRIP, pagelets=exported), record.page, body_of(record.page)
+    hashes = {"key": page.key, "body": body, "body_of_site": _hash(f"{body} {page.site}")}
     return {
-        "page": [{"page": number, **page, "sketch": sketch}],
-        "pagelet": [{"page": number, "url": record.page.url, **pagelet} for pagelet in pagelets.values()],
-        "link": _links(record.page, number, list(pagelets.values())),
-        "shingle": _shingles(record.page, number),
-        "origin": [_origin(record.page, number)],
+        "page": [{"page": number, **values, "sketch": sketch}],
+        "pagelet": [{"page": number, "url": page.url, **pagelet} for pagelet in pagelets.values()],
+        "link": _links(page, number, list(pagelets.values())),
+        "shingle": _shingles(page, number),
+        "origin": [{"page": number, "url": page.url, "site": page.site, **hashes}],
         "content": content,
         "band": bands,
     }
@@ -153,13 +154,6 @@ def _shingles(page: Page, number: int) -> list[dict[str, Any]]:
         for place, shingle in enumerate(exact.tolist())
         if shingle
     ]
-
-
-def _origin(page: Page, number: int) -> dict[str, Any]:
-    body = body_of(page)
-    of_site = _hash(f"{body} {page.site}")
-    return {"page": number, "url": page.url, "site": page.site, "key": page.key, "body": body,
-            "body_of_site": of_site}  # fmt: skip
 
 
 def _content(
@@ -229,12 +223,7 @@ def merge_parts(table: pa.Table) -> Iterator[pa.Table]:
     """Add up the counts of each site, from rows by site and part; yield a table of ``COUNTS`` for each site."""
     for parts in groups(table, ("site",)):
         name = parts["site"][0].as_py()
-        whole, *others = (counts_of(name, content.as_py()) for content in parts["counts"])
+        whole, *others = (SiteCounts.from_arrays(name, unpack(content.as_py())) for content in parts["counts"])
         for part in others:
             whole.merge(part)
         yield pa.Table.from_pylist([{"site": name, "part": 0, "counts": pack(whole.arrays())}], COUNTS)
-
-
-def counts_of(name: str, content: bytes) -> SiteCounts:
-    """Restore the counts of a site."""
-    return SiteCounts.from_arrays(name, unpack(content))

@@ -84,8 +84,7 @@ class BandIndex:
         return row[order], number[order], common[order]
 
     def _slots(self, keys: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        slots: NDArray[np.uint32] = keys & np.uint32(min(len(self._heads), 1 << 32) - 1)
-        return slots
+        return np.asarray(keys & np.uint32(min(len(self._heads), 1 << 32) - 1))
 
     def _link(self, start: int, end: int) -> None:
         """Prepend the entries of some sketches to their chains."""

@@ -101,10 +101,10 @@ class ClassTemplate:
 
         Here a row needs all pages, and two rows are equal if they have the same signature.
         """
-        found = extract(key_page.nodes, [page.nodes for page in pages], same_signature)
-        tree = TemplateTree.of(key_page.nodes, found.rows)
+        rows, same = extract(key_page.nodes, [page.nodes for page in pages], same_signature)
+        tree = TemplateTree.of(key_page.nodes, rows)
         voters = 1 + len(pages)
-        votes = np.where(found.same[found.rows], voters, 0)
+        votes = np.where(same[rows], voters, 0)
         members = [page.url for page in pages]
         return cls(tree, votes, voters, True, KeptPage.of(key_page), members)
 
@@ -118,8 +118,7 @@ class ClassTemplate:
     def rows_of(self, page: Page) -> Bools:
         """(n,) whether each row of a page is template: it has the place of a row that enough pages have."""
         rows, same = self._compared(page)
-        found: Bools = same & (self.votes[rows] >= max(2.0, VOTE * self.voters))
-        return found
+        return np.asarray(same & (self.votes[rows] >= max(2.0, VOTE * self.voters)))
 
     def _compared(self, page: Page) -> tuple[Ints, Bools]:
         """Align a page: (n,) the row of the template of each row, -1 for none; (n,) whether both have the same text."""

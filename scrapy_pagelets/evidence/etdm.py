@@ -119,14 +119,6 @@ def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools) ->
 PAIRS: Final = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Extract:
-    """The template of a key page."""
-
-    rows: Bools  # (n,) which of its rows are template
-    same: Bools  # (n,) which of them are elements, or runs of text that say the same on all pages
-
-
 def etdm(one: NodeTable, other: NodeTable, label_of: Label = same_signature, among: Bools | None = None) -> Ints:
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
@@ -144,10 +136,11 @@ def etdm(one: NodeTable, other: NodeTable, label_of: Label = same_signature, amo
     return np.column_stack(_collect(left, right, levels, _choose(left, right, levels)))
 
 
-def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = same_signature) -> Extract:
+def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = same_signature) -> tuple[Bools, Bools]:
     """Return the template of a key page with respect to other pages: Definition 3.3 by Algorithm 2.
 
-    Pages whose root differs are skipped, as in the paper.
+    These are the rows of the key page that are template, (n,), and those of them that are elements, or runs of text
+    that say the same on all pages, (n,). Pages whose root differs are skipped, as in the paper.
     """
     rows = same = np.ones(len(key_page), np.bool_)
     texts = key_page.spread(key_page.text)
@@ -159,7 +152,7 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], label_of: Label = s
             rows[own] = True
             equal[own] = (key_page.tag[own] != TEXT) | (texts[own] == page.spread(page.text)[other])
             same = same & equal
-    return Extract(rows, same & rows)
+    return rows, same & rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,5 +351,4 @@ def product(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
 def runs(start: Ints, count: Ints) -> Ints:
     """Concatenate ``start[i], start[i] + 1, ...``, each run with ``count[i]`` numbers."""
     ends = count.cumsum()
-    joined: Ints = (start - ends + count).repeat(count) + np.arange(count.sum())
-    return joined
+    return np.asarray((start - ends + count).repeat(count) + np.arange(count.sum()))

@@ -7,7 +7,6 @@ distinct page).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -67,6 +66,18 @@ CLASSIFIERS: Final = 2  # number of page-level classifiers whose log odds are av
 _NONE: Final = np.zeros(0, np.int64)
 CLASSES: Final = 8  # maximum number of page classes of a site
 _BY_CLASS: Final = ("text", "path")  # tables whose last columns count the pages of each class
+#: Number of columns of each table of `Counts`; `target` has pictures as well. The first column counts pages, and `text`
+#: and `path` also have one for each class.
+WIDTHS: Final = {
+    "text": 1 + CLASSES,
+    "path": _ODDS + CLASSIFIERS + CLASSES,
+    "placed": 1,
+    "exact": 1,
+    "links": 1,
+    "target": 1,
+    "shape": 1 + CLASSIFIERS,
+    "told": 1,
+}
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -156,25 +167,10 @@ class SiteEvidence:
 class Counts:
     """Counts of fragments by distinct page, and sums of the classifiers' log odds by path."""
 
-    #: Number of columns of each table; `target` has pictures as well. The first column counts pages, and `text` and
-    #: `path` also have one for each class.
-    _WIDTHS: Final = MappingProxyType(
-        {
-            "text": 1 + CLASSES,
-            "path": _ODDS + CLASSIFIERS + CLASSES,
-            "placed": 1,
-            "exact": 1,
-            "links": 1,
-            "target": 1,
-            "shape": 1 + CLASSIFIERS,
-            "told": 1,
-        }
-    )
-
     def __init__(self) -> None:
         self.pages = 0  # number of pages counted
         #: sums by hash of a fragment, for each kind of fragments
-        self.tables = {name: LossyCounter(width) for name, width in self._WIDTHS.items()}
+        self.tables = {name: LossyCounter(width) for name, width in WIDTHS.items()}
 
     @property
     def size(self) -> int:

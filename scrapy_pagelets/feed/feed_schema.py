@@ -6,7 +6,7 @@ attribute of `page_record.PageRecord` with its name. Fields may be added, but no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -42,12 +42,6 @@ class FeedField:
 #: Fields that can be null, and lists.
 _nullable = partial(FeedField, nullable=True)
 _list = partial(FeedField, listed=True)
-
-
-def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
-    return tuple(replace(field, step=step) for field in fields)
-
-
 LINK: Final = (FeedField("url"), FeedField("anchor"))  # made by ``Pagelet.links``
 PAGELET: Final = (  # made by ``Pagelet.record``
     FeedField("id", "integer"),
@@ -98,44 +92,42 @@ PRODUCT: Final = (  # made by `product_markup.product_of`
     _nullable("gtin"),
     _nullable("brand"),
 )
-_OF_PAGE: Final = (
-    FeedField("url"),
-    FeedField("title"),
-    _nullable("headline"),
-    _nullable("language"),
-    FeedField("fetched_at"),
-    _nullable("author"),
-    _nullable("published"),
-    _nullable("modified"),
-    _nullable("canonical"),
-    _nullable("description"),
-    _nullable("image"),
-    _list("tags"),
-    _list("breadcrumbs"),
-    _nullable("product", "object", parts=PRODUCT),
-    _list("robots"),
-)
-_form = partial(FeedField, setting="PAGELETS_FORMATS")
-_OF_CONTENT: Final = (
+#: Fields by what they are of: the page, its content, its near-duplicates, its earlier version.
+_of_page = partial(FeedField, step=PAGE)
+_of_content = partial(FeedField, step=STRIP)
+_form = partial(_of_content, setting="PAGELETS_FORMATS")
+_near = partial(_nullable, setting="PAGELETS_DUPLICATES", step=DUPLICATES)
+_earlier = partial(_nullable, step=RECRAWL)
+FEED: Final = (  # the fields of a line, in their order
+    _of_page("url"),
+    _of_page("title"),
+    _of_page("headline", nullable=True),
+    _of_page("language", nullable=True),
+    _of_page("fetched_at"),
+    _of_page("author", nullable=True),
+    _of_page("published", nullable=True),
+    _of_page("modified", nullable=True),
+    _of_page("canonical", nullable=True),
+    _of_page("description", nullable=True),
+    _of_page("image", nullable=True),
+    _of_page("tags", listed=True),
+    _of_page("breadcrumbs", listed=True),
+    _of_page("product", "object", nullable=True, parts=PRODUCT),
+    _of_page("robots", listed=True),
     _form("text", nullable=True),
     _form("markdown", optional=True),
     _form("html", optional=True),
-    _list("chunks", "object", parts=CHUNK, setting="PAGELETS_CHUNKS", optional=True),
-    _nullable("comments"),
-    _list("posts", "object", parts=POST),
-)
-_near = partial(_nullable, setting="PAGELETS_DUPLICATES", step=DUPLICATES)
-FEED: Final = (  # the fields of a line, in their order
-    *_set_by(PAGE, _OF_PAGE),
-    *_set_by(STRIP, _OF_CONTENT),
+    _of_content("chunks", "object", listed=True, parts=CHUNK, setting="PAGELETS_CHUNKS", optional=True),
+    _of_content("comments", nullable=True),
+    _of_content("posts", "object", listed=True, parts=POST),
     _list("pagelets", "object", parts=PAGELET, step=SEGMENT),
-    _nullable("template", "object", parts=TEMPLATE, step=STRIP),
+    _of_content("template", "object", nullable=True, parts=TEMPLATE),
     _near("near_duplicate_of"),
     _near("similarity", "number"),
     _near("sketch"),
-    _nullable("content_hash", step=STRIP),
-    _nullable("changed", step=RECRAWL),
-    _nullable("changed_share", "number", step=RECRAWL),
+    _of_content("content_hash", nullable=True),
+    _earlier("changed"),
+    _earlier("changed_share", "number"),
 )
 #: The fields that the lean feed does without.
 HEAVY: Final = ("pagelets", "template", "similarity", "sketch", "content_hash", "changed", "changed_share")

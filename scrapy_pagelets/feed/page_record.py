@@ -12,7 +12,9 @@ from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.decision.decision import Decision
 from scrapy_pagelets.document.blocks import Block, Switches
 from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.chunking import chunk_records, chunks_of, xpaths_of
 from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.document.units import tokenizer_of
 from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.feed.content_words import content_hash, content_of
 from scrapy_pagelets.feed.feed_schema import FEED
@@ -82,8 +84,6 @@ class PageRecord:
     @property
     def posts(self) -> list[dict[str, Any]]:
         """The posts of a thread, or the comments of readers: who wrote each of them, and when."""
-        from scrapy_pagelets.document.chunking import xpaths_of
-
         page, decision = self.page, self.decision
         leaves = [np.array(post.leaves, np.int64) for post in decision.metadata.thread.posts]
         words, kept = page.nodes.words, decision.content
@@ -112,9 +112,6 @@ class PageRecord:
     @property
     def chunks(self) -> list[dict[str, Any]]:
         """Pieces of the content for retrieval."""
-        from scrapy_pagelets.document.chunking import chunk_records, chunks_of
-        from scrapy_pagelets.document.units import tokenizer_of
-
         number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
         for post, told in enumerate(self.decision.metadata.thread.posts):  # author and date stay with what they wrote
             number |= dict.fromkeys(told.leaves, ~post)

@@ -84,19 +84,15 @@ class PostgresIndex(interface.Index):
         import psycopg
 
         self._psycopg, self._name, self._lock = psycopg, interface.shown(target), threading.Lock()
-        with ExitStack() as stack, self._opening():
-            self._base = psycopg.connect(target, connect_timeout=_CONNECT, tcp_user_timeout=_STATEMENT * 1000)
-            stack.callback(self._base.close)
-            self._prepare()
-            stack.pop_all()
-
-    @contextmanager
-    def _opening(self) -> Iterator[None]:
         try:
-            yield
-        except self._psycopg.Error as error:
+            with ExitStack() as stack:
+                self._base = psycopg.connect(target, connect_timeout=_CONNECT, tcp_user_timeout=_STATEMENT * 1000)
+                stack.callback(self._base.close)
+                self._prepare()
+                stack.pop_all()
+        except psycopg.Error as error:
             is_refused = "FATAL" in str(error) and not any(word in str(error) for word in _PASSING)
-            if isinstance(error, self._psycopg.OperationalError) and not is_refused:
+            if isinstance(error, psycopg.OperationalError) and not is_refused:
                 raise self._away(error) from error
             problem = f"{self._name} cannot be used: {_sentence(error)}; check its address and permissions."
             raise interface.IndexUnusable(problem) from error

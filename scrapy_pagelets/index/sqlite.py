@@ -83,10 +83,13 @@ class SQLiteIndex(interface.Index):
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self._path, self._lock = path, threading.RLock()
-        if not create and not Path(path).is_file():
+        address, file = str(path), Path(path).absolute()
+        if not create and not file.is_file():
             advice = "create an index with PAGELETS_INDEX or `pagelets index`"
             raise interface.IndexUnusable(f"{path} does not exist: {advice}.")
-        address = path if create else _address(Path(path).absolute())
+        if not create:  # read in a folder where SQLite cannot write its log, it has to be declared immutable
+            is_fixed = not os.access(file.parent, os.W_OK) and not file.with_name(f"{file.name}-wal").exists()
+            address = f"{file.as_uri()}{'?immutable=1' if is_fixed else ''}"
         with ExitStack() as stack, self._errors():
             self.base = sqlite3.connect(
                 address, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=not create
@@ -154,12 +157,6 @@ class SQLiteIndex(interface.Index):
     def close(self) -> None:
         with self._lock:
             self.base.close()
-
-
-def _address(path: Path) -> str:
-    """Return the URI to read an index: declared immutable in a folder where SQLite cannot write its log."""
-    is_fixed = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-    return f"{path.as_uri()}{'?immutable=1' if is_fixed else ''}"
 
 
 def is_temporary(error: sqlite3.Error) -> bool:

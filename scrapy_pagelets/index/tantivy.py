@@ -27,18 +27,7 @@ class TantivyIndex(interface.Index):
         import tantivy
 
         self._tantivy, self._folder = tantivy, Path(folder)
-        with self._errors():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with self._turn():
-                self._schema, about = self._make_schema(), self._folder / "pagelets.json"
-                if tantivy.Index.exists(str(self._folder)):
-                    interface.check_version(str(self._folder), interface.version_in(about, "version"))
-                else:
-                    about.write_text(json.dumps({"version": interface.VERSION}), encoding="utf-8")
-                self._index = tantivy.Index(self._schema, path=str(self._folder))
-
-    def _make_schema(self) -> tantivy.Schema:
-        builder = self._tantivy.SchemaBuilder()
+        builder = tantivy.SchemaBuilder()
         builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
         builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
         builder.add_integer_field("first", indexed=True)
@@ -46,7 +35,15 @@ class TantivyIndex(interface.Index):
         builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
         builder.add_bytes_field("stored", stored=True)
         builder.add_bytes_field("page", stored=True)
-        return builder.build()
+        self._schema, about = builder.build(), self._folder / "pagelets.json"
+        with self._errors():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._turn():
+                if tantivy.Index.exists(str(self._folder)):
+                    interface.check_version(str(self._folder), interface.version_in(about, "version"))
+                else:
+                    about.write_text(json.dumps({"version": interface.VERSION}), encoding="utf-8")
+                self._index = tantivy.Index(self._schema, path=str(self._folder))
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

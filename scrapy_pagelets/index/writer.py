@@ -144,17 +144,12 @@ class Writer:
             self._tell("index/not_purged", "old pages stay in the index: %s", error)
 
     def _run(self) -> None:
-        while not self._is_done():
+        while self._end is None or not self._queue.empty() or (len(self._pending) and time.monotonic() < self._end):
             batch = self._batch()
             if batch and (len(self._pending) or not self._write(batch)):
                 self._write_to_disk(batch)
             if len(self._pending) and time.monotonic() >= self._next:
                 self._send()
-
-    def _is_done(self) -> bool:
-        if self._end is None or not self._queue.empty():
-            return False
-        return not len(self._pending) or time.monotonic() >= self._end
 
     def _batch(self) -> list[IndexedPage]:
         """Wait for pages in memory and return a batch of them; empty when it is time to send pages from disk."""

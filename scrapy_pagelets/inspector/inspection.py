@@ -1,7 +1,6 @@
 """Find a page to inspect: on the web, in a file, an archive or a feed; decide it as its site or the feed does."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,6 @@ from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.characters import lazily, readable
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.decision.decision import Decision, decided
-from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text, pagelets_of_line
 from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.feed.pagelet import Pagelet, segment
@@ -29,7 +27,6 @@ from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.methods import FUSED
 from scrapy_pagelets.recrawl.version_store import parts
 from scrapy_pagelets.sites.site_cache import SiteCache
-from scrapy_pagelets.sites.site_store import SiteStore
 
 _LEFT_OUT: Final = 1.0  # templateness of what is in no pagelet of the feed
 _FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
@@ -101,15 +98,12 @@ def _of_feed(name: str, url: str | None) -> PageSource:
         raise ValueError(f"the feed has no page {url}; it has {', '.join(others)}")
     if url is None and others:
         raise ValueError(f"the feed has several pages: choose one with --page, such as {line['url']}")
-    return PageSource(line["url"], line=line, twin=_twin(name, line))
-
-
-def _twin(name: str, line: Line) -> dict[str, Any] | None:
-    url = line.get("near_duplicate_of")
-    if not url:
-        return None
-    other = next((found for found in Feed(name, _COLUMNS, one_of=("pagelets", "text")) if found["url"] == url), None)
-    return None if other is None else compare_texts(url, content_text(line), content_text(other))
+    twin = None
+    if copied := line.get("near_duplicate_of"):
+        lines = Feed(name, _COLUMNS, one_of=("pagelets", "text"))
+        if other := next((found for found in lines if found["url"] == copied), None):
+            twin = compare_texts(copied, content_text(line), content_text(other))
+    return PageSource(line["url"], line=line, twin=twin)
 
 
 def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> PageSource:
@@ -133,17 +127,6 @@ def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
     found = parts(one[:_MOST], two[:_MOST], 2 * _MOST)
     listed = [["same" if a == b else "changed", "".join(a), "".join(b)] for a, b in found if a or b]
     return {"url": url, "parts": listed, "whole": max(len(one), len(two)) <= _MOST}
-
-
-@contextmanager
-def known_sites(
-    page: Page, store: str, model: str, detection: str, strict: float, classifier: str
-) -> Iterator[SiteCache]:
-    """Open the sites of a store, "" for none, and let the site of a page learn it; for the rest see `SiteCache`."""
-    with closing(SiteStore(Path(store) if store else None, load(model))) as kept:
-        sites = SiteCache(kept, model, detection=detection, strict=strict, classifier=classifier)
-        sites.learn(page)
-        yield sites
 
 
 def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool) -> Inspected:

@@ -5,26 +5,19 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import WORD, caseless, without_controls, words
-from scrapy_pagelets.base.errors import PageletsError, QueryError
+from scrapy_pagelets.base.errors import QueryError
+from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.urls import host_of, normalised, resolve, site_of
 
 _WINDOW: Final = 50  # characters on either side of a link that describe its target (Clever: 50 bytes)
 _LABEL: Final = 60  # characters of the text that label a pagelet with links
-
-
-class QueryMatches(NamedTuple):
-    """The occurrences of query terms in a text."""
-
-    terms: frozenset[str]  # the terms that occur
-    matches: int  # number of occurrences of all terms
-    near: list[int]  # number of occurrences in the window of each link
 
 
 class Query:
@@ -35,22 +28,23 @@ class Query:
         if not self.terms:
             raise QueryError("the query has no words: give some letters or digits")
 
-    def find(self, text: str, anchors: Sequence[str] = ()) -> QueryMatches:
+    def find(self, text: str, anchors: Sequence[str] = ()) -> tuple[frozenset[str], int, list[int]]:
         """Find the terms in a text and in the windows of its links, given by their ``anchors`` in document order.
 
+        Return the terms that occur, the number of their occurrences, and that in the window of each link.
         A window is the anchor text and 50 characters on either side (Chakrabarti et al. 1998). An empty anchor, or one
         that is not in the text, is placed at the end of the previous one.
         """
         flat = _folded(text)
         matches = [match for match in WORD.finditer(flat) if match[0] in self.terms]
         if not matches:
-            return QueryMatches(frozenset(), 0, [0] * len(anchors))
+            return frozenset(), 0, [0] * len(anchors)
         starts, ends = [match.start() for match in matches], [match.end() for match in matches]
         near = [
             max(0, bisect_right(ends, last + _WINDOW) - bisect_left(starts, first - _WINDOW))
             for first, last in _places(flat, anchors)
         ]
-        return QueryMatches(frozenset(match[0] for match in matches), len(matches), near)
+        return frozenset(match[0] for match in matches), len(matches), near
 
 
 def _folded(text: str) -> str:
@@ -65,10 +59,6 @@ def _places(flat: str, anchors: Sequence[str]) -> list[tuple[int, int]]:
         start, end = (end, end) if start < 0 else (start, start + len(anchor))
         places.append((start, end))
     return places
-
-
-class TableError(PageletsError, ValueError):
-    """Raised if a feed cannot be read; the message names the line and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,7 +109,7 @@ class Tables:
 def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tables:
     """Read the tables from a feed, which has pagelets of templates if it was made with ``PAGELETS_EXPORT=all``.
 
-    ``lines``: of the feed, with ``url``, ``title`` and ``pagelets``; TableError for others. ``query``: that the columns
+    ``lines``: of the feed, with ``url``, ``title`` and ``pagelets``; FeedError for others. ``query``: that the columns
     ``terms``, ``matches`` and ``near`` count; without one they are zero.
     """
     reader = _Reader(query)
@@ -127,7 +117,7 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
         try:
             reader.add(number, line)
         except (KeyError, TypeError, AttributeError) as error:
-            raise TableError(f"line {number} is not a page ({type(error).__name__}: {error})") from None
+            raise FeedError(f"line {number} is not a page ({type(error).__name__}: {error})") from None
     return reader.tables()
 
 
@@ -166,14 +156,14 @@ class _Reader:
         """Add a pagelet and its links; returns the query terms in it if it is content."""
         links = [link for link in pagelet["links"] if resolve("", link["url"])[0]]
         template, text = pagelet["role"] != CONTENT, pagelet["text"]
-        occurrences = self.query.find(text, [link["anchor"] for link in links]) if self.query else None
-        matches, near = (occurrences.matches, occurrences.near) if occurrences else (0, [0] * len(links))
+        nothing = frozenset[str](), 0, [0] * len(links)
+        terms, matches, near = self.query.find(text, [link["anchor"] for link in links]) if self.query else nothing
         for link, count in zip(links, near, strict=True):
             target = self._page(resolve("", link["url"])[1], link["url"].partition("#")[0])
             self.links.extend((len(self.labels), target, count))
         self.pagelets.extend((page, pagelet["id"], template, matches, place))
         self.labels.append(" ".join(text[: 2 * _LABEL].split())[:_LABEL] if links else "")
-        return occurrences.terms if occurrences and not template else frozenset()
+        return frozenset() if template else terms
 
     def tables(self) -> Tables:
         """The tables, with the rows of the last line of each page."""

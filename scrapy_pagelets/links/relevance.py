@@ -94,8 +94,7 @@ class Topic:
         from sklearn.preprocessing import normalize
 
         mean = np.asarray(normalize(self._tf_idf(self._examples)).mean(axis=0))
-        cosines: Floats = np.clip(normalize(self._tf_idf(vectors)) @ normalize(mean)[0], 0.0, 1.0)
-        return cosines
+        return np.asarray(np.clip(normalize(self._tf_idf(vectors)) @ normalize(mean)[0], 0.0, 1.0))
 
     def save(self, path: Path) -> None:
         """Write the document frequencies to a file."""

@@ -77,8 +77,7 @@ def _sizes(one: Ints, other: Ints) -> Ints:
     """(e,) number of rows with the same pair of ``one`` and ``other``."""
     pairs = one * (other.max(initial=0) + 1) + other
     _, group, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
-    counts: Ints = sizes[group]
-    return counts
+    return np.asarray(sizes[group])
 
 
 def matrix(values: Floats, edges: Votes, shape: tuple[int, int]) -> Any:
@@ -96,8 +95,7 @@ def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Int
     """
     edges = citing(votes(tables, within=within), page)
     pairs = np.unique(np.stack([edges.page, edges.target]), axis=1)
-    counts: Ints = np.bincount(pairs[1], minlength=len(tables.urls))
-    return counts
+    return np.bincount(pairs[1], minlength=len(tables.urls))
 
 
 def citing(edges: Votes, page: int) -> Votes:

@@ -1,21 +1,16 @@
 """The registry of segmenters, with what a caller must know of each, and that of detections. Importing it is cheap."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pkgutil import resolve_name
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-
-if TYPE_CHECKING:
-    from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.page import Page
 
 _LINKS, _SIGHT = ("k",), ("pdoc",)
 
@@ -41,8 +36,7 @@ class Method:
 
     def labels(self, page: Page, templateness: Floats | None, **options: Any) -> Ints:  # noqa: ARG002
         """(n,) Number of the pagelet of each row, see `labels_of`."""
-        found: Ints = self.function(page, **{**self.given, **options})
-        return found
+        return np.asarray(self.function(page, **{**self.given, **options}))
 
 
 @dataclass(frozen=True)
@@ -107,27 +101,25 @@ _GCUTS: Final = "scrapy_pagelets.papers.graph_cuts.gcuts"
 _SECTIONS: Final = "scrapy_pagelets.papers.page_level.cut_by_sections"
 _STRICT_LINKS: Final = {"k": 3, "strict": True}
 #: All segmenters by name.
-METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
-    {
-        method.name: method
-        for method in (
-            Method("pagelets", "a node whose child has five hyperlinks is divided", _PARTITION, _LINKS, whole=False),
-            Method("pagelets-strict", "the same with three (2002)", _PARTITION, _LINKS, _STRICT_LINKS, whole=False),
-            LearntMethod("gcuts-top", "header, content and footer, learnt", f"{_GCUTS}.cut_into_regions", level="top"),
-            LearntMethod("gcuts", "menus, articles, titles: learnt costs and VIPS", f"{_GCUTS}.cut_into_blocks"),
-            LearntMethod("gcuts-strict", "cuts of least energy (2008)", f"{_GCUTS}.cut_by_energy", needs_maxflow=True),
-            LearntMethod("cclus", "correlation clustering (2008)", f"{_GCUTS}.cut_by_clusters"),
-            Method("sections", "adjacent nodes with one smoothed score (2007)", _SECTIONS),
-            Method("vips", "blocks of the page as it looks", _VIPS, _SIGHT),
-            Method("vips-top", "few, large blocks of the page as it looks", _VIPS, _SIGHT, {"pdoc": 4}),
-            Method("vips-strict", "VIPS as printed (2003)", _VIPS, _SIGHT, {"strict": True}),
-        )
-    }
-)
+METHODS: Final[Mapping[str, Method | LearntMethod]] = {
+    method.name: method
+    for method in (
+        Method("pagelets", "a node whose child has five hyperlinks is divided", _PARTITION, _LINKS, whole=False),
+        Method("pagelets-strict", "the same with three (2002)", _PARTITION, _LINKS, _STRICT_LINKS, whole=False),
+        LearntMethod("gcuts-top", "header, content and footer, learnt", f"{_GCUTS}.cut_into_regions", level="top"),
+        LearntMethod("gcuts", "menus, articles, titles: learnt costs and VIPS", f"{_GCUTS}.cut_into_blocks"),
+        LearntMethod("gcuts-strict", "cuts of least energy (2008)", f"{_GCUTS}.cut_by_energy", needs_maxflow=True),
+        LearntMethod("cclus", "correlation clustering (2008)", f"{_GCUTS}.cut_by_clusters"),
+        Method("sections", "adjacent nodes with one smoothed score (2007)", _SECTIONS),
+        Method("vips", "blocks of the page as it looks", _VIPS, _SIGHT),
+        Method("vips-top", "few, large blocks of the page as it looks", _VIPS, _SIGHT, {"pdoc": 4}),
+        Method("vips-strict", "VIPS as printed (2003)", _VIPS, _SIGHT, {"strict": True}),
+    )
+}
 #: Those whose costs are learnt, by name.
-LEARNT: Final[Mapping[str, LearntMethod]] = MappingProxyType(
-    {name: method for name, method in METHODS.items() if isinstance(method, LearntMethod)}
-)
+LEARNT: Final[Mapping[str, LearntMethod]] = {
+    name: method for name, method in METHODS.items() if isinstance(method, LearntMethod)
+}
 #: All evidence of page and site (default); the complete subdigraph (2014); pagelets that pages of a site share, or that
 #: linked pages share (2002, Figures 4 and 5); the classifier of the page alone (2007).
 FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER = "fused", "etdm", "local", "global", "classifier"

@@ -3,29 +3,25 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
-from scrapy.utils.misc import load_object
-from scrapy.utils.python import global_object_name
 
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
-from scrapy_pagelets.session.requests import FOLLOWED, AnsweredRequests, Obstacle, Sent, fingerprint_of
+from scrapy_pagelets.session.requests import FOLLOWED, AnsweredRequests, Obstacle, fingerprint_of
 from scrapy_pagelets.session.response_store import RenderedResponse, fingerprint_in, is_html
 from scrapy_pagelets.session.scrapy_hooks import look_for_work
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
@@ -33,76 +29,12 @@ from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 #: Request meta of a probe: the key under which its response is stored until the spider requests the page.
 RESPONSE_KEY: Final = "_pagelets_response_key"
 RECEIVED: Final = "_pagelets_received"  # request meta of a probe: its response as the downloader returned it
-#: Headers that identify a session: a response to such a request must not be used for another one.
-_SESSION_HEADERS: Final = (b"Cookie", b"Authorization")
-#: Headers that differ for each request without changing the response. A page that was loaded in full is one also where
-#: it would have been requested only if modified.
-_IGNORED: Final = frozenset((b"if-modified-since", b"if-none-match", b"referer"))
-#: Keys of request meta that decide how a request is sent, whichever handler sends it.
-_ROUTES: Final = ("bindaddress", "cookiejar", "pagelets_render", "playwright", "playwright_context", "proxy")
-_DEFAULTS: Final = {"playwright_context": "default"}  # mean the same as none: a handler adds them
-_BOOKKEEPING: Final = (  # prefixes of request meta that no handler uses to route requests
-    "_", "allow_offsite", "autothrottle_", "cached_response", "depth", "dont_", "download_", "give_up_log_level",
-    "handle_httpstatus_", "is_start_request", "link_text", "max_retry_times", "pagelets_",
-    "playwright_security_details", "playwright_suggested_filename", "redirect_", "referrer_policy", "retry_times",
-    "rule", "verbatim_url",
-)  # fmt: skip
-#: Packages of download handlers -> prefix of the other keys of request meta that they use. Scrapy's own use none.
-_HANDLERS: Final = {"scrapy": None, "scrapy_playwright": "playwright"}
-#: The methods of middlewares nearer the downloader that leave requests as they are.
-_UNCHANGING: Final = (DownloaderStats.process_request, HttpCacheMiddleware.process_request)
-
 OFF: Final = Obstacle("off", "HandoverMiddleware, which has to check the requests for them, is off")
 DIFFERS: Final = Obstacle("differs", "they would be requested otherwise than this page, as with cookies of the site")
 
 
 class IdentityDiffers(IgnoreRequest):
     """Raised for a probe with other headers or another route than its key page: the site might send it another page."""
-
-
-class Identities:
-    """Compute the identities of requests where a downloader middleware sees them, after all others."""
-
-    def __init__(self, crawler: Crawler, position: object) -> None:
-        self._crawler = crawler
-        self._position = position
-        #: For each scheme with a handler from outside Scrapy, the prefix of the request meta that may route requests.
-        self._prefixes: dict[str, str] = {}
-        for scheme, handler in crawler.settings.getwithbase("DOWNLOAD_HANDLERS").items():
-            if handler is not None:
-                package = load_object(handler).__module__.partition(".")[0]
-                if (prefix := _HANDLERS.get(package, "")) is not None:
-                    self._prefixes[scheme] = prefix
-
-    def of(self, request: Request) -> Sent:
-        """Return how a request is sent."""
-        meta = request.meta
-        routes = {key: meta[key] for key in _ROUTES if meta.get(key) not in (None, _DEFAULTS.get(key))}
-        headers = request.headers.items()
-        sent = sorted((name.lower(), *values) for name, values in headers if name.lower() not in _IGNORED)
-        identity = blake2b(repr((sent, routes)).encode(), digest_size=8).hexdigest()
-        return Sent(identity, routes, self._below or self._obstacle(request))
-
-    @cached_property
-    def _below(self) -> Obstacle | None:
-        """The obstacle of a middleware that may change requests after they were seen here."""
-        chain = self._crawler.engine.downloader.middleware.middlewares
-        for middleware in chain[chain.index(self._position) + 1 :]:
-            if getattr(type(middleware), "process_request", _UNCHANGING[0]) not in _UNCHANGING:
-                name = global_object_name(type(middleware))
-                return Obstacle("middleware", f"{name} may change requests: give it a priority below 845")
-        return None
-
-    def _obstacle(self, request: Request) -> Obstacle | None:
-        if request.method != "GET" or request.body:
-            return Obstacle("no_get", "the page was not requested by GET without a body")
-        if any(name in request.headers for name in _SESSION_HEADERS):
-            return Obstacle("session", "the page was requested with cookies or a login")
-        if (prefix := self._prefixes.get(request.url.partition(":")[0])) is not None:
-            for key in map(str, request.meta):
-                if key.startswith(prefix) and key not in _ROUTES and not key.startswith(_BOOKKEEPING):
-                    return Obstacle("handler", f"the download handler may send pages with the meta {key} differently")
-        return None
 
 
 def key_of_response(crawler: Crawler, request: Request, identity: str) -> str | None:
@@ -237,7 +169,7 @@ class Prober:
         finally:
             look_for_work(self.crawler)
             if (shared := self.session.shared) is not None:
-                await in_waiting_thread(shared.frontier.give_up, fingerprint_in(probe.meta[RESPONSE_KEY]))
+                await in_waiting_thread(shared.frontier.release, "probing", fingerprint_in(probe.meta[RESPONSE_KEY]))
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
         if isinstance(error, IdentityDiffers):

@@ -198,13 +198,13 @@ async def _documents(handle: playwright.JSHandle) -> list[playwright.Frame | Non
     return [await element.content_frame() if element else None for element in elements]
 
 
-Resolve = Callable[[str], Awaitable[list[str]]]  # from a host name to the addresses that it may be reached at
-
-
 class ConnectProxy:
-    """A proxy on loopback, at ``url``, that opens tunnels (HTTP ``CONNECT``) to the addresses that were checked."""
+    """A proxy on loopback, at ``url``, that opens tunnels (HTTP ``CONNECT``) to the addresses that were checked.
 
-    def __init__(self, resolve: Resolve) -> None:
+    ``resolve``: from a host name to the addresses that it may be reached at.
+    """
+
+    def __init__(self, resolve: Callable[[str], Awaitable[list[str]]]) -> None:
         self._resolve = resolve
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._server: asyncio.Server | None = None

@@ -126,8 +126,7 @@ class _LayoutBuilder:
         parent = self._gathered("text", "parent")
         order = np.argsort(parent, kind="stable")
         firsts = np.searchsorted(parent[order], self.element[self.nodes.leaves])
-        run: Ints = order[firsts + self.nodes.number - 1]
-        return run
+        return np.asarray(order[firsts + self.nodes.number - 1])
 
     def _measured(self, name: str) -> Floats:
         column = self._gathered("element", name)[self.element]

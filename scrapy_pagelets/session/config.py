@@ -193,12 +193,6 @@ class Config:
         return Switches(**{name: name in self.markdown for name in SWITCHES})
 
     @property
-    def comparison(self) -> str:
-        """The settings by which near-duplicates are found."""
-        names = [name for name in _READERS if name.startswith("duplicates_")]
-        return ", ".join(f"{name} {getattr(self, name)}" for name in names)
-
-    @property
     def limits(self) -> Limits:
         """Limits on the size of pages that are cleaned."""
         return Limits(self.max_nodes, self.max_size)

@@ -95,10 +95,6 @@ class Progress:
         first, before = self._seen[0]
         return (done - before) / (now - first) if now > first else 0.0
 
-    def held(self) -> dict[str, int]:
-        """By the reason, the number of pages that wait now."""
-        return {why: number for why, count in self.waiting.items() if (number := count())}
-
     def found(self, site: str, urls: list[str]) -> None:
         """Remember a complete subdigraph."""
         if len(self.subdigraphs) < _REMEMBERED:
@@ -147,7 +143,10 @@ class CrawlSession:
             self.count("settings/unknown")
             logger.warning("%s", sentence)
         #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
-        self.meaning = f"{_FORMAT} {meaning(model)} {config.comparison}" if config.redis else ""
+        compared = ", ".join(
+            f"{name} {value}" for name, value in vars(config).items() if name.startswith("duplicates_")
+        )
+        self.meaning = f"{_FORMAT} {meaning(model)} {compared}" if config.redis else ""
         is_shared = config.redis and not is_for_single_pages(crawler)
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
         self.shared = SharedCrawl(config, crawler, self.warn, self.record_loss) if is_shared else None

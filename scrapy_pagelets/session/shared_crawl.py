@@ -18,13 +18,12 @@ from scrapy.utils.job import job_dir
 from xxhash import xxh3_64_hexdigest
 
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.duplicates.content_store import ContentStore
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.response_store import SharedResponses
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
-from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
+from scrapy_pagelets.shared.shared_stores import SharedSites
 
 _PAUSE: Final = 0.2  # seconds between two questions whether another process has ended its search
 _ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
@@ -52,10 +51,6 @@ class SharedCrawl:
         self.sites = SharedSites(self.server, failed, self.unreadable)  # the sites that all processes learn
         self.responses = SharedResponses(self.server, failed)  # responses that were loaded for templates
 
-    def contents(self, store: ContentStore) -> SharedContents:
-        """Return a store that compares pages with those of all processes; an empty ``store`` becomes its copy here."""
-        return SharedContents(self.server, store, self.unreadable)
-
     def unreadable(self, sentence: str) -> None:
         """Report an entry of Redis that cannot be read."""
         self._warn("shared/unreadable", "%s", sentence)
@@ -69,7 +64,7 @@ class SharedCrawl:
         """
         try:
             while not (is_ours := await in_waiting_thread(self.frontier.begin_search, site)):
-                if self.server.is_closing:
+                if self.server.closing.is_set():
                     break
                 await asyncio.sleep(_PAUSE)
         except RedisAway:  # the crawl is closing
@@ -81,7 +76,7 @@ class SharedCrawl:
         finally:
             with suppress(RedisAway):  # then the search ends when this process has ended
                 if is_ours:
-                    await in_waiting_thread(self.frontier.end_search, site)
+                    await in_waiting_thread(self.frontier.release, "searching", site)
 
 
 LEASE: Final = "_pagelets_lease"  # request meta: the lease of the request in a shared crawl
@@ -99,19 +94,19 @@ class Leases:
         self.changed: Callable[[], None] = lambda: None  # called when a request is done
         self.failed: Callable[[Exception], None] = lambda _: None  # called with the error when a request is abandoned
         self._abandoned: set[str] = set()
-        self._in_engine: set[str] = set()
+        self.in_engine: set[str] = set()
         self._holds: Counter[str] = Counter()
 
     def __contains__(self, lease: str) -> bool:
-        return lease in self._in_engine or lease in self._holds or lease in self.done
+        return lease in self.in_engine or lease in self._holds or lease in self.done
 
     def begin(self, lease: str) -> None:
         """Note that the engine has got a request."""
-        self._in_engine.add(lease)
+        self.in_engine.add(lease)
 
     def end(self, lease: str) -> None:
         """Note that the engine is through with a request."""
-        self._in_engine.discard(lease)
+        self.in_engine.discard(lease)
         self._check(lease)
 
     def hold(self, lease: str | None) -> None:
@@ -134,24 +129,19 @@ class Leases:
         self.failed(error)
 
     def _check(self, lease: str) -> None:
-        if lease not in self._in_engine and lease not in self._holds and lease not in self._abandoned:
+        if lease not in self.in_engine and lease not in self._holds and lease not in self._abandoned:
             self.done.add(lease)
             self.changed()
 
     @property
     def waiting(self) -> list[str]:
         """Leases of the requests of which only items are left, which wait."""
-        return [lease for lease in self._holds if lease not in self._in_engine]
+        return [lease for lease in self._holds if lease not in self.in_engine]
 
     @property
     def all(self) -> list[str]:
         """Leases of the requests that are not done."""
-        return list(self._in_engine | self._holds.keys())
-
-    @property
-    def busy(self) -> bool:
-        """True if the engine has a request."""
-        return bool(self._in_engine)
+        return list(self.in_engine | self._holds.keys())
 
 
 def lease_of(response: Response) -> str | None:

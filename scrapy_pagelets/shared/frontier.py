@@ -51,11 +51,6 @@ class State(NamedTuple):
     held: int = 0  # number of pages whose links are known, and whose items wait for other pages of their site
     finished: bool = False  # whether nothing is left, and all processes know it
 
-    @property
-    def exhausted(self) -> bool:
-        """True if no further page can be found."""
-        return not self.queued and not self.leased
-
 
 class Frontier:
     """The frontier of a crawl, as one of its processes sees it. Its methods wait for Redis, so use it in threads.
@@ -157,14 +152,10 @@ class Frontier:
 
         return self._server.call(claim)
 
-    def give_up(self, page: str) -> None:
-        """Release a page that was reserved."""
-        self._server.call(lambda redis: redis.hdel(self._server.key + "probing", page))
-
     def begin_search(self, site: str) -> bool:
         """Reserve the search for a template of a site; False if another process is searching."""
         return bool(self._server.call(lambda redis: redis.hsetnx(self._server.key + "searching", site, self.worker)))
 
-    def end_search(self, site: str) -> None:
-        """Release the search for a template of a site."""
-        self._server.call(lambda redis: redis.hdel(self._server.key + "searching", site))
+    def release(self, kind: str, name: str) -> None:
+        """Release what was reserved: a page, ``probing``, or the search for a template of a site, ``searching``."""
+        self._server.call(lambda redis: redis.hdel(self._server.key + kind, name))

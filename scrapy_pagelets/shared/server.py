@@ -49,13 +49,23 @@ class Server:
         self.key = key
         self.name = shown(url)
         self._warn = warn
-        self._closing = threading.Event()
+        self.closing = threading.Event()  # set when nobody waits for the server any more: `RedisAway` is raised then
         self._lock = threading.Lock()
         self._is_away = False
         self.interruptions = 0  # how often the server was away, or was restarted: a reply may be lost
         self.restarts = 0  # how often the server was restarted: what it has received in the last seconds may be lost
         self.run = ""  # the name that the server has given to its run; "" if it has none
-        self._redis = _connected(url, self._greet)
+        try:
+            from redis import Redis
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
+        except ImportError:
+            raise ConfigError("PAGELETS_REDIS needs the library redis: pip install 'scrapy-pagelets[redis]'") from None
+        timeouts = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
+        try:
+            self._redis = Redis.from_url(url, retry=Retry(NoBackoff(), 0), redis_connect_func=self._greet, **timeouts)
+        except ValueError as error:
+            raise ConfigError(f"PAGELETS_REDIS cannot be used: {error}") from error
         _check(self._redis, self.name)
 
     def call(self, function: Callable[[Redis], T]) -> T:
@@ -71,7 +81,7 @@ class Server:
                 result = function(self._redis)
             except (ConnectionError, TimeoutError) as error:
                 self._note_away(error)
-                if self._closing.wait(_PAUSES[min(attempt, len(_PAUSES) - 1)]):
+                if self.closing.wait(_PAUSES[min(attempt, len(_PAUSES) - 1)]):
                     raise RedisAway(f"Redis at {self.name} cannot be reached") from error
                 attempt += 1
             except ResponseError as error:
@@ -86,15 +96,6 @@ class Server:
         """Return a function that runs a script of this package with a list of arguments."""
         script = self._redis.register_script(files(__package__).joinpath(name).read_text(encoding="utf-8"))
         return lambda arguments: self.call(lambda _: script(keys=[self.key], args=arguments))
-
-    @property
-    def is_closing(self) -> bool:
-        """True if nobody waits for the server any more."""
-        return self._closing.is_set()
-
-    def stop_waiting(self) -> None:
-        """Raise `RedisAway` from now on instead of waiting."""
-        self._closing.set()
 
     def close(self) -> None:
         """Close the connections."""
@@ -133,20 +134,6 @@ def shown(url: str) -> str:
     """Return the address of a server for messages, without user and password."""
     parts = urlsplit(url)
     return parts.netloc.rpartition("@")[2] + parts.path
-
-
-def _connected(url: str, greet: Callable[[Any], None]) -> Redis:
-    try:
-        from redis import Redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-    except ImportError:
-        raise ConfigError("PAGELETS_REDIS needs the library redis: pip install 'scrapy-pagelets[redis]'") from None
-    timeouts = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
-    try:
-        return Redis.from_url(url, retry=Retry(NoBackoff(), 0), redis_connect_func=greet, **timeouts)
-    except ValueError as error:
-        raise ConfigError(f"PAGELETS_REDIS cannot be used: {error}") from error
 
 
 def _check(redis: Redis, name: str) -> None:

@@ -1,7 +1,7 @@
 """Train the model: the page-level classifiers, and one pass after the other on top of them."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -21,7 +21,6 @@ from scrapy_pagelets.training import training_tables
 from scrapy_pagelets.training.synthetic_sites import evidence
 from scrapy_pagelets.training.training_tables import CONTENT, FOLDS, UNKNOWN, Example, Leaves, Nodes
 
-_PAGES_PER_SITE: Final = 16  # maximum number of examples of one site, so that large sites do not dominate
 #: Number of other pages of the site that an example knows, in addition to an example with all and one with none.
 _KNOWN: Final = (1, 2, 3, 5, 9, 20)
 #: Sites with fewer pages also get synthetic pages; and the weight of examples with synthetic pages.
@@ -60,35 +59,31 @@ class Material:
     def of(cls, examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Self:
         """Train what decides by the page alone, as `train`, and apply it to pages outside its training data."""
         examples = [example for example in examples if len(example.labels)]
-        chosen = _thinned(examples, random.Random(0))
-        if len({examples[i].fold for i in chosen}) < 2:
+        labelled = [example for example in examples if (example.labels != UNKNOWN).any()]
+        chosen = training_tables.thinned(sorted(labelled, key=lambda example: example.site))
+        if len({example.fold for example in chosen}) < 2:
             raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
-        complete = [examples[i] for i in chosen if examples[i].is_complete]
+        complete = [example for example in chosen if example.is_complete]
         first = _first_pass([e for e in examples if e.is_complete], complete, trees)
         alone = [Part(example, 0, _in_context(first[example.fold], example)) for example in complete]
         second = trees_by_fold(alone, trees)
         models = {fold: replace(first[fold], context=second[fold]) for fold in first}
-        known = list(_with_sites(examples, chosen, models, all_pages=by_people))
+        known = list(_with_sites(examples, set(chosen), models, all_pages=by_people))
         if by_people:
             counted = Counter(example.site for example in examples)  # small sites tell too little of each other
-            known += _with_synthetic([examples[i] for i in chosen if counted[examples[i].site] < _FEW], models)
+            known += _with_synthetic([example for example in chosen if counted[example.site] < _FEW], models)
         if not known:
             raise ValueError("two pages of one site are needed: single pages do not show what their site repeats")
         return cls(models, alone, known)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """The result of training."""
-
-    model: Model  # model trained on all examples
-    folds: list[Model]  # models trained without the sites of each fold
-    #: mean F1 over pages of unseen sites: of nodes, and of content words without and with the rest of the site
-    figures: dict[str, float]
-
-
-def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Trained:
+def train(
+    examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True
+) -> tuple[Model, list[Model], dict[str, float]]:
     """Train one pass after the other; cross-validated, split by site.
+
+    Return the model, those trained without the sites of each fold, and the mean F1 over pages of unseen sites: of
+    nodes, and of content words without and with the rest of the site.
 
     Each pass is trained on the log odds that the passes before give for sites they were not trained on. Examples few
     words of which are labelled serve the third pass alone. ``trees``: number of trees of each pass. ``by_people``:
@@ -101,7 +96,7 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     decided += [(part, third[part.example.fold](part.columns)) for part in material.known]
     cuts = cuts_by_fold([(part, odds) for part, odds in decided if part.example.is_complete], trees)
     models = {fold: replace(model, decision=third[fold], cut=cuts[fold]) for fold, model in material.page_level.items()}
-    return Trained(models[ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts))
+    return models[ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts)
 
 
 def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: int) -> dict[int, Model]:
@@ -153,47 +148,33 @@ def _rating(part: Part, odds: Floats) -> Floats:
     is_article = prose.sum() / max(1, content.sum()) > _ARTICLE
     beta = (_BETA_OF_ARTICLE if is_article else _BETA)[part.others > 0]
     found = np.array([f1(part.example, odds - cut, beta) for cut in CUTS])
-    regret: Floats = found - found.max()
-    return regret
-
-
-def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
-    """Indices of the training examples: those with labels, at most ``_PAGES_PER_SITE`` for each site."""
-    groups: dict[str, list[int]] = defaultdict(list)
-    for i, example in enumerate(examples):
-        if (example.labels != UNKNOWN).any():
-            groups[example.site].append(i)
-    return training_tables.thinned([group for _, group in sorted(groups.items())], _PAGES_PER_SITE, rng)
+    return np.asarray(found - found.max())
 
 
 def _with_sites(
-    examples: Sequence[Example], chosen: Sequence[int], models: dict[int, Model], *, all_pages: bool
+    examples: Sequence[Example], chosen: set[Example], models: dict[int, Model], *, all_pages: bool
 ) -> Iterator[Part]:
-    """Yield the examples with a few other pages of their site, and with all."""
+    """Yield the chosen examples with a few other pages of their site, and with all."""
     rng = random.Random(0)
-    groups: dict[str, list[int]] = defaultdict(list)
-    for i, example in enumerate(examples):
-        groups[example.site].append(i)
-    wanted = set(chosen)
 
-    def learnt(pages: Iterable[int]) -> Site:
+    def learnt(some: Iterable[Example]) -> Site:
         site = Site("")
-        for j in pages:
-            site.count(examples[j].page, models[examples[j].fold].page_evidence(examples[j].page).odds)
+        for one in some:
+            site.count(one.page, models[one.fold].page_evidence(one.page).odds)
         return site
 
-    for group in groups.values():
-        if len(group) < 2 or not wanted.intersection(group):
+    for group in training_tables.by_site(examples).values():
+        if len(group) < 2 or chosen.isdisjoint(group):
             continue
         whole = [learnt(group)] if all_pages else []
-        for i in sorted(wanted.intersection(group)):
+        for example in filter(chosen.__contains__, group):
             known = [n for n in (_KNOWN if all_pages else _KNOWN[:3]) if n < len(group)]
-            few = rng.sample([j for j in group if j != i], rng.choice(known))
-            for site in (*whole, learnt((i, *few))):
-                found = models[examples[i].fold].page_evidence(examples[i].page)
-                others, of_site = site.evidence(examples[i].page, found.odds)
+            few = rng.sample([other for other in group if other is not example], rng.choice(known))
+            for site in (*whole, learnt((example, *few))):
+                found = models[example.fold].page_evidence(example.page)
+                others, of_site = site.evidence(example.page, found.odds)
                 if others:  # the others may be copies, or of another template
-                    yield Part(examples[i], others, np.hstack(site_parts(found, of_site)))
+                    yield Part(example, others, np.hstack(site_parts(found, of_site)))
 
 
 def _with_synthetic(examples: Iterable[Example], models: dict[int, Model]) -> Iterator[Part]:

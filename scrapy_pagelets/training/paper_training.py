@@ -4,7 +4,6 @@ Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data" 
 Classifier"; ``docs/algorithms/isotonic-2007.md``.
 """
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,9 +26,7 @@ from scrapy_pagelets.papers.page_level import PageLevel, visual_features
 from scrapy_pagelets.training import training_tables
 from scrapy_pagelets.training.training_tables import CONTENT, FOLDS, UNKNOWN, Example, Nodes
 
-#: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
-_PAGES_PER_SITE: Final = 16
-_NODES_PER_PAGE: Final = 200
+_NODES_PER_PAGE: Final = 200  # maximum number of nodes of one page that become rows
 _FOLDS: Final = 5
 GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))  # penalties to try for each method
 _RANK, _ITERATIONS = 8, 40
@@ -67,8 +64,8 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
     """
     if len({example.fold for example in examples}) < 2:
         raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
-    shown = thinned([example for example in examples if example.page.layout is not None])
-    received = thinned([example for example in examples if example.page.layout is None]) or shown
+    shown = training_tables.thinned(example for example in examples if example.page.layout is not None)
+    received = training_tables.thinned(example for example in examples if example.page.layout is None) or shown
     lexica = [training_tables.lexicon(e for e in received if e.fold != fold) for fold in range(FOLDS)]
     plain = _table((_columns(e.page, lexica[e.fold])[0], e) for e in received)
     rendered = _table((np.hstack(_columns(e.page, lexica[e.fold])), e) for e in shown) if shown else None
@@ -79,11 +76,6 @@ def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageL
         return PageLevel(plain.fit(plain.fold != fold), by_look, words, about)
 
     return without(-1, training_tables.lexicon(received)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
-
-
-def thinned(examples: Sequence[Example]) -> list[Example]:
-    """Return a sample of the examples of each site, always the same one."""
-    return training_tables.thinned(training_tables.by_site(examples).values(), _PAGES_PER_SITE, random.Random(0))
 
 
 def _columns(page: Page, words: Lexicon) -> list[Floats]:

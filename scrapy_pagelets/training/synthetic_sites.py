@@ -88,8 +88,7 @@ def _new_content(words: Ints, rng: np.random.Generator) -> Floats:
     """(m,) probability that a run of content is another one on the next page; some short runs recur."""
     m = len(words)
     back = rng.random(m) < np.where(words <= _SHORT, rng.uniform(0, 0.5), rng.uniform(0, 0.1))
-    chance: Floats = 1 - rng.random(m) * back
-    return chance
+    return np.asarray(1 - rng.random(m) * back)
 
 
 def _new_template(nodes: NodeTable, varied: Bools, rng: np.random.Generator) -> Floats:

@@ -22,16 +22,16 @@ from scrapy_pagelets.decision.page_features import OWN_TOKENS, headings
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 
-T = TypeVar("T")
 P = TypeVar("P", "Page", "Example")
 TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
 #: Number of folds of the cross-validation; all pages of a family of sites are in one fold.
 FOLDS: Final = 6
 #: A text on this share of the pages of a site, and on at least three, is template. The slides give no threshold.
 _FREQUENT: Final = 0.3
+_PAGES: Final = 16  # maximum number of pages of one site that are learnt from, so that large sites do not dominate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Example:
     """A page with labels."""
 
@@ -174,8 +174,7 @@ def _weights(example: Example, rows: Ints) -> Floats:
     """(rows,) weight of some leaves: all pages count alike, leaves by their words; 0 without a label."""
     weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
     weight /= max(1.0, weight.sum())
-    scaled: Floats = weight[rows] * weight.sum() / max(1e-9, weight[rows].sum())
-    return scaled
+    return np.asarray(weight[rows] * weight.sum() / max(1e-9, weight[rows].sum()))
 
 
 @dataclass(frozen=True)
@@ -315,9 +314,10 @@ def _logit(p: float) -> float:
     return float(np.log(p / (1 - p)))
 
 
-def thinned(groups: Iterable[list[T]], most: int, rng: random.Random) -> list[T]:
-    """A sample of so many at most from each group."""
-    return [one for group in groups for one in (group if len(group) <= most else rng.sample(group, most))]
+def thinned(examples: Iterable[Example]) -> list[Example]:
+    """A sample of the examples of each site, always the same one."""
+    groups, rng = by_site(examples).values(), random.Random(0)
+    return [one for group in groups for one in (group if len(group) <= _PAGES else rng.sample(group, _PAGES))]
 
 
 def by_site(some: Iterable[P]) -> dict[str, list[P]]:

@@ -13,6 +13,7 @@ from scrapy_pagelets.evidence.evidence import (
     CAPACITY,
     CLASSES,
     CLASSIFIERS,
+    WIDTHS,
     Counts,
     Fragments,
     LossyCounter,
@@ -53,7 +54,7 @@ class Both:
     def __init__(self, capacity=CAPACITY):
         self.compiled, self.python = Counts(), Counts()
         tables: Any = self.python.tables
-        for name, width in Counts._WIDTHS.items():
+        for name, width in WIDTHS.items():
             self.compiled.tables[name] = LossyCounter(width, capacity)
             tables[name] = site_evidence.LossyCounter(width, capacity)
 

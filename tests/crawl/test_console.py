@@ -19,7 +19,7 @@ import pytest
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler import console
-from scrapy_pagelets.crawler.commands.all_commands import COMMANDS
+from scrapy_pagelets.crawler.commands.all_commands import COMMANDS, Parser, add_commands
 from scrapy_pagelets.crawler.commands.crawling import lines
 from tests import crawling
 from tests.corpora import warc
@@ -151,7 +151,9 @@ def test_each_command_has_help_with_examples_that_can_be_read(name, capsys):
     for example in examples(name):
         assert f"  {example}\n" in shown
         arguments, _ = arguments_of(example)
-        options = console._parser(arguments[0]).parse_args(arguments, console.Options())
+        parser = Parser("pagelets")
+        add_commands(parser, "pagelets", arguments[0])
+        options = parser.parse_args(arguments, console.Options())
         assert options.command == arguments[0]
 
 

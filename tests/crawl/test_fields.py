@@ -14,7 +14,7 @@ from itemadapter import ItemAdapter
 from scrapy import Field, Item, Spider
 from scrapy.utils.test import get_crawler
 
-from scrapy_pagelets.pipelines.page_pipeline import _OPTIONAL, Fields, value_of
+from scrapy_pagelets.pipelines.page_pipeline import _OPTIONAL, PagePipeline, value_of
 from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import FIELDS
 from scrapy_pagelets.session.crawl_session import session_of
@@ -37,15 +37,15 @@ class Putting:
     def __init__(self, spider: type[Spider] = Spider, **settings: Any) -> None:
         self.crawler = get_crawler(settings_dict=settings)
         self.crawler.spider = spider("stranger")
-        self.fields = Fields(self.crawler)
+        self.pipeline = PagePipeline(self.crawler)
 
     def __call__(self, item: Any, *names: str) -> dict[str, Any]:
         """Set fields on an item; return their values by their names in the feed."""
         before = page_context._places.set({})
         try:
             for name in names or FIELDS:
-                self.fields.put(item, name, OURS[name])
-            return {name: self.fields.get(item, name) for name in page_context.current_places()}
+                self.pipeline.put(item, name, OURS[name])
+            return {name: self.pipeline.get(item, name) for name in page_context.current_places()}
         finally:
             page_context._places.reset(before)
 
@@ -194,7 +194,7 @@ def test_a_defaultdict_does_not_create_values(putting):
 def test_each_type_and_field_is_reported_once(caplog):
     putting = Putting()
     for _ in range(3):
-        putting.fields = Fields(putting.crawler)  # each pipeline has its own
+        putting.pipeline = PagePipeline(putting.crawler)  # each of several sets fields
         putting({"text": "mine"}, "text", "html")
         putting({"text": "mine", "content": "mine"}, "text")
         putting(Declared(text="mine"), "text", "template", "sketch", "headline", "content_hash")

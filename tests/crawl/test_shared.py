@@ -15,7 +15,7 @@ from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import REPEATED
-from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets, Shares, Sisters
+from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets, Shares
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
@@ -114,7 +114,7 @@ def test_sister_sites_are_told_from_strangers():
     menu = [found.templateness(one, "global")[0] for one in pages]
     assert menu == [1, 1, 0]
     assert [found.templateness(one, "local").max() for one in pages] == [0] * 3
-    assert found.sisters() == [Sisters("one.org", "two.org", found.sisters()[0].templates)]
+    assert found.sisters() == [("one.org", "two.org", found.sisters()[0][2])]
 
 
 def test_what_there_is_no_room_for_is_compared():

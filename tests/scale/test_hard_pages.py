@@ -43,11 +43,11 @@ def test_an_empty_label_a_single_page_and_a_site_under_two_names_do_not_stop_tra
         Example(Page.parse(_source(e.page), e.page.url.replace("s1.", "copy.")), e.labels) for e in labelled(1, 4, 1)
     ]
     examples = [*labelled(12, 4), *twice, Example(empty, by_gold(empty, "")), *labelled(1, 1, 20)]
-    trained = train(examples, trees=5)
-    assert len(trained.folds) == 6
-    assert 0.5 < trained.figures["words, page alone"] <= 1
+    model, folds, figures = train(examples, trees=5)
+    assert len(folds) == 6
+    assert 0.5 < figures["words, page alone"] <= 1
     one = examples[0].page
-    assert np.isfinite(trained.model.page_evidence(one).in_context).all()
+    assert np.isfinite(model.page_evidence(one).in_context).all()
 
 
 def _source(one: Page) -> bytes:

@@ -80,9 +80,9 @@ def test_what_is_done_is_gone_and_the_last_one_ends_the_crawl(join, empty_redis)
     one.push(asked("a", "b"))
     (a,), (b,) = (frontier.exchange(wants=1)[1] for frontier in (one, other))
     state, _ = one.exchange(done=[a.id], ready=True)
-    assert (state.queued, state.leased, state.exhausted, state.finished) == (0, 1, False, False)
+    assert (state.queued, state.leased, state.finished) == (0, 1, False)
     state, _ = other.exchange(held=[b.id])
-    assert (state.leased, state.held, state.exhausted) == (0, 1, True)
+    assert (state.queued, state.leased, state.held) == (0, 0, 1)
     assert not one.exchange(ready=True)[0].finished  # an item still waits
     assert other.exchange(done=[b.id], ready=True)[0].finished
     assert one.exchange(ready=True)[0].finished
@@ -139,7 +139,7 @@ def test_a_page_is_loaded_for_a_template_or_requested_but_not_both(join):
     assert one.claim("a")
     assert leased(other) == ["b"]
     assert not one.claim("b")
-    one.give_up("a")
+    one.release("probing", "a")
     assert leased(other) == ["a"]
 
 
@@ -187,7 +187,7 @@ def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis,
     said: list[str] = []
     server = Server(empty_redis.url, KEY, lambda stat, _, sentence: said.append(f"{stat}: {sentence}"))
     empty_redis.stop()
-    server.stop_waiting()
+    server.closing.set()
     with pytest.raises(RedisAway):
         server.call(lambda redis: redis.get("x"))
     empty_redis.start()
@@ -223,7 +223,7 @@ def test_a_request_is_done_when_nobody_holds_it_any_more():
     leases.abandon("abandoned", RedisFull("there is no memory"))
     for lease in ("plain", "waits", "abandoned"):
         leases.end(lease)
-    assert (leases.done, leases.waiting, leases.busy) == ({"plain"}, ["waits"], False)
+    assert (leases.done, leases.waiting, leases.in_engine) == ({"plain"}, ["waits"], set())
     leases.let_go("waits")
     assert leases.all == ["waits"]
     leases.let_go("waits")

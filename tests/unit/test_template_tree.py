@@ -35,7 +35,7 @@ def article(number):
 @pytest.fixture
 def template():
     key, *others = [article(number).nodes for number in range(4)]
-    return TemplateTree.of(key, extract(key, others, same_signature_and_text).rows)
+    return TemplateTree.of(key, extract(key, others, same_signature_and_text)[0])
 
 
 def template_texts(template, nodes):

@@ -38,7 +38,9 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
     seen = np.zeros(len(tree))
     seen[tree.leaves] = layout.visible[tree.seen]
     count = np.maximum(1.0, tree.total(seen))
-    size, weight, dark, behind = (_extended(tree, column) * seen for column in _leaf_columns(tree, layout))
+    own = np.zeros((4, len(tree)))  # of the visible leaves; zero for other nodes
+    own[:, tree.leaves] = _leaf_columns(tree, layout)
+    size, weight, dark, behind = own * seen
     shade = _lightness(layout.background)[tree.rows]
     steps = np.abs(shade - shade[np.maximum(tree.parent, 0)])
     columns = (
@@ -63,7 +65,9 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
     gap, beside, aligned, _ = (np.nan_to_num(column, nan=-1.0) for column in _to_next(tree, boxes))
     before, after = tree.siblings
     shade = _lightness(layout.background)[tree.rows]
-    parts = [_share(boxes, above, side) for side in (0, 1)]
+    # The extent of each node, across and down, as a share of its parent's.
+    extents = [boxes[:, side + 2] - boxes[:, side] for side in (0, 1)]
+    parts = [extent / np.maximum(1.0, extent[above]) for extent in extents]
     # Each column describes a node and its next sibling. So the value for the previous sibling is in that sibling's row.
     for column in (gap, beside, aligned):
         parts += [np.where(before >= 0, column[before], -1.0), np.where(after >= 0, column, -1.0)]
@@ -118,13 +122,6 @@ def _lightness(color: NDArray[np.uint32]) -> Floats:
     return 0.35 * red + 0.5 * green + 0.15 * blue
 
 
-def _extended(tree: Tree, column: Floats) -> Floats:
-    """(k,) A column of the leaves, extended to all nodes by zeros."""
-    extended = np.zeros(len(tree))
-    extended[tree.leaves] = column
-    return extended
-
-
 def _mean_and_spread(tree: Tree, column: Floats, count: Floats) -> tuple[Floats, Floats]:
     """(k,) Mean and standard deviation of a column over the visible leaves."""
     mean = tree.total(column) / count
@@ -166,10 +163,3 @@ def _among_children(tree: Tree, boxes: Floats) -> tuple[Floats, ...]:
     np.maximum.at(largest, parent, gap[nodes])
     spread = np.sqrt(np.maximum(0, mean(gap**2) - mean(gap) ** 2))
     return largest, spread, *(mean(column) for column in columns[1:])
-
-
-def _share(boxes: Floats, above: Ints, side: int) -> Floats:
-    """(k,) Extent of each node as a share of its parent's, across (side 0) or down (side 1)."""
-    extent = boxes[:, side + 2] - boxes[:, side]
-    share: Floats = extent / np.maximum(1.0, extent[above])
-    return share

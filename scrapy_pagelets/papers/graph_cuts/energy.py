@@ -47,14 +47,6 @@ class Energy:
         costs = self.data[nodes, labels[nodes]], self.hidden[~visible], self.edge[1:][hanging], self.weight[cut]
         return float(sum(cost.sum() for cost in costs))
 
-    @property
-    def between(self) -> Floats:
-        """(m,) V of each leaf and the one before it; 0 if they are not neighbours."""
-        beside = self.other == self.one + 1
-        weights = np.zeros(len(self.tree.leaves), self.weight.dtype)
-        weights[self.other[beside]] = self.weight[beside]
-        return weights
-
 
 def cheapest_cover(tree: Tree, hidden: Floats) -> Bools:
     """(k,) Nodes that are segments: the cheapest of all sets of subtrees that contain each leaf once.
@@ -83,7 +75,9 @@ def segments_of(tree: Tree, roots: Bools) -> Ints:
 
 def minimise(energy: Energy) -> Ints:
     """(k,) Labelling of least energy, in O(k K); neighbours that are not consecutive are ignored."""
-    tree, between = energy.tree, energy.between
+    tree, beside = energy.tree, energy.other == energy.one + 1
+    between = np.zeros(len(tree.leaves), energy.weight.dtype)  # V of each leaf and the one before it, 0 for none
+    between[energy.other[beside]] = energy.weight[beside]
     visible = tree.total(energy.data) - tree.total(np.where(tree.inner, energy.hidden, 0))[:, None]
     visible[1:] += energy.edge[1:, None]
     count, labels = len(tree.leaves), energy.data.shape[1]
@@ -179,8 +173,7 @@ def _hidden(energy: Energy) -> Floats:
     edge = np.where(tree.parent < 0, 0, energy.edge)
     below = np.zeros_like(edge)
     np.add.at(below, tree.parent[1:], edge[1:])
-    hidden: Floats = energy.hidden + below - edge
-    return hidden
+    return np.asarray(energy.hidden + below - edge)
 
 
 def _pairs(energy: Energy, labels: Ints, label: int, linear: Ints) -> tuple[Ints, Ints, Ints]:

@@ -63,11 +63,13 @@ def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
     spread = np.sqrt(np.maximum(0, squares / np.maximum(1, texts) - template**2))
     for level in tree.levels[1:]:  # a node of pictures only has its parent's
         template[level] = np.where(texts[level] > 0, template[level], template[tree.parent[level]])
+    # (n,) Log odds that an element belongs to a template, by its class, id and role.
+    odds = np.array([look_odds(look, load(LABELLED).lexicon) for look in page.nodes.looks])[page.nodes.look]
     columns = (
         np.log1p(words), np.log1p(leaves), words / leaves, per_word, np.log1p(links / leaves),
         np.log1p(images / leaves), images > 0, headings / leaves, np.log1p(headings), np.log1p(inputs),
         np.log1p(blocks), blocks / leaves, sentences / leaves, np.log1p(sentences), digits / leaves,
-        template, spread, tree.in_chains(_lexicon(page.nodes)),
+        template, spread, tree.in_chains(np.where(page.nodes.tag == TEXT, 0.0, odds)),
         tree.first / count, tree.last / count, (tree.first + tree.last) / (2 * count), words / max(1.0, words[0]),
         leaves / count, tree.depth, _height(tree), tree.children, *_children(page.nodes, tree),
         *(_spread(tree, column) for column in (words, per_word, template)), *_looks(page.nodes, tree),
@@ -86,12 +88,6 @@ def _counts(nodes: NodeTable, templateness: Floats) -> Floats:
         *(nodes.spread(column) for column in (words >= _SENTENCE, digits, templateness, templateness**2)),
     )  # fmt: skip
     return nodes.total(np.column_stack(of_rows))
-
-
-def _lexicon(nodes: NodeTable) -> Floats:
-    """(n,) Log odds that an element belongs to a template, by its class, id and role."""
-    odds = np.array([look_odds(look, load(LABELLED).lexicon) for look in nodes.looks])[nodes.look]
-    return np.where(nodes.tag == TEXT, 0.0, odds)
 
 
 def _height(tree: Tree) -> Floats:

@@ -139,8 +139,7 @@ def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
         return value, gradient.ravel()
 
     result = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
-    learnt: Floats = result.x.reshape(-1, features)
-    return learnt
+    return np.asarray(result.x.reshape(-1, features))
 
 
 def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
@@ -161,8 +160,7 @@ def _distances(columns: Floats) -> Floats:
     """(n, n) squared distances. All crawls import this module, few need SciPy, which takes long to import."""
     from scipy.spatial.distance import cdist
 
-    found: Floats = cdist(columns, columns, "sqeuclidean")
-    return found
+    return np.asarray(cdist(columns, columns, "sqeuclidean"))
 
 
 def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:

@@ -103,14 +103,6 @@ class Shares(NamedTuple):
     near: int  # local pagelets that repeat only approximately
 
 
-class Sisters(NamedTuple):
-    """Two sites that share templates and whose pages link to each other, which suggests one author."""
-
-    one: str
-    other: str
-    templates: int
-
-
 class PageletShingles(NamedTuple):
     """The pagelets of a page by their shingles."""
 
@@ -203,9 +195,8 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
                 repeated = self._repeated({page.key}, page.site, self._rows[page.key], form)
         else:
             own = PageletShingles.of(page, pagelet)
-            with (
-                self.lock
-            ):  # the page was not counted, or it has changed: use the connections of the pages that it links to
+            # The page was not counted, or it has changed: use the connections of the pages that it links to.
+            with self.lock:
                 own.rows[:, _NEAR] = self._nearest(own.sketches, learn=False)
                 repeated = self._repeated(set(own.links.tolist()), page.site, own.rows, form)
         template: Bools = np.asarray(repeated.any(1))
@@ -225,12 +216,15 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
         rows_of = (Shares(site, *counts.tolist()) for site, counts in sums.items())
         return sorted(rows_of, key=lambda shares: (-shares.pagelets, shares.site))
 
-    def sisters(self) -> list[Sisters]:
-        """Pairs of sites that share templates (Figure 5), pairs with the most templates first."""
+    def sisters(self) -> list[tuple[str, str, int]]:
+        """Pairs of sites that link each other, which suggests one author, and how many templates they share (Figure 5).
+
+        Pairs with the most templates come first.
+        """
         with self.lock:
             owners = ({self._sites[int(page)] for page in pages} for _, pages in self._linked.templates())
             pairs = Counter(pair for sites in owners for pair in combinations(sorted(sites), 2))
-        return [Sisters(one, other, count) for (one, other), count in pairs.most_common()]
+        return [(one, other, count) for (one, other), count in pairs.most_common()]
 
     def _repeated(self, pages: set[int], site: str, rows: Ints, form: str) -> Bools:
         """(p, 2) whether enough pages have each shingle: of the site, or connected to one of the given pages."""
@@ -241,8 +235,7 @@ class RepeatedPagelets(Unsaved[PageletShingles]):
                 return self._pages[site, shingle]
             return max((self._linked.owners(page, shingle) for page in pages), default=0)
 
-        enough: Bools = np.array([count(s) >= needed for s in rows.ravel().tolist()], np.bool_).reshape(rows.shape)
-        return enough
+        return np.array([count(s) >= needed for s in rows.ravel().tolist()], np.bool_).reshape(rows.shape)
 
     def _nearest(self, sketches: Ints, *, learn: bool) -> Ints:
         """(p,) near shingle of each pagelet: that of the first pagelet that it nearly equals; 0 if it has no words."""

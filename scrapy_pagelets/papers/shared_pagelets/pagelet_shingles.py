@@ -121,8 +121,7 @@ def _path_token(target: str) -> int:
 
 def resemblance(one: Ints, other: Ints) -> Floats:
     """Estimate the Jaccard coefficient of 4-word sequences by (..., 16) sketches of pagelets; 0 without words."""
-    equal: Floats = ((one == other) & (one != 0)).mean(-1)
-    return equal
+    return np.asarray(((one == other) & (one != 0)).mean(-1))
 
 
 def super_shingles(near: Ints) -> Ints:

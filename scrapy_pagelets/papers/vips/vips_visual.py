@@ -44,9 +44,18 @@ class Visual:
 
     def __init__(self, nodes: NodeTable, layout: Layout) -> None:
         self.blocks = Blocks(nodes, layout)
-        self.cues = Cues(self.blocks)
         self._tree = Growing(nodes, self._layers())
         self._strength = [-np.inf]
+        text = nodes.spread(nodes.letters) * layout.visible
+        size = np.log2(np.maximum(layout.font_size, 1))
+        colors = np.column_stack([layout.background >> shift & 255 for shift in (24, 16, 8)]) / 255
+        columns = np.column_stack((text, text * nodes.anchor, text * size, text[:, None] * colors))
+        # (n + 1, 6) Sums over all rows before: letters, letters in links, letters times font size, times background.
+        self._sums = np.zeros((len(nodes) + 1, columns.shape[1]))
+        np.cumsum(columns, axis=0, out=self._sums[1:])
+        self._letters = max(1.0, float(self._sums[-1, 0]))
+        self._line = _LINE * 2 ** (float(self._sums[-1, 2]) / self._letters) if self._sums[-1, 0] else _LINE * 16
+        self._width, self._height = max(1, layout.page_width), max(1, layout.page_height)
 
     def _layers(self) -> Ints:
         """(n,) Number of the fixed element that each row is in, 0 for none."""
@@ -126,11 +135,12 @@ class Visual:
     def _spacing(self, pool: Pool) -> Bools:
         """(k,) Whether each block is thin and without text: cells and pictures that serve as spacing or as a line."""
         thin = (pool.boxes[:, 2:] - pool.boxes[:, :2]).min(axis=1) < _THIN
-        return np.asarray(thin & (self.cues.letters(pool) == 0))
+        letters = self._sums[pool.spans[:, 1], 0] - self._sums[pool.spans[:, 0], 0]
+        return np.asarray(thin & (letters == 0))
 
     def weigh(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
         """(s,) Strength of the separators of one direction."""
-        return np.asarray(self.cues.of(pool, strips, horizontal=horizontal) @ _COLUMN)
+        return np.asarray(self.cues(pool, strips, horizontal=horizontal) @ _COLUMN)
 
     def _finished(self) -> BlockTree:
         """Return the tree; the strongest separator anywhere in a block determines its coherence."""
@@ -145,29 +155,7 @@ class Visual:
         doc = np.where(values > -np.inf, np.clip(degrees, LEAST, GREATEST - 1), GREATEST)
         return BlockTree(self.blocks.nodes, np.array(parent), doc.astype(np.int64), self._tree.owner)
 
-
-class Cues:
-    """Cues of the separators of a page."""
-
-    def __init__(self, blocks: Blocks) -> None:
-        self.blocks = blocks
-        nodes, layout = blocks.nodes, blocks.layout
-        text = nodes.spread(nodes.letters) * layout.visible
-        size = np.log2(np.maximum(layout.font_size, 1))
-        colors = np.column_stack([layout.background >> shift & 255 for shift in (24, 16, 8)]) / 255
-        columns = np.column_stack((text, text * nodes.anchor, text * size, text[:, None] * colors))
-        # (n + 1, 6) Sums over all rows before: letters, letters in links, letters times font size, times background.
-        self._sums = np.zeros((len(nodes) + 1, columns.shape[1]))
-        np.cumsum(columns, axis=0, out=self._sums[1:])
-        self._letters = max(1.0, float(self._sums[-1, 0]))
-        self._line = _LINE * 2 ** (float(self._sums[-1, 2]) / self._letters) if self._sums[-1, 0] else _LINE * 16
-        self._width, self._height = max(1, layout.page_width), max(1, layout.page_height)
-
-    def letters(self, pool: Pool) -> Floats:
-        """(k,) Number of letters of each block."""
-        return np.asarray(self._sums[pool.spans[:, 1], 0] - self._sums[pool.spans[:, 0], 0])
-
-    def of(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
+    def cues(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
         """(s, len(WEIGHTS)) Cues of the separators of one direction of a pool.
 
         The sides of a separator are the blocks between it and the previous separator, and between it and the next.
