@@ -133,7 +133,7 @@ _OF_LIBRARY: Final = lazily(
 )
 _NO_NAME: Final = frozenset(
     "profile posts articles website homepage google facebook twitter linkedin view all online offline "
-    "log in login sign up register".split()
+    "log in login sign up register username".split()
 )
 #: What announces a name in the next run of text, behind a date.
 _BY_LAST: Final = lazily(rf"(?<=\W)(?:{_BY})\s*[:：]?\s*$", re.IGNORECASE)
@@ -553,6 +553,8 @@ def _named(page: Page, leaf: int, near: list[int], called: Set[int]) -> str | No
         most = 0 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
         return name if name and (not name[0].islower() or len(name.split()) <= most) else None
     before = strings[leaf - 1][:_LONGEST].strip(_MARKS) if leaf else ""
+    if before and page.nodes.gap[leaf] < LINE and _LAST_CHANGE.search(" ".join(strings[max(0, leaf - 3) : leaf])):
+        return None  # who changed it last
     is_dated = leaf - 1 not in near and dates.has_year(before)
     announced = _BY_LAST.search(before) if is_dated else leaf - 1 in near and _BY_ALONE.fullmatch(before)
     is_told = announced or (called and _is_inside(page.nodes, leaf, called)) or _is_of_mail(page, leaf, near)

@@ -125,6 +125,7 @@ _BOLD: Final = (TAG["b"], TAG["strong"])
 _OF_PAGE: Final = among_tags("nav main h1 section")  # elements that are in no post
 _SAYS: Final = 20  # characters of a text in which it says that it tells when a post was written
 _ENOUGH: Final = 3  # dates that must be in order
+_UNORDERED: Final = 0.3  # share of more steps that may be back, from the answers to one post to the next one
 
 
 @dataclass(frozen=True, eq=False)
@@ -473,9 +474,10 @@ def _holds_posts(post: Post, found: Sequence[Post], inside: Sequence[int]) -> bo
 
 
 def _in_order(posts: list[Post]) -> list[Post]:
-    """The posts of a thread, without their dates if those in words neither rise nor fall."""
+    """The posts of a thread, without their dates if those in words neither rise nor fall, answers in between aside."""
     spoken = {post: post.published for post in posts if post.published and len(post.published) == len("2024-05-01")}
-    days = list(spoken.values())
-    if len(days) < _ENOUGH or days in (sorted(days), sorted(days, reverse=True)):
+    steps = [*pairwise(spoken.values())]
+    against = min(sum(one > other for one, other in steps), sum(one < other for one, other in steps))
+    if len(spoken) < _ENOUGH or against <= max(0, _UNORDERED * (len(steps) - _ENOUGH)):
         return posts
     return [replace(one, published=None, said_at=-1, line=(one.said_by,)) if one in spoken else one for one in posts]

@@ -428,6 +428,12 @@ STAMP = "2026-11-20T10:00:00+00:00"
         (PARAGRAPH + "<dl><dt><code>author</code><dd>Your name</dl>", {}),
         (PARAGRAPH + "<pre><b>Authors</b><i>:</i> <b>Ana</b> <b>Bo</b></pre>", {}),
         (PARAGRAPH + "<table><tr><th class=a>Author<th class=b>Cups<tr><td>1<td>2</table>", {}),
+        ("<p>4 March 2025 | Filed under: <a href=/c>Teas</a> and tagged with: <a>Uji</a>", {"published": "2025-03-04"}),
+        (
+            "<p>Last updated <a href=/h>4 March 2025</a> by <a href=/a class=author>Ana Bo</a>",
+            {"modified": "2025-03-04"},
+        ),
+        ("<p><label class=username>Username:</label> <input>", {}),
         ("<p><a href=/user/login>Log on</a> to answer", {}),
         ("<p><a href=/user/register.html>Join us</a> <a href=/profile/ana/topics/>Topics Started</a>", {}),
     ],

@@ -102,6 +102,11 @@ def test_dates_in_no_order_are_not_those_of_posts():
     post = "<div class=post><b class=username>Ana</b> <i>{} May 2024</i>{}</div>"
     assert told("".join(post.format(day, BODY) for day in (5, 2, 9))) == [("Ana", None)] * 3
     assert told("".join(post.format(day, BODY) for day in (9, 5, 2)))[0] == ("Ana", "2024-05-09")
+    # answers to the first post go on for days before the next one
+    answered = (1, 2, 3, 9, 4, 5, 6, 12, 7, 8, 9, 10)
+    assert told("".join(post.format(day, BODY) for day in answered))[3] == ("Ana", "2024-05-09")
+    joined = (7, 2, 9, 4, 12, 1, 8, 3, 11, 5, 10, 6)
+    assert told("".join(post.format(day, BODY) for day in joined)) == [("Ana", None)] * 12
 
 
 def test_the_posts_of_a_blog_are_no_thread():
