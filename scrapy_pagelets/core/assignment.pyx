@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # distutils: language = c++
-"""Assignments of largest weight: SciPy's would add 50 MB to each crawl, and half a second."""
+"""Assignments of largest weight: SciPy, which has them as well, is large and slow to import in each crawl."""
 
 from libc.stdint cimport int64_t, uint8_t
 from libcpp.vector cimport vector
