@@ -311,6 +311,19 @@ def test_scrapy_starts_without_the_heavy_libraries():
     assert loaded.isdisjoint({"sklearn", "scipy", "duckdb", "datasketch"})
 
 
+def test_the_template_of_pages_that_link_each_other_needs_no_scipy():
+    loaded = loaded_by(
+        "from scrapy_pagelets import Page\n"
+        "from scrapy_pagelets.evidence.etdm import extract\n"
+        "import scrapy_pagelets.middlewares.subdigraph\n"
+        "pages = [b'<p><b>a</b><i>b</i><p><b>c', b'<p>d<p><b>e</b>f']\n"
+        "one, other = (Page.parse(page, 'http://a.test/').nodes for page in pages)\n"
+        "assert extract(one, [other])[0].any()"
+    )
+    assert "scrapy_pagelets.core.assignment" in loaded
+    assert "scipy" not in loaded
+
+
 def settings_in(text: str) -> set[str]:
     return set(re.findall(r"\bPAGELETS_[A-Z0-9_]*[A-Z0-9]\b", text))
 
