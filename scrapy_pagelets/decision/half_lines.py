@@ -68,6 +68,12 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     return found & ~keep
 
 
+def opening_alone(nodes: NodeTable, is_template: Bools) -> list[int]:
+    """Leaves that are an opening bracket before template: the words before it do not need that."""
+    opening = (leaf for leaf, text in enumerate(nodes.strings[:-1]) if len(text) <= 3 and text.strip() == "(")
+    return [leaf for leaf in opening if is_template[leaf + 1]]
+
+
 def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]:
     """The leaves of elements some of which are content. The others of a heading may be links, as to edit it."""
     rows = np.array(of_rows, np.int64)

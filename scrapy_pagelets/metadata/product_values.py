@@ -152,6 +152,8 @@ _NAMED: Final = lazily(
     re.IGNORECASE,
 )
 _HUMPS: Final = lazily(r"(?<=[a-z])(?=[A-Z])")
+#: What says that a price has its tax, not that it is one: a class of its own, or "including-tax".
+_TAXED: Final = lazily(r"(?<!\S)tax(?!\S)|incl\w*[-_]?(?:tax|vat)", re.IGNORECASE)
 _LETTERS: Final = lazily(r"[a-z]+")
 _STRUCK: Final = ("del", "s", "strike")
 _WHOLE: Final = ("html", "body", "main")
@@ -187,7 +189,7 @@ def kinds_of(look: Look) -> int:
     names, struck = f"{name} {classes}"[:500], FORMER * (tag in _STRUCK)
     if tag in _WHOLE or not _NAMED.search(names):
         return struck
-    tokens = frozenset(_LETTERS.findall(_HUMPS.sub("-", names).lower()))
+    tokens = frozenset(_LETTERS.findall(_HUMPS.sub("-", _TAXED.sub("", names)).lower()))
     runs = " ".join("".join(_LETTERS.findall(each)) for each in names.lower().split())
     found = struck | sum(kind for kind, form in _BY_LETTERS.items() if form.search(runs))
     return found | sum(kind for kind, some in _BY_TOKENS.items() if found & PRICE and not some.isdisjoint(tokens))
