@@ -115,7 +115,8 @@ class Entry:
 TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "tags", "breadcrumbs", "product")
 #: Names of ``<meta>`` elements in the order of precedence, in lower case.
 _AUTHOR: Final = (
-    "author article:author parsely-author sailthru.author dable:author dc.creator dcterms.creator citation_author byl"
+    "author article:author parsely-author sailthru.author dable:author dc.creator dcterms.creator "
+    "eprints.creators_name citation_author byl"
 ).split()
 #: A name as libraries sort it: "Bo, Ana", "van der Bo, Ana M.".
 _SORTED: Final = lazily(r"\s*(?:[a-z]\S*\s)*[^\s,]+,\s*[^\s,]+(?:\s[^\s,]+){,2}\s*")
@@ -290,7 +291,8 @@ class _Told:
         """All values of a name: several authors have a ``<meta>`` each."""
         metas = islice(self._page.metas, _MOST)
         values = [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
-        is_sorted = name == "citation_author" or (name.startswith("dc") and all(map(_SORTED.fullmatch, values)))
+        may_be_sorted = name.startswith(("dc", "eprints")) and all(map(_SORTED.fullmatch, values))
+        is_sorted = name == "citation_author" or may_be_sorted
         return [_turned(value) for value in values] if is_sorted else values
 
     def _of_microdata(self, name: str) -> list[str]:

@@ -158,12 +158,15 @@ class ShownProduct:
 
     @cached_property
     def _price(self) -> _Price | None:
-        """The price that names of elements tell, a lower one beside a regular one first, else one that stands alone."""
+        """The price that names of elements tell, rather one beside a higher regular one, else one that stands alone."""
         named = (self._read(leaves, row) for leaves, row in self._named(values.FORMER | values.OTHER))
         struck_out = (self._read(leaves, row) for leaves, row in self._named(values.OTHER))
         found = filter(None, chain(named, map(self._read, self._unnamed()), struck_out))
         price, nodes = next(found, None), self._page.nodes
-        if price is None or price.row < 0 or not self._around[price.row] & values.REGULAR:
+        if price is None or price.row < 0:
+            return price
+        label = nodes.strings[nodes.first_leaf.item(price.row) - 1][:_LONGEST]
+        if not (self._around[price.row] & values.REGULAR or (":" in label and _NOT_NOW.search(label))):
             return price
         lower = (each for each in found if each.lowest < price.lowest and each.row > price.row)
         near = (each for each in lower if nodes.first_leaf[each.row] < nodes.last_leaf[price.row] + _BESIDE)

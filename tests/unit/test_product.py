@@ -199,6 +199,9 @@ def test_meta_elements():
         ("<div class=shipping-price>$5.00</div><div class=price>$12.50</div>", 12.5, None),
         ("<b class='price-box tax weee'><b class=price>12,50 €</b></b><b class=price-tax>10,50 €</b>", 12.5, None),
         ("<b class=price-including-tax>12,50 €</b> <b class=price-excluding-tax>10,50 €</b>", 12.5, None),
+        ("<b class=price--withoutTax>12,50 €</b>", 12.5, None),
+        ("Was: <b class=price--non-sale>20,00 €</b> Now: <b class=price>12,50 €</b>", 12.5, None),
+        ("Regular price: <b class=price>12,50 €</b>", 12.5, None),
         ("<div class=priceRegular>￥3,300</div><div class=price02>￥2,750</div>", 2750, None),
         ("<div class=priceRegular>￥3,300</div><div class=price02>￥4,400</div>", 3300, None),
         ("<div class=info-price><b class=price>12,50 €</b> <p class=sku>No. <b>WS7-4</b></div>", 12.5, None),
@@ -318,6 +321,18 @@ def test_a_control_that_is_off_does_not_mean_in_stock():
     page = shop("<p class=price>12,50 €</p><button class=add-to-cart>Ajouter au panier</button><p>Rupture de stock")
     assert told(page)["availability"] == "InStock"
     assert told(page.replace("<button", "<button disabled"))["availability"] == "OutOfStock"
+
+
+@pytest.mark.parametrize(
+    ("stock", "expected"),
+    [
+        ("<p class='stock unavailable'>Nije dostupno", "OutOfStock"),
+        ("<p class='stock available'>Dostupno", "InStock"),
+        ("<p>Niet op voorraad", "OutOfStock"),
+    ],
+)
+def test_classes_and_words_tell_the_stock(stock, expected):
+    assert told(shop(f"<p class=price>12,50 €</p>{stock}", PRODUCT_TYPE))["availability"] == expected
 
 
 @pytest.mark.parametrize(("kind", "price"), [("type-product", 12.5), ("type-post", None)])
