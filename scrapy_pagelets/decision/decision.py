@@ -9,7 +9,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision import asides, corrections
 from scrapy_pagelets.decision.content import corrected, facts_of, marks_in_cells, permalinks, said_of_itself
 from scrapy_pagelets.decision.cut import OF_ARTICLE
-from scrapy_pagelets.decision.half_lines import companions, signs_with_words
+from scrapy_pagelets.decision.half_lines import companions, opening_alone, signs_with_words
 from scrapy_pagelets.decision.own_texts import data_tables, labelled, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
@@ -94,6 +94,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         marks = permalinks(page.nodes)
         found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail | marks)] = 0
         found = np.where(marks | stripped, found, signs_with_words(page.nodes, found))
+        found[opening_alone(page.nodes, is_template(found))] = 1
         kept = ~is_template(found)
         if corrections.has_lone_heading(page.nodes, kept):
             own = page.nodes.leaves_below((headline.row,) if headline else ())

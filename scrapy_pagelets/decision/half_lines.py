@@ -16,7 +16,7 @@ from scrapy_pagelets.core.small_corrections import signs_with_words as signs_wit
 from scrapy_pagelets.page.data_tables import flat_grids
 from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import LINE, SPACE, TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
 
 _LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and lists of terms
 _AROUND: Final = 4  # elements around a caption that may be those of the text
@@ -66,6 +66,12 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
         found[leaves] |= 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
     return found & ~keep
+
+
+def opening_alone(nodes: NodeTable, is_template: Bools) -> list[int]:
+    """Leaves that are an opening bracket right before template: the words before it do not need that."""
+    opening = (leaf for leaf, text in enumerate(nodes.strings[:-1]) if len(text) <= 3 and text.strip() == "(")
+    return [leaf for leaf in opening if is_template[leaf + 1] and nodes.gap[leaf + 1] <= SPACE]
 
 
 def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]:

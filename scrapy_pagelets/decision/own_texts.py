@@ -100,7 +100,9 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
     for leaf in (own[first : last + 1 + _BEHIND].nonzero()[0] + first).tolist():
         text = nodes.strings[leaf].rstrip()
         if (":" in text or _COLONS[1] in text) and _FACT.match(text) and not (has_year(text) or text[-1] == "."):
-            found[leaf] = leaf < last or keep[nodes.leaves_of(part_of(nodes, leaf)[1])].any()
+            around = part_of(nodes, leaf)[1]
+            around = nodes.parent.item(around) if _IS_LIST[nodes.tag[around]] else around
+            found[leaf] = leaf < last or keep[nodes.leaves_of(around)].any()
     for leaf in (lost[first : min(first + _NEAR, last)].nonzero()[0] + first).tolist():
         text = nodes.strings[leaf].strip()
         if any(map(str.isdigit, text[:1] + text[-1:])) and _PRICE.fullmatch(text):

@@ -27,7 +27,8 @@ PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))  # tags of pictures
 #: Attributes where scripts that load pictures late find their address, to replace another one.
 _LATE: Final = (
     "data-src data-lazy-src data-original data-lazy data-lazyload data-actualsrc data-native-src data-hi-res-src "
-    "nitro-lazy-src data-pagespeed-lazy-src data-cfsrc data-ezsrc data-lzy_src data-echo data-delayed-url"
+    "nitro-lazy-src data-pagespeed-lazy-src data-cfsrc data-ezsrc data-lzy_src data-echo data-delayed-url "
+    "data-src-cmplz data-cookieblock-src data-cmp-src data-uc-src data-consent-src data-suppressedsrc"
 ).split()
 #: Names of other attributes with the address of a picture that has no other.
 _NAMED_SO: Final = lazily(r"src|lazy|load|orig|image|img|url|file|srv|retina|hi-?res|full|large")
@@ -153,12 +154,10 @@ def address_of(player: etree._Element) -> str:
         number = player.get(name) or ""
         return site + number if _ID.fullmatch(number) else ""
     address = next(filter(None, _addresses(player, _ADDRESSES[tag])), "")
-    if not address or len(address) > _LONGEST or _OTHERS.search(address):
-        return ""
-    for pattern, page in _PAGES:
+    for pattern, page in _PAGES if len(address) <= _LONGEST else ():
         if match := pattern.fullmatch(address):
             return match.expand(page)
-    return address
+    return "" if len(address) > _LONGEST or _OTHERS.search(address) else address
 
 
 def title_of(player: etree._Element) -> str:
@@ -293,7 +292,7 @@ def _teasers(nodes: NodeTable, rows: Ints, keep: Bools) -> set[int]:
 
 @once
 def picture_rows(nodes: NodeTable) -> Ints:
-    """Rows of the pictures and players, and of each ``noscript`` with a picture of its own."""
+    """Rows of the pictures and players, and of each ``noscript`` with one of its own."""
     shows = np.array([look[0] in _SHOWING for look in nodes.looks])
     copies = [number for number, look in enumerate(nodes.looks) if look[0] == "noscript"]
     rows = np.flatnonzero(shows[nodes.look] & (nodes.tag != TEXT))
@@ -305,21 +304,22 @@ def picture_rows(nodes: NodeTable) -> Ints:
 
 
 def _is_only_picture(noscript: etree._Element) -> bool:
-    """Whether a ``noscript`` has a picture that no script loads beside it."""
-    image = noscript.find(".//img")
-    if image is None or is_tiny(image) or "display" in (image.get("style") or ""):
+    """Whether a ``noscript`` has a picture or a player that no script loads beside it."""
+    image = image_of(noscript)
+    if image is noscript or is_tiny(image) or "display" in (image.get("style") or ""):
         return False
     around = (noscript.getprevious(), noscript.getnext(), noscript.getparent())
-    return not any(one is not None and one.tag in PICTURES for one in around) and not any(
-        one is not None and one.tag != "noscript" and (one.find("img") is not None or one.find("*/img") is not None)
+    tag = "iframe" if image.tag == "iframe" else "img"
+    return not any(one is not None and one.tag in (*PICTURES, "iframe") for one in around) and not any(
+        one is not None and one.tag != "noscript" and (one.find(tag) is not None or one.find(f"*/{tag}") is not None)
         for one in around[:2]
     )
 
 
 def image_of(element: etree._Element) -> etree._Element:
-    """The picture of a row: the element itself, or what is in a ``noscript``."""
-    inside = element.find(".//img") if element.tag == "noscript" else None
-    return element if inside is None else inside
+    """The picture of a row: the element itself, or what is in a ``noscript``, which may be a player."""
+    inside = (element.find(f".//{tag}") for tag in ("img", "iframe")) if element.tag == "noscript" else ()
+    return next((each for each in inside if each is not None), element)
 
 
 def _is_no_content(element: etree._Element) -> bool:

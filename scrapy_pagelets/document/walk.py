@@ -227,7 +227,8 @@ class Walk:
         elif tag == "hr":
             self.draft.rule()
         elif tag in PICTURES or (tag == "noscript" and self.images[row]):
-            self.write_picture(row, pictures.image_of(element))
+            image = pictures.image_of(element)
+            (self.write_player if image.tag in pictures.PLAYERS else self.write_picture)(row, image)
         elif tag in _BOXES and self.is_box(row, tag):
             box = element[0] if element.tag == "label" else element
             self.draft.check(box.get("checked") is not None or box.get("aria-checked") == "true")

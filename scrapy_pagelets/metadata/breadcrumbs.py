@@ -171,7 +171,9 @@ def _labelled(page: Page) -> set[int]:
     nodes = page.nodes
     named = (row for row, label in nodes.labels.items() if CRUMBS_NAMED.search(label))
     rows = {row for row in named if nodes.signs[nodes.look[row]] & MENU}
-    typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
+    kinds = ((each, (each.get("itemtype") or "").rpartition("/")[2]) for each in page.microdata)
+    typed = {each if kind == "BreadcrumbList" or len(each.findall(".//a")) > 1 else each.getparent()
+             for each, kind in kinds if kind in ("BreadcrumbList", "Breadcrumb")}  # fmt: skip
     return rows | {row for row, each in enumerate(nodes.elements if typed else ()) if each in typed}
 
 

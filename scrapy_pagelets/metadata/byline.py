@@ -102,7 +102,7 @@ _INFOBOX: Final = lazily(r"(?:^|[\s_-])infobox", re.IGNORECASE)
 _CHANGED: Final = lazily(
     r"updat|modif|edited|\bstand\s*:|revised|reviewed|changed|aktuali|geändert|änderung|mis à jour|mise à jour|"
     r"actualiza|atualiza|aggiorna|bijgewerkt|gewijzigd|uppdater|oppdater|opdater|zmieni|güncelle|обновлен|изменен|"
-    r"更新|수정",
+    r"更新|수정|تحديث|تعديل",
     re.IGNORECASE,
 )
 #: Words that tell what a date is of.
@@ -112,8 +112,8 @@ _SAYS: Final = lazily(
 )
 _BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, or words
 #: Words around a date in a byline. A text with others is not one.
-_AROUND_DATE: Final = frozenset(" ".join(dates.WORDS["around_dates"]).split())
 _WORD: Final = lazily(r"[^\W\d_]+")
+_AROUND_DATE: Final = frozenset(_WORD.findall(" ".join(dates.WORDS["around_dates"])))
 #: What stands between the names of two authors.
 _AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
 _AND_NAME: Final = lazily(r"\s*(?:and|und|et|y|e|en|och|og|i|и|&)\s+(.*)")
@@ -285,7 +285,7 @@ class Byline:
     @cached_property
     def _dates(self) -> tuple[str | None, str | None, list[int]]:
         """The first dates of publication and of change, and their leaves."""
-        published = modified = None
+        published = modified = made = None
         leaves, is_sure = [], False
         for leaf in self._near:
             text = self._page.nodes.strings[leaf]
@@ -296,10 +296,13 @@ class Byline:
                 if change or _is_change(self._page, leaf, self._near):
                     is_sure |= change != _BY_CLASS
                     modified = modified or date
+                elif leaf and _fact(self._page.nodes.strings[leaf - 1]) == "made":  # a picture, say, posted later
+                    made = made or date
                 else:
                     published = published or date
         if sum(_is_of_other(self._page, leaf - 1) for leaf in leaves) > 1:
             return None, None, leaves
+        published = published or made
         if published is None and not is_sure:  # hAtom demands the class, even of what was never changed
             return modified, None, leaves
         return published, modified, leaves

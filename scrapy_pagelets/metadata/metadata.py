@@ -30,6 +30,9 @@ def _class(names: str) -> re.Pattern[str]:
 _PUBLISHED_CLASS: Final = _class("published|dt-published")
 _UPDATED_CLASS: Final = _class("updated|dt-updated")
 _AUTHOR_CLASS: Final = _class("(?:(?:entry|post)-)?author|p-author")
+_TAGS_CLASS: Final = _class(
+    r"(?:[a-z]{1,4}-){,2}(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}tags?(?:[-_](?:list|links))?"
+)
 _NAME_CLASS: Final = _class("fn|p-name")
 _LEAVES: Final = 5  # runs of text of a mark
 _MARKS: Final = 20  # marks that are looked at
@@ -71,11 +74,16 @@ class Entry:
 
     @property
     def tags(self) -> Iterator[str]:
-        """The texts of its links to what it calls its tags, those of its categories among them."""
+        """The texts of its links to what it calls its tags, those of its categories among them.
+
+        Else those of the links in the one element of the page that is named the tags of a post.
+        """
         nodes = self._page.nodes
         rows = rows_related(nodes, OF_TAG)
         span = self._span or self._one_of(rows_tagged(nodes, TAG["article"])) if rows else None
-        for row in self._inside(span, rows):
+        found = self._inside(span, rows)
+        lists = nodes.outermost(rows_named(nodes, _TAGS_CLASS)) if not found else []
+        for row in nodes.links.row[nodes.links_in(lists[0])].tolist() if len(lists) == 1 else found:
             yield " ".join(nodes.strings[nodes.leaves_of(row)]).removeprefix("#").lstrip()
 
     def _rows(self, names: re.Pattern[str]) -> list[int]:
@@ -107,7 +115,8 @@ class Entry:
 TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "tags", "breadcrumbs", "product")
 #: Names of ``<meta>`` elements in the order of precedence, in lower case.
 _AUTHOR: Final = (
-    "author article:author parsely-author sailthru.author dable:author dc.creator dcterms.creator citation_author byl"
+    "author article:author parsely-author sailthru.author dable:author dc.creator dcterms.creator "
+    "eprints.creators_name citation_author byl"
 ).split()
 #: A name as libraries sort it: "Bo, Ana", "van der Bo, Ana M.".
 _SORTED: Final = lazily(r"\s*(?:[a-z]\S*\s)*[^\s,]+,\s*[^\s,]+(?:\s[^\s,]+){,2}\s*")
@@ -159,7 +168,8 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     told = _Told(page, habits)
     thread = thread_of(page, habits)
     product, facts = product_of(page, headline, told.metas)
-    opening = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1)
+    declared = told.date("datePublished", _PUBLISHED)
+    opening = thread.opening(page.nodes.leaves_of(headline.row).start if headline else -1, declared)
     first = opening or Post()
     posts = {leaf for post in thread.posts for leaf in post.leaves} if thread.is_thread else set[int]()
     beside = byline.Byline(page, headline if opening is None else None, habits, posts, sells=product is not None)
@@ -172,7 +182,7 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     # Software writes the name of the site, or that of an account.
     if told.author and beside.author and _is_no_person(page, told.author):
         author = beside.author
-    published = told.date("datePublished", _PUBLISHED) or told.posted or first.published or entry.published
+    published = declared or told.posted or first.published or entry.published
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
         "published": published or beside.published,
@@ -281,7 +291,8 @@ class _Told:
         """All values of a name: several authors have a ``<meta>`` each."""
         metas = islice(self._page.metas, _MOST)
         values = [meta.content for meta in metas if (meta.property or meta.name).strip().lower() == name]
-        is_sorted = name == "citation_author" or (name.startswith("dc") and all(map(_SORTED.fullmatch, values)))
+        may_be_sorted = name.startswith(("dc", "eprints")) and all(map(_SORTED.fullmatch, values))
+        is_sorted = name == "citation_author" or may_be_sorted
         return [_turned(value) for value in values] if is_sorted else values
 
     def _of_microdata(self, name: str) -> list[str]:

@@ -95,7 +95,7 @@ _USER: Final = lazily(
 )
 _PROFILE: Final = lazily(
     r"(?:^|(?<!has)[\s_-])(?:\w*profile|user-?_?(?:info|details|stats|cell|extras|block|box|data)|poster|message-?(?:user|sidebar)|postleft|favatar|"
-    r"c?author-?_?(?:pane|info|box|details|role)|reply-author)(?:$|[\s_-])",
+    r"c?author-?_?(?:pane|info(?:rmation)?|statistics|box|details|role)|reply-author)(?:$|[\s_-])",
     re.IGNORECASE,
 )
 #: Labels of dates that are not those of a post.
@@ -154,13 +154,15 @@ class Thread:
     posts: tuple[Post, ...] = ()
     is_thread: bool = False
 
-    def opening(self, headline: int) -> Post | None:
+    def opening(self, headline: int, moment: str | None) -> Post | None:
         """The post that began the thread; None without a thread, or if the page may have others before it.
 
-        ``headline``: the leaf with the page's own heading, -1 without one: a reply with it is none.
+        ``headline``: the leaf with the page's own heading, -1 without one: a reply with it is none. ``moment``: that of
+        the publication of the page: nor is a reply of that moment.
         """
         first = self.posts[0] if self.is_thread else Post(is_reply=True)
-        return None if first.is_reply and headline not in first.leaves else first
+        is_first = headline in first.leaves or (moment is not None and ":" in moment and first.published == moment)
+        return None if first.is_reply and not is_first else first
 
 
 NO_THREAD: Final = Thread()
@@ -310,8 +312,9 @@ class _Reader:
                 joined = self._joined(one, other)
                 found[number - 1] = Post()
                 found[number] = replace(joined, is_reply=one.is_reply and number not in opens)
-        posts = [Post() if _holds_posts(one, found, inner) else one for one, inner in zip(found, inside, strict=True)]
-        return [self._declared(row, post) for row, post in zip(rows, posts, strict=True)] if self._unsaid else posts
+        posts = [self._declared(row, post) for row, post in zip(rows, found, strict=True)] if self._unsaid else found
+        each = zip(found, posts, inside, strict=True)
+        return [Post() if _holds_posts(one, posts, inner) else post for one, post, inner in each]
 
     @cached_property
     def _unsaid(self) -> list[tuple[int, str, str]]:
@@ -457,7 +460,9 @@ class _Reader:
         between = range(first + 1, last if first >= 0 and last - first <= _LINE else 0)
         strings = self._page.nodes.strings
         own = (leaf for leaf in between if not (self._in_profile[leaf] or NUMBERED.fullmatch(strings[leaf].strip())))
-        yield from (leaf for leaf in own if byline.is_between(strings[leaf]))
+        words = {leaf for leaf in own if byline.is_between(strings[leaf])}
+        # "in" may stand before the name of a forum.
+        yield from (leaf for leaf in words if leaf + 1 in words or leaf + 1 == last)
 
     def _profile(self, post: Post) -> tuple[int, ...]:
         """What tells of the author, but for the name if it stands nowhere else; nothing if it is most of the post."""

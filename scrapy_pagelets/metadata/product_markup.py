@@ -46,7 +46,7 @@ def product_of(
     shown = ShownProduct(page, headline, json_ld.get("name") or microdata.get("name"))
     declared = [json_ld, microdata, of_metas if "price" in of_metas else {}]
     if not any(field in each for each in declared for field in _TELLING):
-        is_declared = bool(json_ld or microdata) or _type_of(metas) in _PRODUCT_TYPES
+        is_declared = bool(json_ld or microdata) or _type_of(metas) in _PRODUCT_TYPES or shown.is_declared
         is_believed = shown.is_offered if is_declared else _is_believed(page, metas, shown)
         if others or further or not is_believed:
             return None, ()

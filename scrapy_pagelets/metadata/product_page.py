@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import product_values as values
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import OFFER
-from scrapy_pagelets.page.nodes import TAG, TEXT
+from scrapy_pagelets.page.nodes import TAG, TEXT, rows_named
 from scrapy_pagelets.page.page import Page
 
 #: Leaves behind and before the heading that are looked at, for prices, for what stands right beside it, and for labels.
@@ -42,6 +42,7 @@ _IN_ADDRESS: Final = lazily(
     r"(?<![A-Za-z0-9])(?:\d{5,15}|(?=[A-Z]*\d)(?=(?:[A-Z]*\d){2})[A-Z0-9]{8,14})(?![A-Za-z0-9])"
 )
 _MOST_IN_ADDRESS: Final = 3
+_DECLARED: Final = lazily(r"(?:^|\s)type-product(?:$|\s)")
 _CARD: Final = 2  # elements around a price that may be a card
 #: Whether an element has a heading that is a link.
 _LEADING: Final = etree.XPath("boolean((h2|h3|h4|h5|*/h2|*/h3|*/h4|*/h5)//a[@href and not(starts-with(@href,'#'))])")
@@ -73,6 +74,12 @@ class ShownProduct:
         self._kinds = [0] * len(nodes.looks)
         for number in (nodes.signs & OFFER).nonzero()[0].tolist():
             self._kinds[number] = values.kinds_of(nodes.looks[number])
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the element with its heading says that it is a product, as WooCommerce does."""
+        nodes, place = self._page.nodes, self._heading.start
+        return any(nodes.first_leaf[row] <= place < nodes.last_leaf[row] for row in rows_named(nodes, _DECLARED))
 
     @property
     def is_offered(self) -> bool:
@@ -151,10 +158,19 @@ class ShownProduct:
 
     @cached_property
     def _price(self) -> _Price | None:
-        """The price that names of elements tell, else one that stands alone."""
+        """The price that names of elements tell, rather one beside a higher regular one, else one that stands alone."""
         named = (self._read(leaves, row) for leaves, row in self._named(values.FORMER | values.OTHER))
         struck_out = (self._read(leaves, row) for leaves, row in self._named(values.OTHER))
-        return next(filter(None, chain(named, map(self._read, self._unnamed()), struck_out)), None)
+        found = filter(None, chain(named, map(self._read, self._unnamed()), struck_out))
+        price, nodes = next(found, None), self._page.nodes
+        if price is None or price.row < 0:
+            return price
+        label = nodes.strings[nodes.first_leaf.item(price.row) - 1][:_LONGEST]
+        if not (self._around[price.row] & values.REGULAR or (":" in label and _NOT_NOW.search(label))):
+            return price
+        lower = (each for each in found if each.lowest < price.lowest and each.row > price.row)
+        near = (each for each in lower if nodes.first_leaf[each.row] < nodes.last_leaf[price.row] + _BESIDE)
+        return next(near, price)
 
     def _read(self, leaves: list[int], row: int = -1) -> _Price | None:
         text = self._text(leaves)
@@ -183,6 +199,7 @@ class ShownProduct:
         nodes = self._page.nodes
         leaves = range(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
         kinds = {leaf: self._around.item(nodes.leaves.item(leaf)) for leaf in leaves}
+        others |= values.NUMBER & ~self._around.item(row)
         usable = [leaf for leaf in leaves if not kinds[leaf] & others]
         now = [leaf for leaf in usable if not kinds[leaf] & values.REGULAR]
         return now if any(map(str.isdigit, self._text(now))) else usable
@@ -244,7 +261,8 @@ class ShownProduct:
         labelled = (values.stock_of(nodes.strings[leaf]) for leaf in seen if ":" in nodes.strings[leaf])
         if told := next(filter(None, labelled), None):  # some shops keep the control when all is sold
             return told
-        if any(values.is_buying(nodes.strings[leaf]) and not self._is_listed(nodes.leaves.item(leaf)) for leaf in seen):
+        buying = (nodes.leaves.item(leaf) for leaf in seen if values.is_buying(nodes.strings[leaf]))
+        if any(not self._is_listed(row) and not self._is_disabled(row) for row in buying):
             return "InStock"
         if told := next(filter(None, (values.stock_of(nodes.strings[leaf]) for leaf in seen)), None):
             return told
@@ -256,6 +274,10 @@ class ShownProduct:
         buttons = np.flatnonzero((self._of_rows & values.CART > 0) & np.isin(nodes.tag, _BUTTONS)).tolist()
         states = ["disabled" in nodes.elements[row].attrib for row in buttons[:_MOST_READ]]
         return None if states and states[0] else "InStock"
+
+    def _is_disabled(self, row: int) -> bool:
+        above = islice(self._page.nodes.above(row), _CARD + 1)
+        return any("disabled" in self._page.nodes.elements[each].attrib for each in above)
 
     def _stock_rows(self) -> Iterator[int]:
         """The rows with a name of availability: near the heading, or around it."""

@@ -152,6 +152,8 @@ _NAMED: Final = lazily(
     re.IGNORECASE,
 )
 _HUMPS: Final = lazily(r"(?<=[a-z])(?=[A-Z])")
+#: What says that a price has its tax or has none, not that it is one: a class of its own, or "including-tax".
+_TAXED: Final = lazily(r"(?<!\S)tax(?!\S)|(?:incl[a-z]*|with(?:out)?)[-_]?(?:tax|vat)", re.IGNORECASE)
 _LETTERS: Final = lazily(r"[a-z]+")
 _STRUCK: Final = ("del", "s", "strike")
 _WHOLE: Final = ("html", "body", "main")
@@ -174,8 +176,8 @@ _BY_LETTERS: Final = {
     RELATED: lazily(r"related|similar|recommend|upsell|crosssell|recently|also(?:bought|like|viewed)|mightlike"),
     NUMBER: lazily(r"\bsku\b|(?:product|item|article|art|part|model)(?:sku|code|number|no|nr)\b"),
     BRAND: lazily(r"\b(?:(?:product|item)\w{0,8})?(?:brand|vendor|manufacturer)(?:name)?\b"),
-    IN_STOCK: lazily(r"\binstock\b"),
-    OUT_OF_STOCK: lazily(r"\b(?:outofstock|soldout)\b"),
+    IN_STOCK: lazily(r"\binstock\b|\bstock available\b"),
+    OUT_OF_STOCK: lazily(r"\b(?:outofstock|soldout|stock unavailable)\b"),
 }
 _BY_TOKENS: Final = {FORMER: _FORMER, OTHER: _OTHER, REGULAR: frozenset(("regular",))}
 
@@ -187,7 +189,7 @@ def kinds_of(look: Look) -> int:
     names, struck = f"{name} {classes}"[:500], FORMER * (tag in _STRUCK)
     if tag in _WHOLE or not _NAMED.search(names):
         return struck
-    tokens = frozenset(_LETTERS.findall(_HUMPS.sub("-", names).lower()))
+    tokens = frozenset(_LETTERS.findall(_HUMPS.sub("-", _TAXED.sub("", names)).lower()))
     runs = " ".join("".join(_LETTERS.findall(each)) for each in names.lower().split())
     found = struck | sum(kind for kind, form in _BY_LETTERS.items() if form.search(runs))
     return found | sum(kind for kind, some in _BY_TOKENS.items() if found & PRICE and not some.isdisjoint(tokens))
@@ -226,8 +228,8 @@ _OUT_OF_STOCK: Final = (
     r"(?:currently |temporarily )?(?:out[- ]of[- ]stock|sold[- ]out|unavailable|not available)|ausverkauft|vergriffen|"
     r"nicht vorrätig|(?:derzeit )?nicht (?:auf lager|verfügbar|lieferbar)|"
     r"(?:en )?rupture|épuisé|indisponible|agotado|sin existencias|"
-    r"no disponible|non disponibile|esaurito|esgotado|indisponível|uitverkocht|slutsåld|udsolgt|utsolgt|"
-    r"нет в наличии|распродано|niedostępny|vyprodáno|není skladem|elfogyott|tükendi|"
+    r"no disponible|non disponibile|esaurito|esgotado|indisponível|uitverkocht|niet (?:op voorraad|leverbaar)|slutsåld|"
+    r"udsolgt|utsolgt|нет в наличии|распродано|niedostępny|vyprodáno|není skladem|elfogyott|tükendi|"
     r"在庫(?:切れ|なし|無し)|売り切れ|缺货|缺貨|품절"
 )
 _STOCK: Final = lazily(

@@ -170,11 +170,11 @@ _CONTENTS: Final = lazily(r"toc|contents|index", re.IGNORECASE)
 _SIGNATURE: Final = _names("(?:post)?signatures?")  # classes of what forums put below each contribution of an author
 #: Classes and ids of addresses that a script decodes (Cloudflare, Joomla, SpamSpan, others), or to which it counts.
 _ENCODED: Final = _names(r"__cf_email__|cloak[0-9a-f]{3,}|spamspan|mail-link|(?:pure)?counter|count-?up|odometer")
-_ENTRY: Final = lazily(r"(?:^|\s)h-?entry(?:$|\s)", re.IGNORECASE)
+_ENTRY: Final = lazily(r"(?:^|\s)(?:h-?entry|type-product)(?:$|\s)", re.IGNORECASE)
 #: Classes and ids of posts and comments, as programs for forums and blogs name them. Names of their parts are longer.
 _POST: Final = lazily(
     r"(?:^|\s)(?:(?:topic-|forum-?)?(?:post|reply|message|answer|question)|(?:bz_)?comment|review|email|journal|PostStream-item|cPost|"
-    r"post(?:-?container|-?bit|[-_]wrapper)|(?:js-|topic-|li-|div-)?(?:p|pid|post|msg|message|reply|answer|comment)[-_]?\d+)"
+    r"post(?:-?container|-?bit|[-_]wrapper)|(?:js-|topic-|li-|div-)?(?:p_?|(?:pid|post|msg|message|reply|answer|comment)[-_]?)\d+)"
     r"(?:$|\s)",
     re.IGNORECASE,
 )
@@ -185,15 +185,15 @@ _NAMED: Final = (
     "title head crumb topic pankuzu comment comentario kommentar komentar yorum reactie sell disqus review author "
     "autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
-    "pagen bbp-t __cf cloak spamspan mail h-entry hentry post reply message msg answer question src source viewcode "
-    "ljuser owner-name ownername print read vote helpful journal count odometer material- copy- copied"
+    "pagen bbp-t __cf cloak spamspan mail h-entry hentry type-prod post reply message msg answer question src source "
+    "viewcode ljuser owner-name ownername print read vote helpful journal count odometer material- copy- copied"
 ).split()
 #: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
 _OFFERED: Final = (
     "pric pris prix prec pres preic preis prezzo cena cart bag basket buy purchase stock sold sku item art product "
     "model brand vendor manufact relat simil recom sell recent also might old was orig stri cross list regular"
 ).split()
-_OF_POST: Final = lazily(r"\bp(?:id)?[-_]?\d", re.IGNORECASE)  # the number of a post
+_OF_POST: Final = lazily(r"\bp(?:id[-_]?|_?)\d", re.IGNORECASE)  # the number of a post; "p-3" is a space
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_PAGER: Final = ("html", "body", "main", "article", "td")
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")

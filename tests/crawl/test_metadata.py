@@ -122,6 +122,14 @@ def test_links_in_the_entry_that_say_so_are_its_tags(entry):
     assert "tags" not in told(f"<title>On tea</title><h1>On tea</h1>{PARAGRAPH}{cloud}")
 
 
+def test_links_in_the_one_list_of_the_tags_of_a_post_are_its_tags():
+    tags = "<ul class=post-tags><li><a href=/t/tea>Green Tea</a><li><a href=/t/uji>Uji</a></ul>"
+    assert told(article("") + tags)["tags"] == ["Green Tea", "Uji"]
+    assert "tags" not in told(article("") + tags * 2)
+    product = f"<div class='product type-product'>{article('<a rel=tag href=/c>Cups</a>')}</div>"
+    assert told(product)["tags"] == ["Cups"]
+
+
 def test_an_author_may_be_elsewhere_in_the_graph():
     graph = {"@graph": [ARTICLE | {"author": {"@id": "#ana"}}, {"@id": "#ana", "@type": "Person", "name": "Ana"}]}
     assert told(script(graph))["author"] == "Ana"
@@ -153,7 +161,8 @@ def test_authors_have_a_meta_each():
     ],
 )
 def test_names_that_libraries_sort_are_told_as_they_are_spoken(names, expected):
-    assert told("".join(f"<meta name=DC.creator content='{name}'>" for name in names)) == {"author": expected}
+    for meta in ("DC.creator", "eprints.creators_name"):
+        assert told("".join(f"<meta name={meta} content='{name}'>" for name in names)) == {"author": expected}
 
 
 def test_the_name_of_an_account_gives_way_to_that_of_its_user():
@@ -310,6 +319,10 @@ STAMP = "2026-11-20T10:00:00+00:00"
         ("<p>By Ana Bo<p>20 November 2026", {"author": "Ana Bo", "published": "2026-11-20"}),
         ("<p>Published: <b>Nov. 20th, 2026</b> at 10:15", {"published": "2026-11-20"}),
         ("<p>Updated: <b>20.11.2026</b>", {"modified": "2026-11-20"}),
+        ("<dl><dt>Created on<dd>4 May 2019<dt>Posted on<dd>20 November 2026</dl>", {"published": "2026-11-20"}),
+        ("<dl><dt>Created on<dd>20 November 2026</dl>", {"published": "2026-11-20"}),
+        ("<p>نُشر في 20 نوفمبر 2026", {"published": "2026-11-20"}),
+        ("<p>آخر تحديث: 20 نوفمبر 2026", {"modified": "2026-11-20"}),
         ("<p>Publicado el 20 de noviembre de 2026", {"published": "2026-11-20"}),
         ("<p>2026年11月20日 <p>作者：王明", {"published": "2026-11-20", "author": "王明"}),
         ("<time datetime='2026-11-20T10:00Z'>today</time>", {"published": "2026-11-20T10:00:00+00:00"}),
@@ -661,6 +674,7 @@ LIST = {
     [
         "nav aria-label=Breadcrumb",
         "div itemscope itemtype='https://schema.org/BreadcrumbList'",
+        "div itemscope itemtype='http://data-vocabulary.org/Breadcrumb'",
         "ol aria-label='breadcrumbs'",
         "div class='page-breadcrumbs'",
         "p id=bread-crumb",
@@ -672,6 +686,13 @@ def test_breadcrumbs_that_are_shown(tag):
     found = alone(one)
     assert found.fields["breadcrumbs"] == NAMES
     assert [one.nodes.strings[leaf] for leaf in np.flatnonzero(found.trail)] == ["Home", "›", "Teas", "›", "On tea"]
+
+
+def test_each_name_of_a_trail_may_have_a_type():
+    """As Google wanted it before schema.org had one."""
+    item = "<b itemscope itemtype='http://data-vocabulary.org/Breadcrumb'><a href={}><i itemprop=title>{}</i></a></b>"
+    trail = f"<div>{item.format('/', 'Home')} | {item.format('/a/', 'Teas')} | <b>On tea</b></div>"
+    assert told(trail + article(""))["breadcrumbs"] == NAMES
 
 
 def test_a_class_alone_does_not_take_out_the_only_heading_of_a_page():

@@ -7,7 +7,7 @@ import pytest
 
 from scrapy_pagelets.decision.content import facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.half_lines import companions, signs_with_words
+from scrapy_pagelets.decision.half_lines import companions, opening_alone, signs_with_words
 from scrapy_pagelets.decision.own_texts import labelled
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
@@ -88,7 +88,10 @@ def test_labels_are_those_between_the_heading_and_content():
     assert not labelled(nodes, headline, np.zeros(6, np.bool_), alike, 8).any()
 
 
-@pytest.mark.parametrize(("around", "expected"), [("{}", ["Entry: 5 euros"]), ("<section>Cups{}</section>", [])])
+@pytest.mark.parametrize(
+    ("around", "expected"),
+    [("{}", ["Entry: 5 euros"]), ("<ul><li>{}</ul>", ["Entry: 5 euros"]), ("<section>Cups{}</section>", [])],
+)
 def test_a_fact_right_behind_content_stands_in_an_element_with_it(around, expected):
     fact = around.format("<p>Entry: 5 euros</p>")
     page = Page.parse(f"<h1>Tea</h1><div><p>{BODY}</p>{fact}</div>".encode(), "http://a.example/tea")
@@ -165,6 +168,12 @@ def test_signs_go_with_the_words_beside_them(html, expected):
     told = np.array([0.6 if text.isupper() or text.strip() in "<>" else 0.4 for text in nodes.strings])
     found = signs_with_words(nodes, told)
     assert "".join(text for text, one in zip(nodes.strings, found, strict=True) if one < 0.5) == expected
+
+
+def test_a_bracket_that_opens_nothing_of_content_goes():
+    nodes = Page.parse(b"<p><b>Ana</b> (<i>120</i> points) <b>(</b><i>tea</i>)<p>(<p>1", "http://a/").nodes
+    is_template = np.array([not text.isalpha() and "(" not in text for text in nodes.strings])
+    assert [nodes.strings[leaf].strip() for leaf in opening_alone(nodes, is_template)] == ["("]
 
 
 @pytest.mark.parametrize("classes", ["title", "code-header"])

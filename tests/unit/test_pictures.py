@@ -90,6 +90,10 @@ def test_each_picture_is_written_once(html, shown):
         ("<object data=/o.swf title=O><param name=movie value=/o.swf><embed src=/o.swf></object>", "[O](http://example.com/o.swf)"),
         ("<object title=O><param name=movie value=/o.swf></object>", "[O](http://example.com/o.swf)"),
         ("<embed src=/e.pdf title=E>", "[E](http://example.com/e.pdf)"),
+        ("<iframe src=about:blank data-src-cmplz=//www.youtube-nocookie.com/embed/Ab_0xyz title=T></iframe>", "[T](https://www.youtube.com/watch?v=Ab_0xyz)"),
+        ("<p data-src=/e></p><noscript><iframe src=//www.youtube.com/embed/Ab_0xyz title=T></iframe></noscript>", "[T](https://www.youtube.com/watch?v=Ab_0xyz)"),
+        ("<iframe data-lazy-src=/e title=T></iframe><noscript><iframe src=/e title=T></iframe></noscript>", "[T](http://example.com/e)"),
+        ("<noscript><iframe src=https://www.googletagmanager.com/ns.html?id=1></iframe></noscript>", ""),
         # no players
         ("<iframe src=about:blank></iframe><iframe></iframe><iframe src=/c width=0 height=0></iframe>", ""),
         ("<iframe src=https://www.facebook.com/plugins/like.php?href=x></iframe>", ""),

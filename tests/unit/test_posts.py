@@ -63,10 +63,15 @@ IPB = (
     "</h3>"
     "<div><p>Posted <abbr class=published title=2018-11-1{0}>then</abbr><div class=post>{2}</div></div></div>"
 )
+MYBB = (
+    "<div id=post_{0} class='post '><div class=post_author><div class=author_information><b><a href=/u-{0}>user{0}</a>"
+    "</b><br>Junior</div><div class=author_statistics>Posts: 8{1}<br>Joined: May 2010</div></div>"
+    "<div class=post_head><i class=date>2018-11-1{0} 19:40</i></div><div id=pid_{0} class=post_body>{2}</div></div>"
+)
 TWO = [("user1", "2018-11-11"), ("user2", "2018-11-12")]
 
 
-@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, BUGZILLA, MAILS, UBB, IPB, MICRODATA])
+@pytest.mark.parametrize("form", [PHPBB, FLUXBB, XENFORO, BBPRESS, DISCUZ, BUGZILLA, MAILS, UBB, IPB, MYBB, MICRODATA])
 def test_each_post_tells_its_author_and_its_date(form):
     assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY)) == TWO
 
@@ -81,8 +86,8 @@ def test_the_text_in_an_element_named_a_post_is_of_the_one_around_it():
 
 
 def test_profiles_tell_a_thread_whatever_its_address():
-    html = PHPBB.format(1, 9, BODY) + PHPBB.format(2, 8, BODY)
-    assert told(html, ARTICLE) == TWO
+    for form in (PHPBB, MYBB):
+        assert told(form.format(1, 9, BODY) + form.format(2, 8, BODY), ARTICLE) == TWO
     assert told(PHPBB.format(1, 9, BODY).replace("profile", "body"), ARTICLE) == []
 
 
@@ -147,6 +152,27 @@ def test_a_reply_opens_a_thread_if_it_has_the_heading_of_the_page():
     before = record("<title>Tea</title>" + heading + reply.format("", "user1", 1, BODY) + other, FORUM)
     fields = [found.decision.metadata.fields for found in (inside, before)]
     assert [(told["author"], told["published"]) for told in fields] == [TWO[0], (None, None)]
+
+
+def test_a_reply_of_the_moment_at_which_the_page_was_published_opens_a_thread():
+    """NodeBB types all posts as comments in one of a discussion, and Bootstrap calls spaces `p-0`."""
+    post = (
+        "<li itemscope itemtype='http://schema.org/Comment'><meta itemprop=datePublished content=2018-11-1{0}T09:10Z>"
+    )
+    post += "<div class=post-container><b itemprop=author><i itemprop=name>user{0}</i></b>{1}</div>"
+    posts = f"<ul class='posts p-0'>{post.format(1, BODY)}{post.format(2, OTHER)}</ul>"
+    html = f"<title>Tea</title><div itemscope itemtype='http://schema.org/DiscussionForumPosting'><h1>Tea</h1>{posts}</div>"
+    for moment, author in (("2018-11-11T09:10Z", "user1"), ("2018-11-11T09:00Z", None), ("2018-11-11", None)):
+        meta = f"<meta property=article:published_time content={moment}>"
+        assert record(meta + html, ARTICLE).decision.metadata.fields["author"] == author
+
+
+def test_words_before_other_links_are_not_in_the_line_of_author_and_date():
+    line = "<time datetime=2018-11-1{0}>then</time> in <a href=/c>Teas</a> by <b class=username>user{0}</b>"
+    post = f"<div class=post><p>{line}</p>{{1}}</div>"
+    page = Page.parse((post.format(1, BODY) + post.format(2, OTHER)).encode(), FORUM)
+    first = thread_of(page, Habits()).posts[0]
+    assert [page.nodes.strings[leaf].strip() for leaf in sorted(first.line)] == ["then", "by", "user1"]
 
 
 def test_the_post_that_is_called_the_topic_opens_a_thread():

@@ -197,6 +197,14 @@ def test_meta_elements():
         ("<div class=price>1 299 Kč</div>", 1299, None),
         ("<div><b>€ 12,50</b></div>", 12.5, None),
         ("<div class=shipping-price>$5.00</div><div class=price>$12.50</div>", 12.5, None),
+        ("<b class='price-box tax weee'><b class=price>12,50 €</b></b><b class=price-tax>10,50 €</b>", 12.5, None),
+        ("<b class=price-including-tax>12,50 €</b> <b class=price-excluding-tax>10,50 €</b>", 12.5, None),
+        ("<b class=price--withoutTax>12,50 €</b>", 12.5, None),
+        ("Was: <b class=price--non-sale>20,00 €</b> Now: <b class=price>12,50 €</b>", 12.5, None),
+        ("Regular price: <b class=price>12,50 €</b>", 12.5, None),
+        ("<div class=priceRegular>￥3,300</div><div class=price02>￥2,750</div>", 2750, None),
+        ("<div class=priceRegular>￥3,300</div><div class=price02>￥4,400</div>", 3300, None),
+        ("<div class=info-price><b class=price>12,50 €</b> <p class=sku>No. <b>WS7-4</b></div>", 12.5, None),
         ("<div class=price>on request</div>", None, None),
         ("<div class=price>-20%</div>", None, None),
     ],
@@ -307,6 +315,31 @@ def test_a_control_to_buy_means_in_stock():
     page = shop("<p class=price>12,50 €</p><button class=add-to-cart>Go</button>") + RELATED
     assert told(page)["availability"] == "InStock"
     assert "availability" not in told(page.replace("<button", "<button disabled"))
+
+
+def test_a_control_that_is_off_does_not_mean_in_stock():
+    page = shop("<p class=price>12,50 €</p><button class=add-to-cart>Ajouter au panier</button><p>Rupture de stock")
+    assert told(page)["availability"] == "InStock"
+    assert told(page.replace("<button", "<button disabled"))["availability"] == "OutOfStock"
+
+
+@pytest.mark.parametrize(
+    ("stock", "expected"),
+    [
+        ("<p class='stock unavailable'>Nije dostupno", "OutOfStock"),
+        ("<p class='stock available'>Dostupno", "InStock"),
+        ("<p>Niet op voorraad", "OutOfStock"),
+    ],
+)
+def test_classes_and_words_tell_the_stock(stock, expected):
+    assert told(shop(f"<p class=price>12,50 €</p>{stock}", PRODUCT_TYPE))["availability"] == expected
+
+
+@pytest.mark.parametrize(("kind", "price"), [("type-product", 12.5), ("type-post", None)])
+def test_a_type_of_post_declares_a_product_whatever_the_page_is(kind, price):
+    page = shop("<p class=price>12,50 €</p><p>Agotado", "<meta property=og:type content=article>")
+    found = told(page.replace("<body>", f"<body><div class='product {kind} post-7'>"))
+    assert (found or {}).get("price") == price
 
 
 def test_a_number_in_the_address_needs_the_page_to_say_it():
