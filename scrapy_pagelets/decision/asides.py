@@ -21,6 +21,7 @@ from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
 from scrapy_pagelets.page.gaps import panels_of
 from scrapy_pagelets.page.nodes import (
+    GLUED,
     LINE,
     OF_TAG,
     TAG,
@@ -103,7 +104,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     ``keep``: (m,) the leaves that are content so far.
     """
     elsewhere = {*rows_with(nodes, looks.RELATED | looks.ELSEWHERE), *_short(nodes, rows_with(nodes, looks.PAGER))}
-    found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
+    found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes) | _marks_again(nodes)
     buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
     found |= nodes.leaves_below(
         (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
@@ -127,6 +128,17 @@ def _beside_text(nodes: NodeTable) -> Bools:
         cells = (row for row in (*within, *map(nodes.parent.item, within)) if nodes.tag.item(row) == _CELLS[0])
         for leaves in map(nodes.leaves_of, (*rows_with(nodes, looks.HEADING), *cells)):
             found[leaves] &= not found[leaves].all()
+    return found
+
+
+def _marks_again(nodes: NodeTable) -> Bools:
+    """(m,) leaves that say the raised mark of a note again, as LaTeXML writes it three times for a note in the text."""
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for leaf in sorted({nodes.last_leaf.item(row) for row in rows_tagged(nodes, TAG["sup"])} - {len(found)}):
+        again = nodes.strings[leaf - 1 : leaf]
+        while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED:
+            found[leaf] = True
+            leaf += 1
     return found
 
 

@@ -23,7 +23,7 @@ from scrapy_pagelets.page.gaps import begins_with, cells_of, gap_of, is_table, p
 from scrapy_pagelets.page.looks import AUTHOR
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, SPACE, TAG, TEXT, attributes_at, rows_tagged
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.text import link_of, without_invisible
+from scrapy_pagelets.page.text import link_of, marks_of_notes, without_invisible
 
 _LEVELS: Final = 6  # levels of headings
 _HEADING: Final = lazily(r"h[1-6]")
@@ -32,7 +32,7 @@ _LISTS: Final = frozenset("ul ol menu dir".split())
 _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp d-code".split())
-_VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
+_VERBATIM: Final = frozenset("pre listing xmp plaintext textarea".split())
 _ICONS: Final = 10  # elements of a cell without text that may name an icon
 _LONGEST_NAME: Final = 60  # characters of its name
 _BOXES: Final = frozenset("input span div i button label".split())  # elements that may be a box to check
@@ -42,6 +42,11 @@ _TASKS: Final = lazily(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.
 _DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox-checked".split())
 #: Classes of icons that are a box, and whether it is checked.
 _DRAWN: Final = {"fa-check-square": True, "fa-check-square-o": True, "fa-square": False, "fa-square-o": False}
+#: Classes of the lists of Google Docs, which stand beside each other whatever their level; the first one of each has
+#: another class, ``start``.
+_LEVEL: Final = lazily(r"(?:^|\s)lst-kix_\S+-(\d)(?:$|\s)")
+#: Inline styles that take away the numbers of the items, or give them.
+_MARKED: Final = lazily(r"list-style(?:-type)?\s*:\s*(?:(none|disc|circle|square)|decimal|(?:lower|upper)-)", re.IGNORECASE)
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _MARK: Final = '"'  # around words in ``q``
 _BULLET: Final = "\N{BULLET} "
@@ -77,9 +82,9 @@ class Walk:
         self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
-        inputs = rows_tagged(nodes, TAG["input"])
-        kinds = zip(inputs, attributes_at(nodes, inputs, "type"), strict=True)
-        around = (islice(nodes.above(row), _WRAPPERS) for row, kind in kinds if kind == "checkbox")
+        named = [number for number, look in enumerate(nodes.looks) if look[0] == "input" or look[3] == "checkbox"]
+        boxes = [row for row in np.flatnonzero(np.isin(nodes.look, named)).tolist() if _is_checkbox(nodes.elements[row])]
+        around = (islice(nodes.above(row), _WRAPPERS) for row in boxes)
         # elements without text that have a box to check in them
         self.around_boxes = {row for rows in around for row in takewhile(lambda row: not self.shown[row], rows)}
         self.has_sections = "section" in self.tags
@@ -259,10 +264,14 @@ class Walk:
             if self.has_sections and _holds_sections(element):
                 self.arranging.add(element)
                 return None
-            return self.draft.begin_group(_list_of(element), goes_on=_goes_on(element))
+            level = _LEVEL.search(element.get("class") or "")
+            goes_on = _goes_on(element) if level is None else " start" not in level.string
+            return self.draft.begin_group(_list_of(element), goes_on=goes_on, level=int(level[1]) if level else 0)
         match tag:
             case "li" if not self.arranging or element.getparent() not in self.arranging:
                 return self.draft.begin_item(element.get("value"), _state_of(element))
+            case "tr" if self.is_number(row + 1):  # a line of a table that sets a law or a list
+                return self.draft.begin_item(None)
             case "blockquote":
                 return self.draft.begin_group(Block("quote"))
             case "dl" if self.has_short_entries(row) or self.is_number(row + 1):  # in laws
@@ -313,7 +322,8 @@ class Walk:
         """The style inside an element that changes it."""
         style = self.draft.style
         if tag == "a":
-            return self.linked(element)
+            is_mark = row in marks_of_notes(self.nodes)
+            return self.linked(element) or (style._replace(script="sup") if is_mark else None)
         if tag in _STRONG:
             return style._replace(strong=self.draft.heading is None)
         if tag in _EMPHASISED:
@@ -514,7 +524,8 @@ def _holds_sections(element: etree._Element) -> bool:
 
 
 def _list_of(element: etree._Element) -> Block:
-    ordered, first, step = element.tag == "ol", 1, 1
+    told = _MARKED.search(element.get("style") or next((li.get("style") or "" for li in element.iterchildren("li")), ""))
+    ordered, first, step = element.tag == "ol" if told is None else not told[1], 1, 1
     if ordered and element.get("reversed") is not None:
         first, step = sum(child.tag == "li" for child in element), -1
     return Block("list", ordered=ordered, number=number_of(element.get("start"), first), step=step)
