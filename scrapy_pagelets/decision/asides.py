@@ -134,7 +134,8 @@ def _beside_text(nodes: NodeTable) -> Bools:
 def _marks_again(nodes: NodeTable) -> Bools:
     """(m,) leaves that say the raised mark of a note again, as LaTeXML writes it three times for a note in the text."""
     found = np.zeros(len(nodes.leaves), np.bool_)
-    for leaf in sorted({nodes.last_leaf.item(row) for row in rows_tagged(nodes, TAG["sup"])} - {len(found)}):
+    raised = rows_tagged(nodes, TAG["sup"])
+    for leaf in {*nodes.last_leaf[raised].tolist()} & {*nodes.first_leaf[raised].tolist()}:  # one follows another
         again = nodes.strings[leaf - 1 : leaf]
         while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED:
             found[leaf] = True

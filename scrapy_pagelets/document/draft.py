@@ -134,9 +134,10 @@ class Draft:
         if self.heading is not None and self.heading.runs:
             self.heading = None
         outside = len(self._inside)
-        while level and (last := self._inside[-1].children[-1:]) and last[0].children and outside + level < DEPTH // 2:
-            self._inside += [last[0], last[0].children[-1]] if last[0].kind == "list" else []
-            level -= 1
+        for _ in range(level):
+            last = self._inside[-1].children[-1:]
+            if last and last[0].kind == "list" and last[0].children and len(self._inside) + 2 < DEPTH:
+                self._inside += [last[0], last[0].children[-1]]
         within = self._inside[-1]
         before = within.children[-1] if goes_on and within.children else block
         if before is not block and before.kind == "list" != within.kind and before.children:

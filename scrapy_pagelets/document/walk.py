@@ -21,7 +21,7 @@ from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.code import CodeBlocks, code_of, is_gutter
 from scrapy_pagelets.page.gaps import begins_with, cells_of, gap_of, is_table, panels_of
 from scrapy_pagelets.page.looks import AUTHOR
-from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, SPACE, TAG, TEXT, attributes_at, rows_tagged
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, SPACE, TAG, TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import link_of, marks_of_notes, without_invisible
 
@@ -46,7 +46,7 @@ _DRAWN: Final = {"fa-check-square": True, "fa-check-square-o": True, "fa-square"
 #: another class, ``start``.
 _LEVEL: Final = lazily(r"(?:^|\s)lst-kix_\S+-(\d)(?:$|\s)")
 #: Inline styles that take away the numbers of the items, or give them.
-_MARKED: Final = lazily(r"list-style(?:-type)?\s*:\s*(?:(none|disc|circle|square)|decimal|(?:lower|upper)-)", re.IGNORECASE)
+_MARKED: Final = lazily(r"list-style(?:-type)?\s*:\s*(?:(none|disc|circle|square)|decimal|lower-|upper-)", re.I)
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _MARK: Final = '"'  # around words in ``q``
 _BULLET: Final = "\N{BULLET} "
@@ -83,8 +83,8 @@ class Walk:
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
         named = [number for number, look in enumerate(nodes.looks) if look[0] == "input" or look[3] == "checkbox"]
-        boxes = [row for row in np.flatnonzero(np.isin(nodes.look, named)).tolist() if _is_checkbox(nodes.elements[row])]
-        around = (islice(nodes.above(row), _WRAPPERS) for row in boxes)
+        rows = np.flatnonzero(np.isin(nodes.look, named)).tolist() if named else []
+        around = (islice(nodes.above(row), _WRAPPERS) for row in rows if _is_checkbox(nodes.elements[row]))
         # elements without text that have a box to check in them
         self.around_boxes = {row for rows in around for row in takewhile(lambda row: not self.shown[row], rows)}
         self.has_sections = "section" in self.tags
@@ -223,7 +223,8 @@ class Walk:
             self.tried = int(self.nodes.end[row])
             if self.write_formula(row, element):
                 return True
-        if tag in _VERBATIM or self.is_code(row):
+        is_line = tag == "textarea" and "\n" not in (element.text or "").strip()  # of a form
+        if (tag in _VERBATIM and not is_line) or self.is_code(row):
             self.write_code(row, element)
         elif self.switches.tables and (cells := self.cells_of(row, tag)) is not None:
             self.write_table(row, cells)
@@ -264,9 +265,9 @@ class Walk:
             if self.has_sections and _holds_sections(element):
                 self.arranging.add(element)
                 return None
-            level = _LEVEL.search(element.get("class") or "")
-            goes_on = _goes_on(element) if level is None else " start" not in level.string
-            return self.draft.begin_group(_list_of(element), goes_on=goes_on, level=int(level[1]) if level else 0)
+            nested = _LEVEL.search(element.get("class") or "")
+            goes_on = " start" not in nested.string if nested else _goes_on(element)
+            return self.draft.begin_group(_list_of(element), goes_on=goes_on, level=int(nested[1]) if nested else 0)
         match tag:
             case "li" if not self.arranging or element.getparent() not in self.arranging:
                 return self.draft.begin_item(element.get("value"), _state_of(element))
@@ -524,8 +525,8 @@ def _holds_sections(element: etree._Element) -> bool:
 
 
 def _list_of(element: etree._Element) -> Block:
-    told = _MARKED.search(element.get("style") or next((li.get("style") or "" for li in element.iterchildren("li")), ""))
-    ordered, first, step = element.tag == "ol" if told is None else not told[1], 1, 1
+    told = _MARKED.search(next(filter(None, (each.get("style") for each in (element, *element[:1]))), ""))
+    ordered, first, step = not told[1] if told else element.tag == "ol", 1, 1
     if ordered and element.get("reversed") is not None:
         first, step = sum(child.tag == "li" for child in element), -1
     return Block("list", ordered=ordered, number=number_of(element.get("start"), first), step=step)

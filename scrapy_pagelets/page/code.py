@@ -46,7 +46,7 @@ _BESIDE: Final = frozenset(
 )
 _PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes what others have in classes
 _LANGUAGE: Final = lazily(r"language-name|-language(?:$|\s)")
-_SAYING: Final = ("data-lang", "data-language", "data-enlighter-language", "language", "syntax")  # attributes that say nothing else
+_SAYING: Final = "data-lang data-language data-enlighter-language language syntax".split()  # attributes that do
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "auto default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
@@ -375,7 +375,8 @@ class CodeBlocks:
         return bool(column[row + 1 : self.nodes.end[row]].any())
 
     def _holds(self, row: int, tags: Bools) -> bool:
-        return bool(tags[self.nodes.tag[row + 1 : self.nodes.end[row]]].any())
+        own = slice(row + 1, self.nodes.end[row])
+        return bool((tags[self.nodes.tag[own]] & ~self.breaks[own]).any())
 
     @cached_property
     def may_be(self) -> list[bool]:

@@ -174,9 +174,10 @@ def marks_of_notes(nodes: NodeTable) -> frozenset[int]:
 def _with_brackets(nodes: NodeTable) -> NodeTable:
     """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
     rows = [row for row in rows_tagged(nodes, TAG["sup"]) if nodes.last_leaf[row] - nodes.first_leaf[row] == 1]
-    rows += marks_of_notes(nodes)
-    strings = list(nodes.strings) if rows else nodes.strings
-    for leaf in {nodes.first_leaf.item(row) for row in rows} - {0}:
-        if nodes.gap[leaf] <= SPACE and nodes.anchor[nodes.leaves[leaf]] and _MARK.fullmatch(strings[leaf]):
+    noted = {nodes.first_leaf.item(row) for row in marks_of_notes(nodes)}
+    strings = list(nodes.strings) if rows or noted else nodes.strings
+    for leaf in ({nodes.first_leaf.item(row) for row in rows} | noted) - {0}:
+        is_beside = nodes.gap[leaf] <= (SPACE if leaf in noted else GLUED) and not strings[leaf - 1].endswith("[")
+        if is_beside and nodes.anchor[nodes.leaves[leaf]] and _MARK.fullmatch(strings[leaf]):
             strings[leaf] = f"[{strings[leaf]}]"
-    return replace(nodes, strings=strings) if rows else nodes
+    return nodes if strings is nodes.strings else replace(nodes, strings=strings)
