@@ -137,7 +137,7 @@ def _marks_again(nodes: NodeTable) -> Bools:
     raised = rows_tagged(nodes, TAG["sup"])
     for leaf in {*nodes.last_leaf[raised].tolist()} & {*nodes.first_leaf[raised].tolist()}:  # one follows another
         again = nodes.strings[leaf - 1 : leaf]
-        while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED:
+        while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED and not found[leaf]:
             found[leaf] = True
             leaf += 1
     return found

@@ -269,7 +269,7 @@ class Walk:
             goes_on = " start" not in nested.string if nested else _goes_on(element)
             return self.draft.begin_group(_list_of(element), goes_on=goes_on, level=int(nested[1]) if nested else 0)
         match tag:
-            case "li" if not self.arranging or element.getparent() not in self.arranging:
+            case "li" if (not self.arranging or element.getparent() not in self.arranging) and not _is_of_one(element):
                 return self.draft.begin_item(element.get("value"), _state_of(element))
             case "tr" if self.is_number(row + 1):  # a line of a table that sets a law or a list
                 return self.draft.begin_item(None)
@@ -522,6 +522,12 @@ def _holds_sections(element: etree._Element) -> bool:
     items = [each for each in element if each.tag == "li"]
     firsts = [next((child for child in item if len(child)), item) for item in items]
     return bool(items) and all(one.tag == "section" and _HEADING.fullmatch(str(one[0].tag)) for one in firsts)
+
+
+def _is_of_one(item: etree._Element) -> bool:
+    """Whether an item is only around a list in the item before, as editors write it: its style hides its number."""
+    marked = _MARKED.search(item.get("style") or "")
+    return bool(marked and marked[1] and len(item) == 1 and item[0].tag in _LISTS) and not (item.text or "").strip()
 
 
 def _list_of(element: etree._Element) -> Block:

@@ -76,12 +76,15 @@ def line_numbers(nodes: NodeTable) -> Bools:
     for row in rows:
         leaves = nodes.leaves_of(row)
         # A cell beside others, what stands beside a `pre`, or a list that has ended the one that it stands in.
-        above = nodes.parent.item(row)
-        is_beside = nodes.tag.item(row) == _LIST or bool(np.isin(nodes.tag[nodes.children_of(above)], TAG["pre"]).any())
-        is_beside |= nodes.tag.item(row) == _CELL and nodes.leaves_of(above) != leaves
+        is_cell = nodes.tag.item(row) == _CELL and nodes.leaves_of(nodes.parent.item(row)) != leaves
+        is_beside = is_cell or nodes.tag.item(row) == _LIST or _is_beside_code(nodes.elements[row])
         if wordy[leaves.start] == wordy[leaves.stop] and (begins[leaves] & (is_beside | in_code[leaves])).any():
             found[leaves] = True
     return found
+
+
+def _is_beside_code(element: etree._Element) -> bool:
+    return any(each is not None and each.tag == "pre" for each in (element.getprevious(), element.getnext()))
 
 
 def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:

@@ -117,6 +117,10 @@ def test_code(html, expected):
         # styles that take away numbers, as in LaTeXML, and that give them, as for the steps of recipes
         ("<ol><li style='list-style-type:none'>(a) Tea<li>(b) Milk</ol>", "- (a) Tea\n- (b) Milk"),
         ("<ul><li style='list-style-type: decimal'>Pour<li>Wait</ul>", "1. Pour\n2. Wait"),
+        (
+            "<ol><li>Pour<li style='list-style-type: none'><ol><li>slowly</ol><li>Wait</ol>",
+            "1. Pour\n   1. slowly\n2. Wait",
+        ),
         # Google Docs
         (
             "<ul class='lst-kix_a-0 start'><li>Tea</ul><ul class='lst-kix_a-1 start'><li>green<li>black</ul>"
