@@ -205,11 +205,13 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
     roles = (row for row in rows_with(nodes, looks.CONTROL) if nodes.looks[nodes.look.item(row)][3] == "button")
     idle = _short(nodes, (row for row in roles if nodes.tag.item(row) != TAG["button"]), _LABELS)
-    # Neither it nor the element around it is a heading, a picture, a cell, or a paragraph.
+    # Neither it nor the element around it is a heading, a picture, a cell, or a paragraph; tabs and titles stay.
     tags = ((nodes.tag.item(row), nodes.tag.item(nodes.parent.item(row))) for row in idle)
-    idle = [row for row, own in zip(idle, tags, strict=True) if _HOLDS_TEXT.isdisjoint(own)]
+    tabs = {*panels_of(nodes).values()}
+    titles = tabs.union(rows_with(nodes, looks.HEADLINE))
+    idle = [row for row, own in zip(idle, tags, strict=True) if _HOLDS_TEXT.isdisjoint(own) and row not in titles]
     yield from (row for row, each in zip(idle, elements_at(nodes, idle), strict=True) if _OPENS.isdisjoint(each.attrib))
-    count, above, tabs = Counter(texts), Counter(map(nodes.parent.item, buttons)), {*panels_of(nodes).values()}
+    count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     for row, text in zip(buttons, texts, strict=True):
         around, is_tab = nodes.parent.item(row), row in tabs or nodes.looks[nodes.look.item(row)][3] == "tab"
         in_row = above[around] > 1 and nodes.tag.item(around) != TAG["p"]  # a sentence names what one presses
