@@ -21,6 +21,7 @@ from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import TOOLTIP, language_of, line_numbers
 from scrapy_pagelets.page.gaps import panels_of
 from scrapy_pagelets.page.nodes import (
+    GLUED,
     LINE,
     OF_TAG,
     TAG,
@@ -103,7 +104,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     ``keep``: (m,) the leaves that are content so far.
     """
     elsewhere = {*rows_with(nodes, looks.RELATED | looks.ELSEWHERE), *_short(nodes, rows_with(nodes, looks.PAGER))}
-    found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
+    found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes) | _marks_again(nodes)
     buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
     found |= nodes.leaves_below(
         (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
@@ -127,6 +128,18 @@ def _beside_text(nodes: NodeTable) -> Bools:
         cells = (row for row in (*within, *map(nodes.parent.item, within)) if nodes.tag.item(row) == _CELLS[0])
         for leaves in map(nodes.leaves_of, (*rows_with(nodes, looks.HEADING), *cells)):
             found[leaves] &= not found[leaves].all()
+    return found
+
+
+def _marks_again(nodes: NodeTable) -> Bools:
+    """(m,) leaves that say the raised mark of a note again, as LaTeXML writes it three times for a note in the text."""
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    raised = rows_tagged(nodes, TAG["sup"])
+    for leaf in {*nodes.last_leaf[raised].tolist()} & {*nodes.first_leaf[raised].tolist()}:  # one follows another
+        again = nodes.strings[leaf - 1 : leaf]
+        while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED and not found[leaf]:
+            found[leaf] = True
+            leaf += 1
     return found
 
 
@@ -192,11 +205,13 @@ def _buttons(nodes: NodeTable) -> Iterator[int]:
     texts = [" ".join(nodes.strings[nodes.leaves_of(row)]) for row in buttons]
     roles = (row for row in rows_with(nodes, looks.CONTROL) if nodes.looks[nodes.look.item(row)][3] == "button")
     idle = _short(nodes, (row for row in roles if nodes.tag.item(row) != TAG["button"]), _LABELS)
-    # Neither it nor the element around it is a heading, a picture, a cell, or a paragraph.
+    # Neither it nor the element around it is a heading, a picture, a cell, or a paragraph; tabs and titles stay.
     tags = ((nodes.tag.item(row), nodes.tag.item(nodes.parent.item(row))) for row in idle)
-    idle = [row for row, own in zip(idle, tags, strict=True) if _HOLDS_TEXT.isdisjoint(own)]
+    tabs = {*panels_of(nodes).values()}
+    titles = tabs.union(rows_with(nodes, looks.HEADLINE))
+    idle = [row for row, own in zip(idle, tags, strict=True) if _HOLDS_TEXT.isdisjoint(own) and row not in titles]
     yield from (row for row, each in zip(idle, elements_at(nodes, idle), strict=True) if _OPENS.isdisjoint(each.attrib))
-    count, above, tabs = Counter(texts), Counter(map(nodes.parent.item, buttons)), {*panels_of(nodes).values()}
+    count, above = Counter(texts), Counter(map(nodes.parent.item, buttons))
     for row, text in zip(buttons, texts, strict=True):
         around, is_tab = nodes.parent.item(row), row in tabs or nodes.looks[nodes.look.item(row)][3] == "tab"
         in_row = above[around] > 1 and nodes.tag.item(around) != TAG["p"]  # a sentence names what one presses

@@ -99,7 +99,8 @@ class Draft:
         goes_on = within.kind == "item" and f" {before.runs[-1].text}".endswith(_DASHES) if before.runs else False
         is_pair = before.kind == block.kind == "paragraph" and before is not block
         is_first = within.kind == "item" and len(within.children) == 1
-        if is_pair and (goes_on or _is_mark(before) or (is_first and is_item_number(before.runs))):
+        is_number = is_pair and is_item_number(before.runs) and (is_first or before.runs[0].text.startswith("["))
+        if is_pair and (goes_on or _is_mark(before) or is_number):
             _join(before, block, Run(" "))
         else:
             within.children.append(block)
@@ -124,22 +125,30 @@ class Draft:
 
         return end
 
-    def begin_group(self, block: Block, *, goes_on: bool = False) -> End:
-        """Begin a list or quote, or go on with the list before; a heading ends where a list begins in it."""
+    def begin_group(self, block: Block, *, goes_on: bool = False, level: int = 0) -> End:
+        """Begin a list or quote, or go on with the list before; a heading ends where a list begins in it.
+
+        ``level``: how deep it is in the lists before, whose items it is not in as written.
+        """
         self.end_paragraph()
         if self.heading is not None and self.heading.runs:
             self.heading = None
+        outside = len(self._inside)
+        for _ in range(level):
+            last = self._inside[-1].children[-1:]
+            if last and last[0].kind == "list" and last[0].children and len(self._inside) + 2 < DEPTH:
+                self._inside += [last[0], last[0].children[-1]]
         within = self._inside[-1]
         before = within.children[-1] if goes_on and within.children else block
         if before is not block and before.kind == "list" != within.kind and before.children:
-            return self._begin(before)
+            return self._begin(before, outside)
         if within.kind == block.kind == "list" and not within.children:
             within.ordered, within.number, within.step = block.ordered, block.number, block.step
             return self.end_paragraph
         if len(self._inside) >= DEPTH:
             return self.end_paragraph
         self.add(block)
-        return self._begin(block)
+        return self._begin(block, outside)
 
     def begin_item(self, value: str | None, checked: bool | None = None) -> End:
         """Begin an item, with its number and state as the page has them; items without a list get one."""
@@ -195,13 +204,13 @@ class Draft:
             return self.end_paragraph
         return self._begin(within.children[-1] if within.children else _new_item(within))
 
-    def _begin(self, block: Block) -> End:
+    def _begin(self, block: Block, outside: int | None = None) -> End:
+        outside = len(self._inside) if outside is None else outside
         self._inside.append(block)
-        depth = len(self._inside)
 
         def end() -> None:
             self.end_paragraph()
-            del self._inside[depth - 1 :]
+            del self._inside[outside:]
 
         return end
 
@@ -238,7 +247,8 @@ def _is_mark(paragraph: Block) -> bool:
 
 def is_item_number(runs: Sequence[Run]) -> bool:
     """Whether runs are the number of an item alone."""
-    return len(runs) == 1 and not runs[0].style.href and _NUMBER.fullmatch(runs[0].text.strip()) is not None
+    is_text = not any(run.source or run.style.href for run in runs)
+    return is_text and _NUMBER.fullmatch(text_of_runs(runs)) is not None
 
 
 _ARTICLE: Final = TAG["article"]

@@ -21,9 +21,9 @@ from scrapy_pagelets.page import code, data_tables, formulas
 from scrapy_pagelets.page.code import CodeBlocks, code_of, is_gutter
 from scrapy_pagelets.page.gaps import begins_with, cells_of, gap_of, is_table, panels_of
 from scrapy_pagelets.page.looks import AUTHOR
-from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, SPACE, TAG, TEXT, attributes_at, rows_tagged
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, SPACE, TAG, TEXT
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.text import link_of, without_invisible
+from scrapy_pagelets.page.text import link_of, marks_of_notes, without_invisible
 
 _LEVELS: Final = 6  # levels of headings
 _HEADING: Final = lazily(r"h[1-6]")
@@ -32,7 +32,7 @@ _LISTS: Final = frozenset("ul ol menu dir".split())
 _STRONG: Final = frozenset("b strong".split())
 _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp d-code".split())
-_VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
+_VERBATIM: Final = frozenset("pre listing xmp plaintext textarea".split())
 _ICONS: Final = 10  # elements of a cell without text that may name an icon
 _LONGEST_NAME: Final = 60  # characters of its name
 _BOXES: Final = frozenset("input span div i button label".split())  # elements that may be a box to check
@@ -42,6 +42,11 @@ _TASKS: Final = lazily(r"(?:^|[\s_-])(?:tasks?-?list|to-?do-?list)(?:$|\s)", re.
 _DONE: Final = frozenset("checked is-checked done completed checkbox-on checkbox-checked".split())
 #: Classes of icons that are a box, and whether it is checked.
 _DRAWN: Final = {"fa-check-square": True, "fa-check-square-o": True, "fa-square": False, "fa-square-o": False}
+#: Classes of the lists of Google Docs, which stand beside each other whatever their level; the first one of each has
+#: another class, ``start``.
+_LEVEL: Final = lazily(r"(?:^|\s)lst-kix_\S+-(\d)(?:$|\s)")
+#: Inline styles that take away the numbers of the items, or give them.
+_MARKED: Final = lazily(r"list-style(?:-type)?\s*:\s*(?:(none|disc|circle|square)|decimal|lower-|upper-)", re.I)
 _CONTROLS: Final = frozenset("a button input select textarea form".split())
 _MARK: Final = '"'  # around words in ``q``
 _BULLET: Final = "\N{BULLET} "
@@ -77,9 +82,9 @@ class Walk:
         self.tabs = {panel: tab for panel, tab in panels_of(nodes).items() if self.shown[panel]}
         self.elsewhere = set(self.tabs.values())
         self.source = formulas.delimiters(page.declared["script"])
-        inputs = rows_tagged(nodes, TAG["input"])
-        kinds = zip(inputs, attributes_at(nodes, inputs, "type"), strict=True)
-        around = (islice(nodes.above(row), _WRAPPERS) for row, kind in kinds if kind == "checkbox")
+        named = [number for number, look in enumerate(nodes.looks) if look[0] == "input" or look[3] == "checkbox"]
+        rows = np.flatnonzero(np.isin(nodes.look, named)).tolist() if named else []
+        around = (islice(nodes.above(row), _WRAPPERS) for row in rows if _is_checkbox(nodes.elements[row]))
         # elements without text that have a box to check in them
         self.around_boxes = {row for rows in around for row in takewhile(lambda row: not self.shown[row], rows)}
         self.has_sections = "section" in self.tags
@@ -218,7 +223,8 @@ class Walk:
             self.tried = int(self.nodes.end[row])
             if self.write_formula(row, element):
                 return True
-        if tag in _VERBATIM or self.is_code(row):
+        is_line = tag == "textarea" and "\n" not in (element.text or "").strip()  # of a form
+        if (tag in _VERBATIM and not is_line) or self.is_code(row):
             self.write_code(row, element)
         elif self.switches.tables and (cells := self.cells_of(row, tag)) is not None:
             self.write_table(row, cells)
@@ -260,10 +266,14 @@ class Walk:
             if self.has_sections and _holds_sections(element):
                 self.arranging.add(element)
                 return None
-            return self.draft.begin_group(_list_of(element), goes_on=_goes_on(element))
+            nested = _LEVEL.search(element.get("class") or "")
+            goes_on = " start" not in nested.string if nested else _goes_on(element)
+            return self.draft.begin_group(_list_of(element), goes_on=goes_on, level=int(nested[1]) if nested else 0)
         match tag:
-            case "li" if not self.arranging or element.getparent() not in self.arranging:
+            case "li" if (not self.arranging or element.getparent() not in self.arranging) and not _is_of_one(element):
                 return self.draft.begin_item(element.get("value"), _state_of(element))
+            case "tr" if self.is_number(row + 1):  # a line of a table that sets a law or a list
+                return self.draft.begin_item(None)
             case "blockquote":
                 return self.draft.begin_group(Block("quote"))
             case "dl" if self.has_short_entries(row) or self.is_number(row + 1):  # in laws
@@ -314,7 +324,8 @@ class Walk:
         """The style inside an element that changes it."""
         style = self.draft.style
         if tag == "a":
-            return self.linked(element)
+            is_mark = row in marks_of_notes(self.nodes)
+            return self.linked(element) or (style._replace(script="sup") if is_mark else None)
         if tag in _STRONG:
             return style._replace(strong=self.draft.heading is None)
         if tag in _EMPHASISED:
@@ -514,8 +525,15 @@ def _holds_sections(element: etree._Element) -> bool:
     return bool(items) and all(one.tag == "section" and _HEADING.fullmatch(str(one[0].tag)) for one in firsts)
 
 
+def _is_of_one(item: etree._Element) -> bool:
+    """Whether an item is only around a list in the item before, as editors write it: its style hides its number."""
+    marked = _MARKED.search(item.get("style") or "")
+    return bool(marked and marked[1] and len(item) == 1 and item[0].tag in _LISTS) and not (item.text or "").strip()
+
+
 def _list_of(element: etree._Element) -> Block:
-    ordered, first, step = element.tag == "ol", 1, 1
+    told = _MARKED.search(next(filter(None, (each.get("style") for each in (element, *element[:1]))), ""))
+    ordered, first, step = not told[1] if told else element.tag == "ol", 1, 1
     if ordered and element.get("reversed") is not None:
         first, step = sum(child.tag == "li" for child in element), -1
     return Block("list", ordered=ordered, number=number_of(element.get("start"), first), step=step)

@@ -19,8 +19,8 @@ from scrapy_pagelets.page.nodes import GLUED, SPACE, NodeTable, elements_at, row
 #: Classes of what tells one thing of a post, a product or a person.
 _FIELD: Final = lazily(
     r"(?:^|[\s_-])(?:date(?:time)?|time(?:stamp)?|published|updated|posted|author|byline|username|nick(?:name)?|"
-    r"count(?:er|s)?|badge|comments?|replies|views?|likes?|votes?|score|rating|price|currency|label|value|tags?|"
-    r"category|classifier|lines?|rows?|cell|item|field|meta|(?:tooltip|popup)[a-z]*)(?:$|[\s_]|-(?!through|height))",
+    r"count(?:er|s)?|badge|chip|pill|lozenge|comments?|replies|views?|likes?|votes?|score|rating|price|currency|label|"
+    r"value|tags?|category|classifier|lines?|rows?|cell|item|field|meta|(?:tooltip|popup)[a-z]*)(?:$|[\s_]|-(?!through|height))",
     re.IGNORECASE,
 )
 #: Classes of highlighted code, and those that editors give to any part of a word.

@@ -46,10 +46,10 @@ _BESIDE: Final = frozenset(
 )
 _PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes what others have in classes
 _LANGUAGE: Final = lazily(r"language-name|-language(?:$|\s)")
-_SAYING: Final = ("data-lang", "data-language", "language", "syntax")  # attributes that say nothing else
+_SAYING: Final = "data-lang data-language data-enlighter-language language syntax".split()  # attributes that do
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
-    "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
+    "auto default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
     "container toolbar example output box line lines table copy with-copy linenums linenumbers line-numbers".split()
 )
 _LANGUAGES: Final = frozenset(
@@ -75,12 +75,16 @@ def line_numbers(nodes: NodeTable) -> Bools:
     in_code[[*nodes.spaces]] = True
     for row in rows:
         leaves = nodes.leaves_of(row)
-        # A cell beside others, or a list that has ended the `pre` that it stands in.
-        is_alone = nodes.leaves_of(nodes.parent.item(row)) == leaves
-        is_beside = nodes.tag.item(row) == _LIST or (nodes.tag.item(row) == _CELL and not is_alone)
+        # A cell beside others, what stands beside a `pre`, or a list that has ended the one that it stands in.
+        is_cell = nodes.tag.item(row) == _CELL and nodes.leaves_of(nodes.parent.item(row)) != leaves
+        is_beside = is_cell or nodes.tag.item(row) == _LIST or _is_beside_code(nodes.elements[row])
         if wordy[leaves.start] == wordy[leaves.stop] and (begins[leaves] & (is_beside | in_code[leaves])).any():
             found[leaves] = True
     return found
+
+
+def _is_beside_code(element: etree._Element) -> bool:
+    return any(each is not None and each.tag == "pre" for each in (element.getprevious(), element.getnext()))
 
 
 def without_blanks(nodes: NodeTable, keep: Bools) -> NodeTable:
@@ -165,7 +169,7 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
     lines = _Lines(verbatim=verbatim)
     walk = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
     for event, node in walk:
-        if event == "start" and (node.tag in _NOT_CODE or node.get("class") == TOOLTIP):
+        if event == "start" and _is_no_code(node):
             walk.skip_subtree()
         elif event == "start":
             if node is not element:
@@ -174,10 +178,14 @@ def code_of(element: etree._Element, *, verbatim: bool = True) -> str:
                 lines.begin(node)
             lines.add(node.text, node)
         elif node is not element:
-            if event == "end" and node.tag not in _NOT_CODE and node.get("class") != TOOLTIP:
+            if event == "end" and not _is_no_code(node):
                 lines.end(node)
             lines.add(node.tail, node.getparent())
     return lines.text()
+
+
+def _is_no_code(node: etree._Element) -> bool:
+    return node.tag in _NOT_CODE or node.get("class") == TOOLTIP or node.get("download") is not None
 
 
 class _Lines:
@@ -370,7 +378,8 @@ class CodeBlocks:
         return bool(column[row + 1 : self.nodes.end[row]].any())
 
     def _holds(self, row: int, tags: Bools) -> bool:
-        return bool(tags[self.nodes.tag[row + 1 : self.nodes.end[row]]].any())
+        own = slice(row + 1, self.nodes.end[row])
+        return bool((tags[self.nodes.tag[own]] & ~self.breaks[own]).any())
 
     @cached_property
     def may_be(self) -> list[bool]:

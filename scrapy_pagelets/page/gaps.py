@@ -186,7 +186,9 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
 
 
 def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
-    """Whether an element is a link without an address, or an item with nothing but one."""
+    """Whether an element has the role of a button, or is a link without an address, or an item with nothing but one."""
+    if nodes.looks[nodes.look.item(row)][3] == "button":
+        return True
     if nodes.tag.item(row) != TAG["li"]:
         return nodes.tag.item(row) == TAG["a"] and not (nodes.links.row == row).any()
     links = _links_in(nodes, row)

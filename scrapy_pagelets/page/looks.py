@@ -32,11 +32,11 @@ _CLASSES: Final = {
     AS_CELL: r"(?:(?:d|display)(?:-\w\w)?|is)-table-cell",
     AS_LINE: rf"(?:(?:d|display)(?:-\w\w)?|is)-(?:{BLOCKS})|block",
     CODE: r"syntaxhighlighter|dp-highlighter|mw-geshi|mw-highlight|codehilite|hljs|prettyprint|CodeMirror-code|"
-    r"view-lines|code-?(?:box|content|block|listing|snippet|body)|bbc?_?code|programlisting|geshifilter",
+    r"view-lines|code-?(?:box|content|block|listing|snippet|body)|bbc?_?code|programlisting|geshifilter|ltx_lstlisting",
     CODE_CELL: r"(?:\S*[_-])?(?:code|source)(?:[_-]\S*)?",
-    CODE_LINE: r"(?:\S*[_-])?line|(?:code|token|view|source)line",
+    CODE_LINE: r"(?:\S*[_-])?line|(?:code|token|view|source|ltx_listing)line",
     NUMBERS: r"(?:\S*[_-])?(?:gutter|linenos?|line-?numbers?(?!-mode)|lines?-num|linenr|lnt|ln-numbers|blob-num|"
-    r"crayon-nums?)(?:[_-]\S*)?|ln|pre-numbering",
+    r"crayon-nums?)(?:[_-]\S*)?|ln|pre-numbering|ltx_tag_listingline",
     LINKS: r"(?:\S*[_-])?nav(?:bar|box|igation|menu)",
     CONTROL: r"(?:\S*[_-])?(?:btn|button|copy|clipboard|clipboardjs|copybtn|toolbar-item|expand|collapse|run|tooltip|"
     r"playground)(?:[_-]\S*)?",
@@ -142,7 +142,7 @@ _AUTHOR: Final = lazily(
 #: Classes of what only screen readers say, no printer prints, a font shows as icons, or a button says afterwards.
 _HEARD: Final = _names(
     r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen|hideme|"
-    r"no-?print|print-none|(?:hidden|none)-print|material-(?:icons|symbols)|"
+    r"no-?print|print-no(?:ne)?|(?:hidden|none)-print|material-(?:icons|symbols)|"
     r"copy-(?:popup|tooltip|message|success)|copied"
 )
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.

@@ -9,6 +9,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.base.characters import lazily, normalised, quoted, readable
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.limits import is_composed as is_composed
@@ -23,7 +24,7 @@ from scrapy_pagelets.core.text import without_invisible as without_invisible
 from scrapy_pagelets.core.text import words_in as words_in
 from scrapy_pagelets.core.text import written_leaves as written_leaves
 from scrapy_pagelets.page import code, data_tables, formulas
-from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TAG, NodeTable, rows_tagged
+from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TAG, NodeTable, rows_named, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import absolute
 
@@ -159,13 +160,24 @@ def link_of(base: str, url: str) -> str:
 give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, is_invisible=_INVISIBLE.match)
 
 _MARK: Final = lazily(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
+_NOTED: Final = lazily(r"(?:^|[\s_-])(?:footnote|noteref)", re.IGNORECASE)  # classes of links to or from a note
+_LINK: Final = TAG["a"]
+
+
+@once
+def marks_of_notes(nodes: NodeTable) -> frozenset[int]:
+    """Rows of the links whose class says that they are the marks of footnotes, which style sheets raise."""
+    rows = (row for row in rows_named(nodes, _NOTED) if nodes.tag.item(row) == _LINK)
+    return frozenset(row for row in rows if _MARK.fullmatch(" ".join(nodes.strings[nodes.leaves_of(row)])))
 
 
 def _with_brackets(nodes: NodeTable) -> NodeTable:
     """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
     rows = [row for row in rows_tagged(nodes, TAG["sup"]) if nodes.last_leaf[row] - nodes.first_leaf[row] == 1]
-    strings = list(nodes.strings) if rows else nodes.strings
-    for leaf in {nodes.first_leaf.item(row) for row in rows} - {0}:
-        if nodes.gap[leaf] == GLUED and nodes.anchor[nodes.leaves[leaf]] and _MARK.fullmatch(strings[leaf]):
+    noted = {nodes.first_leaf.item(row) for row in marks_of_notes(nodes)}
+    strings = list(nodes.strings) if rows or noted else nodes.strings
+    for leaf in ({nodes.first_leaf.item(row) for row in rows} | noted) - {0}:
+        is_beside = nodes.gap[leaf] <= (SPACE if leaf in noted else GLUED) and not strings[leaf - 1].endswith("[")
+        if is_beside and nodes.anchor[nodes.leaves[leaf]] and _MARK.fullmatch(strings[leaf]):
             strings[leaf] = f"[{strings[leaf]}]"
-    return replace(nodes, strings=strings) if rows else nodes
+    return nodes if strings is nodes.strings else replace(nodes, strings=strings)

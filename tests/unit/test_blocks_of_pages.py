@@ -104,6 +104,8 @@ def test_text_has_the_lines_of_code_and_no_hyphens_before_them():
     assert text("<pre><ol><li>a<li> b</ol></pre><ul><li>c</ul>") == "a\n b\n\n- c"
     assert text("<pre><div>a</div><div> b</div></pre>") == "a\n b"
     assert text("<pre><span class=line>a</span><span class=line> b</span></pre>") == "a\n b"
+    assert text("<p>Tea<a class=noteref href=#n>1</a>, hot") == "Tea[1], hot"
+    assert text("<p>Tea<sup>[<a class=footnote href=#n>1</a>]</sup>") == "Tea[1]"
     numbered = page("<p>Tea as it is<pre><i class=lineno>1</i> a\n<i class=lineno>2</i>   b</pre>")
     numbers = asides_of(numbered.nodes, every(numbered))
     assert plain(numbered.nodes, ~numbers) == "Tea as it is\n\na\n  b"
@@ -155,6 +157,7 @@ def test_the_state_of_boxes():
         "- [x] a\n- [ ] b"
     )
     assert markdown("<ul><li><span role=checkbox aria-checked=true></span> a</ul>") == "- [x] a"
+    assert markdown("<ul><li><div><button role=checkbox aria-checked=true></button></div><p>a</ul>") == "- [x] a"
     assert markdown("<p><input type=checkbox> a") == "a"  # of a form
     assert markdown("<ul><li><label><input type=checkbox checked><i></i></label> a</ul>") == "- [x] a"
     assert markdown("<ul class=inline-task-list><li class=checked>a<li>b</ul>") == "- [x] a\n- [ ] b"

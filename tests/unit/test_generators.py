@@ -221,6 +221,13 @@ def test_controls(html, expected):
             "<div><div><pre>npm add</pre></div><div><pre>yarn add</pre></div></div></div>",
             "**npm**\n\n```\nnpm add\n```\n\n**yarn**\n\n```\nyarn add\n```",
         ),
+        # tabs and spoilers of plug-ins for WordPress
+        (
+            "<div><div class=su-tabs-nav><span role=button>Hot</span><span role=button>Cold</span></div>"
+            "<div><div class=su-tabs-pane><p>Tea</div><div class=su-tabs-pane><p>Milk</div></div></div>",
+            "**Hot**\n\nTea\n\n**Cold**\n\nMilk",
+        ),
+        ("<div><div class=su-spoiler-title role=button>Price</div><div><p>Five</div></div>", "Price\n\nFive"),
         # what is quoted, and when a line was said
         (
             "<blockquote><cite>Bo wrote: <span>Apr 3</span></cite>A cup",

@@ -77,6 +77,19 @@ def test_a_class_names_a_language_if_it_is_one(html, expected):
             "<pre><div class=token-line><i class='token line'>a</i></div><div class=token-line>b</div></pre>",
             "```\na\nb\n```",
         ),
+        # listings of LaTeXML with a link to their text, numbers beside the code, and a field with code
+        (
+            "<div class=ltx_lstlisting><div><a href=data:a download>down</a></div>"
+            "<div class=ltx_listingline><i class=ltx_tag_listingline>1</i>def a():</div>"
+            "<div class=ltx_listingline><i class=ltx_tag_listingline>2</i>&nbsp; &nbsp; b</div></div>",
+            "```\ndef a():\n    b\n```",
+        ),
+        (
+            "<div><pre>a\nb</pre><div class=line-numbers><i>1</i><br><i>2</i></div></div><p>Tea",
+            "```\na\nb\n```\n\nTea",
+        ),
+        ("<textarea readonly>a\n  b</textarea><textarea>c</textarea>", "```\na\n  b\n```\n\nc"),
+        ("<pre data-enlighter-language=java>a</pre><pre class=lang-auto>b</pre>", "```java\na\n```\n\n```\nb\n```"),
     ],
 )
 def test_code(html, expected):
@@ -95,6 +108,33 @@ def test_code(html, expected):
             "<dl><dt>Tea<dd>green<dt>Milk<dd>cold<dl><dt>a)<dd>now</dl></dl>",
             "**Tea**\n\ngreen\n\n**Milk**\n\ncold\n\n- a) now",
         ),
+        # laws of the European Union: a table for each item
+        (
+            "<table><tr><td><p>(a)<td><p>cold;</table><table><tr><td>(b)<td>hot:"
+            "<table><tr><td>(i)<td>now.</table></table><p>Tea",
+            "- (a) cold;\n- (b) hot:\n  - (i) now.\n\nTea",
+        ),
+        # styles that take away numbers, as in LaTeXML, and that give them, as for the steps of recipes
+        ("<ol><li style='list-style-type:none'>(a) Tea<li>(b) Milk</ol>", "- (a) Tea\n- (b) Milk"),
+        ("<ul><li style='list-style-type: decimal'>Pour<li>Wait</ul>", "1. Pour\n2. Wait"),
+        (
+            "<ol><li>Pour<li style='list-style-type: none'><ol><li>slowly</ol><li>Wait</ol>",
+            "1. Pour\n   1. slowly\n2. Wait",
+        ),
+        # Google Docs
+        (
+            "<ul class='lst-kix_a-0 start'><li>Tea</ul><ul class='lst-kix_a-1 start'><li>green<li>black</ul>"
+            "<ul class=lst-kix_a-0><li>Milk</ul><p>Cup<ul class='lst-kix_b-2 start'><li>thin</ul>",
+            "- Tea\n  - green\n  - black\n- Milk\n\nCup\n\n- thin",
+        ),
+        # notes: links that a style sheet raises, numbers beside the note, and the number that LaTeXML has three times
+        (
+            "<p>Tea<a class=footnote-anchor href=#b>1</a>, hot<div id=b><a class=footnote-number href=#a>1</a>"
+            "<div><p>Green</div></div>",
+            "Tea<sup>1</sup>, hot\n\n<sup>1</sup> Green",
+        ),
+        ("<aside><span><i>[</i><a href=#a>1</a><i>]</i></span><p>Tea</aside>", "\\[1] Tea"),
+        ("<p>Tea<sup>1</sup><span><sup>1</sup><span>1</span> Green.</span> Hot", "Tea<sup>1</sup> Green. Hot"),
     ],
 )
 def test_the_number_of_an_item_stands_before_it(html, expected):

@@ -21,6 +21,7 @@ def text(html):
         ("<span>12.04.2021</span><span class=replies-count>7</span>", "12.04.2021 7"),
         ("<a href=x class=t-lines><b>start</b><b>cstart</b></a> <p class=lines>a<b>b</b>", "start cstart\n\nab"),
         ("<span class=day>3</span><span class=amount>14</span>", "3 14"),
+        ("<b class=status-lozenge>DONE</b><b class=status-lozenge>LATE</b>", "DONE LATE"),
         ("Seen<i class='fa fa-eye'></i>31", "Seen 31"),
         ("<span>Ina</span><span class=icon-clock></span><span>noon</span>", "Ina noon"),
         ("<span class=post-author>ina</span><span>berg</span>", "ina berg"),
