@@ -104,7 +104,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     ``keep``: (m,) the leaves that are content so far.
     """
     elsewhere = {*rows_with(nodes, looks.RELATED | looks.ELSEWHERE), *_short(nodes, rows_with(nodes, looks.PAGER))}
-    found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes) | _marks_again(nodes)
+    found = _beside_text(nodes) | line_numbers(nodes) | _links_alone(nodes)
+    found[[*_marks_again(nodes)]] = True
     buttons = (*_buttons(nodes), *buttons_in_headings(nodes), *_switches(nodes))
     found |= nodes.leaves_below(
         (*elsewhere, *_log_in(nodes), *_menus(nodes, keep), *_contents(nodes), *_counts(nodes), *buttons)
@@ -131,14 +132,15 @@ def _beside_text(nodes: NodeTable) -> Bools:
     return found
 
 
-def _marks_again(nodes: NodeTable) -> Bools:
-    """(m,) leaves that say the raised mark of a note again, as LaTeXML writes it three times for a note in the text."""
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    raised = rows_tagged(nodes, TAG["sup"])
+def _marks_again(nodes: NodeTable) -> set[int]:
+    """Leaves that say the raised mark of a note again, as LaTeXML writes it three times for a note in the text."""
+    raised, found = rows_tagged(nodes, TAG["sup"]), set[int]()
+    if len(raised) < 2:
+        return found
     for leaf in {*nodes.last_leaf[raised].tolist()} & {*nodes.first_leaf[raised].tolist()}:  # one follows another
         again = nodes.strings[leaf - 1 : leaf]
-        while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED and not found[leaf]:
-            found[leaf] = True
+        while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED and leaf not in found:
+            found.add(leaf)
             leaf += 1
     return found
 

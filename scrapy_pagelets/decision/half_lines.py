@@ -16,7 +16,17 @@ from scrapy_pagelets.core.small_corrections import signs_with_words as signs_wit
 from scrapy_pagelets.page.data_tables import flat_grids
 from scrapy_pagelets.page.gaps import begins_with, panels_of
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import LINE, SPACE, TAG, NodeTable, among_tags, rows_named, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import (
+    LINE,
+    SPACE,
+    TAG,
+    NodeTable,
+    among_tags,
+    leaves_beginning,
+    rows_named,
+    rows_tagged,
+    rows_with,
+)
 
 _LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and lists of terms
 _AROUND: Final = 4  # elements around a caption that may be those of the text
@@ -70,7 +80,8 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
 
 def opening_alone(nodes: NodeTable, is_template: Bools) -> list[int]:
     """Leaves that are an opening bracket right before template: the words before it do not need that."""
-    opening = (leaf for leaf, text in enumerate(nodes.strings[:-1]) if len(text) <= 3 and text.strip() == "(")
+    begins = leaves_beginning(nodes, (" (",))
+    opening = (leaf for leaf in begins if nodes.strings[leaf].strip() == "(" and leaf + 1 < len(nodes.strings))
     return [leaf for leaf in opening if is_template[leaf + 1] and nodes.gap[leaf + 1] <= SPACE]
 
 

@@ -14,8 +14,8 @@ from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.metadata import product_values as values
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.looks import OFFER
-from scrapy_pagelets.page.nodes import TAG, TEXT, rows_named
+from scrapy_pagelets.page.looks import ENTRY, OFFER
+from scrapy_pagelets.page.nodes import TAG, TEXT, rows_with
 from scrapy_pagelets.page.page import Page
 
 #: Leaves behind and before the heading that are looked at, for prices, for what stands right beside it, and for labels.
@@ -79,7 +79,8 @@ class ShownProduct:
     def is_declared(self) -> bool:
         """Whether the element with its heading says that it is a product, as WooCommerce does."""
         nodes, place = self._page.nodes, self._heading.start
-        return any(nodes.first_leaf[row] <= place < nodes.last_leaf[row] for row in rows_named(nodes, _DECLARED))
+        own = (row for row in rows_with(nodes, ENTRY) if nodes.first_leaf[row] <= place < nodes.last_leaf[row])
+        return any(_DECLARED.search(nodes.looks[nodes.look.item(row)][2]) for row in own)
 
     @property
     def is_offered(self) -> bool:
