@@ -1,5 +1,7 @@
 // The features of the leaves and nodes of a page, see `scrapy_pagelets.decision.page_features`.
 #pragma once
+#include <memory>
+
 #include "nodes.hpp"
 #include "trees.hpp"
 
@@ -269,7 +271,8 @@ inline void judge_nodes(const Nodes &nodes, const Regions &of_regions, const flo
     const auto weight = [&](std::size_t i) { return double(nodes.words[i]) + 0.1; };
     const Sums of_leaves(nodes.m, [&](std::size_t i) { return weight(i) * first_odds[i]; });
     const Sums words(nodes.m, [&](std::size_t i) { return double(nodes.words[i]); }), weights(nodes.m, weight);
-    Doubles before((nodes.m + 1) * in_leaf);
+    const std::unique_ptr<double[]> before(new double[(nodes.m + 1) * in_leaf]);  // a vector would fill it with zeros
+    std::fill_n(before.get(), in_leaf, 0.0);
     for (std::size_t i = 0; i < nodes.m; i++)
         for (std::size_t j = 0; j < in_leaf; j++)
             before[(i + 1) * in_leaf + j] = before[i * in_leaf + j] + columns[j * nodes.m + i] * weight(i);

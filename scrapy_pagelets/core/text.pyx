@@ -595,7 +595,7 @@ cdef bint shares_word(str text, const vector[string] &known, const vector[string
         return False
     for character in text + " ":
         c = <int>character
-        if c"0" <= c <= c"9" or c"a" <= c <= c"z" or c == c"_":
+        if c"0" <= c <= c"9" or c"a" <= c <= c"z":
             word.push_back(<char>c)
         elif c"A" <= c <= c"Z":
             word.push_back(<char>(c + 32))
