@@ -174,7 +174,7 @@ def caches(pages: int) -> None:
             for number in range(pages):
                 page = Page.parse(body(number).encode(), f"http://bomb.example/{number}")
                 sites.learn(page)
-                decision = decided(page, sites.of(page))
+                decision = decided(page, sites[page.site])
                 labels = labels_of(page, "pagelets", decision.templateness)
                 for pagelet in pagelets_of(page, labels, decision.templateness):
                     pagelet.record()

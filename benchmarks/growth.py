@@ -156,7 +156,7 @@ def of_sites(sizes: Sequence[int]) -> dict[str, tuple[float, float]]:
             start = process_time()
             sites.learn(page)
             learnt = process_time()
-            sites.of(page).templateness(page)
+            sites[page.site].templateness(page)
             window = [*window, (learnt - start, process_time() - learnt)][-WINDOW:]
         if number in sizes:
             for step, times in zip(("learn", "templateness"), zip(*window, strict=True), strict=True):

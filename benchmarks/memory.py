@@ -98,7 +98,7 @@ def many(folder: Path, number: int, capacity: int) -> None:
             for host, body in zip(range(first, first + 100), islice(turn, 100), strict=True):
                 page = Page.parse(body, f"http://site{host}.example/{hash(body)}")
                 sites.learn(page)
-                sites.of(page).templateness(page)
+                sites[page.site].templateness(page)
         if (first + 100) % (number // 10) == 0:
             print(f"{first + 100:>8}  {(first + 100) * _PAGES:>8}  {resident():>11.0f}", flush=True)
 

@@ -128,7 +128,7 @@ class MenuSubdigraphMiddleware(Component):
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Site, bool]:
         """Read a page, and learn it at once if there is nothing to wait for: that saves a change of threads."""
         page = self.session.page(response)
-        page_outline, site = outline(page.nodes), self.session.sites.of(page)
+        page_outline, site = outline(page.nodes), self.session.sites[page.site]
         may_learn = site.fits(page_outline) and self._running(site, page_outline) is None
         if may_learn:
             self._learn(page)

@@ -214,17 +214,11 @@ def lines(url: str, kept: int, stripped: int, regions: Sequence[Region], width: 
     marks = _STRUCK if ansi else _BRACKETS
     yield f"{visible(url)}: {counted(kept, 'word')} kept, {stripped:,} stripped {'like this'.join(marks)}"
     hidden = regions[_FIRST:-_LAST] if len(regions) > _FIRST + _LAST + 1 else []
-    for number, region in enumerate(regions):
+    for number, (role, text) in enumerate(regions):
         if hidden and number == _FIRST:
             of_template = sum(role != CONTENT for role, _ in hidden)
             yield f"  ... {counted(len(hidden), 'more region')}, {of_template} of them stripped"
         if not hidden or not _FIRST <= number < _FIRST + len(hidden):
-            yield from _lines(region, width, marks)
-
-
-def _lines(region: Region, width: int, marks: tuple[str, str]) -> Iterator[str]:
-    """A region, on two lines if it is content."""
-    role, text = region
-    room, most = max(20, min(width, _WIDEST) - _ROLE - 8), 2 if role == CONTENT else 1
-    for number, part in enumerate(wrap(visible(text), room, max_lines=most, placeholder=" …")):
-        yield f"  {'' if number else role:{_ROLE - 1}} {part if role == CONTENT else part.join(marks)}"
+            room, most = max(20, min(width, _WIDEST) - _ROLE - 8), 2 if role == CONTENT else 1  # lines of a region
+            for line, part in enumerate(wrap(visible(text), room, max_lines=most, placeholder=" …")):
+                yield f"  {'' if line else role:{_ROLE - 1}} {part if role == CONTENT else part.join(marks)}"

@@ -37,7 +37,13 @@ def run(options: argparse.Namespace) -> None:
     feed = feed_of(options.feed)
     summary = summary_of(feed)
     if options.html:
-        _write(summary, options.feed, options.html, inspect=options.inspect)
+        path = Path(options.html)
+        try:
+            with saving(options.html):
+                links = _inspected(summary, options.feed, path) if options.inspect else {}
+                path.write_text(html_file(summary, options.feed, links=links), encoding="utf-8")
+        except ImportError:
+            raise CommandError("--html needs matplotlib: pip install 'scrapy-pagelets[report]'") from None
     show_tables(summary)
     if options.html:
         show(f"written: {options.html}")
@@ -47,15 +53,6 @@ def run(options: argparse.Namespace) -> None:
 def feed_of(path: str) -> Feed:
     """Open a feed with the fields that are counted."""
     return Feed(path, _COLUMNS, ("role", "text", "words"), one_of=("pagelets", "text"))
-
-
-def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
-    try:
-        with saving(name):
-            links = _inspected(summary, feed, Path(name)) if inspect else {}
-            Path(name).write_text(html_file(summary, feed, links=links), encoding="utf-8")
-    except ImportError:
-        raise CommandError("--html needs matplotlib: pip install 'scrapy-pagelets[report]'") from None
 
 
 def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:

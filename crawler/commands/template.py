@@ -32,16 +32,13 @@ _UNSAFE: Final = lazily(r"[^\w.#-]")
 
 @dataclass(frozen=True)
 class _Class:
-    """A class of pages: site, number, number of pages, and a function that writes its template, "" if it has none."""
+    """A class of pages: name, site, number, number of pages, and what writes its template, "" if it has none."""
 
+    id: str
     site: str
     number: int
     pages: int
     html: Callable[[], str]
-
-    @property
-    def id(self) -> str:
-        return f"{self.site}#{self.number}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,7 +144,7 @@ def _of_store(path: Path) -> Iterator[_Class]:
         for one in site.classes:
             if one.template is not None:
                 pages = max(one.pages, one.template.voters)
-                yield _Class(name, one.number + 1, pages, partial(template_html, one.template, one.id))
+                yield _Class(one.id, name, one.number + 1, pages, partial(template_html, one.template, one.id))
 
 
 def _of_url(url: str, options: argparse.Namespace) -> Iterator[_Class]:
@@ -164,7 +161,7 @@ def _of_url(url: str, options: argparse.Namespace) -> Iterator[_Class]:
         raise CommandError(f"{url} has no template: no two pages that link each other were found")
     for one, template in found:
         site, html = one.id.rpartition("#")[0], partial(template_html, template, one.id)
-        yield _Class(site, one.number + 1, template.voters, html)
+        yield _Class(one.id, site, one.number + 1, template.voters, html)
 
 
 def _crawl(url: str, store: str, options: argparse.Namespace) -> str:

@@ -108,7 +108,8 @@ class SiteSpider(Spider):
         for name in ("spider_opened", "spider_closed", "request_scheduled", "spider_idle"):
             crawler.signals.connect(getattr(spider, name), getattr(signals, name))
         crawler.signals.connect(spider.settle, signals.request_dropped)
-        start_pages.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
+        for name in ("robotstxt", "retry"):
+            logging.getLogger(f"scrapy.downloadermiddlewares.{name}").addFilter(start_pages.muted)
         return spider
 
     async def start(self) -> AsyncIterator[Any]:

@@ -171,13 +171,8 @@ def failed(failure: Failure) -> tuple[str, str]:
     return "ignored", f"{url} was not loaded: {message or 'the request was refused'}"
 
 
-def mute(*loggers: str) -> None:
-    """Log the errors of other loggers at INFO level without tracebacks: the spider reports failed pages itself."""
-    for name in loggers:
-        logging.getLogger(name).addFilter(_muted)
-
-
-def _muted(record: logging.LogRecord) -> bool:
+def muted(record: logging.LogRecord) -> bool:
+    """Let an error of another logger be logged at INFO level without traceback: the spider reports failed pages."""
     record.exc_info = None
     if record.levelno > logging.INFO:
         record.levelno, record.levelname = logging.INFO, "INFO"

@@ -2,17 +2,16 @@
 
 import glob
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from re import IGNORECASE
-from re import compile as pattern
 from typing import Final
 from urllib.parse import quote
 
 from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked_page, opened
 from scrapy_pagelets.archives.unpacking import SNIFFED, WARC, holds_warc, looks_like_html
 
-_WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
+_WARC_NAME: Final = re.compile(r"\.warc(\.(gz|zst|zstd))?$", re.IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
 ROOT: Final = "/./"  # separates the folder from the path that becomes part of the URL, as in ``rsync --relative``
 

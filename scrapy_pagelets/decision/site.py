@@ -177,11 +177,12 @@ class Site(Unsaved[Observation]):
 
     def repeated_pictures(self, page: Page) -> Ints:
         """(k,) rows of the pictures that most other pages show at such a place, three at least."""
-        if not len((pictures := pictures_of(page)).rows):
-            return pictures.rows
+        rows, keys = pictures_of(page)
+        if not len(rows):
+            return rows
         with self.lock:
-            pages = self.counts.tables["target"].pages(pictures.keys).astype(np.int64) - self.learnt.knows(page)
-            return pictures.rows[pages >= max(_ALIKE, (self.pages - 1) / 2)]
+            pages = self.counts.tables["target"].pages(keys).astype(np.int64) - self.learnt.knows(page)
+            return rows[pages >= max(_ALIKE, (self.pages - 1) / 2)]
 
     def habits(self, page: Page) -> Habits:
         """What the pages of the site tell alike, of what a page asks for."""

@@ -39,10 +39,9 @@ _LEAST: Final = 0.001  # smaller templateness is not told apart
 
 def jaccard(one: Hashes, other: Hashes) -> float:
     """Return the resemblance of two texts, by their distinct hashes, ascending; 0 for two empty texts."""
-    every = np.concatenate((one, other))
-    every.sort()
-    common = int(np.count_nonzero(every[1:] == every[:-1]))
-    return common / (len(every) - common) if len(every) else 0.0
+    common = len(np.intersect1d(one, other, assume_unique=True))
+    every = len(one) + len(other) - common
+    return common / every if every else 0.0
 
 
 def resemblance(one: tuple[Hashes, Weights | None], other: tuple[Hashes, Weights | None], *, one_site: bool) -> float:

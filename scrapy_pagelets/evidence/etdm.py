@@ -59,7 +59,10 @@ def sides(one: NodeTable, other: NodeTable, label_of: Label, among: Bools) -> tu
     # A row can only be mapped to a row with the same labels from the root.
     kept &= np.isin(path, path_)
     kept_ = np.isin(path_, path[kept])
-    text, text_ = _common_texts(one, path, kept, other, path_, kept_)
+    # The hash of each run of text with its path, 0 if the other page has none such.
+    text = np.where(kept & (one.tag == TEXT), mix(path * 31 + one.spread(one.text)), 0)
+    text_ = np.where(kept_ & (other.tag == TEXT), mix(path_ * 31 + other.spread(other.text)), 0)
+    text, text_ = text * np.isin(text, text_), text_ * np.isin(text_, text)
     kind, kind_ = _numbered(_kinds(one, label, text, kept), _kinds(other, label_, text_, kept_))
     return _side(one, label, kind, text, kept), _side(other, label_, kind_, text_, kept_)
 
@@ -75,15 +78,6 @@ def _paths(nodes: NodeTable, label: Ints) -> Ints:
     for rows in nodes.levels[1:]:
         path[rows] = mix(path[nodes.parent[rows]] * 31 + label[rows])
     return path
-
-
-def _common_texts(
-    one: NodeTable, path: Ints, kept: Bools, other: NodeTable, path_: Ints, kept_: Bools
-) -> tuple[Ints, Ints]:
-    """(n,) and (m,) hash of each run of text with its path, 0 if the other page has none such."""
-    text = np.where(kept & (one.tag == TEXT), mix(path * 31 + one.spread(one.text)), 0)
-    text_ = np.where(kept_ & (other.tag == TEXT), mix(path_ * 31 + other.spread(other.text)), 0)
-    return text * np.isin(text, text_), text_ * np.isin(text_, text)
 
 
 def _kinds(nodes: NodeTable, label: Ints, text: Ints, kept: Bools) -> Ints:

@@ -32,24 +32,16 @@ _LONGEST: Final = 2000  # characters of an address: others are inline data
 _SALT: Final = 0x50696374757265  # distinguishes addresses of pictures from those of links
 
 
-@dataclass(slots=True, frozen=True, eq=False)
-class Pictures:
-    """The pictures of a page: (k,) their rows, and hashes of their addresses and places without ranks."""
-
-    rows: Ints
-    keys: Ints
-
-
 @once
-def pictures_of(page: Page) -> Pictures:
-    """Hash the pictures of a page that have an address."""
+def pictures_of(page: Page) -> tuple[Ints, Ints]:
+    """(k,) rows of the pictures of a page that have an address, and hashes of these and of places without ranks."""
     nodes = page.nodes
     rows = rows_tagged(nodes, TAG["img"])[:_MOST]
     sources = attributes_at(nodes, rows, "src") if rows else []
     known = [(row, src) for row, src in zip(rows, sources, strict=True) if src and len(src) < _LONGEST]
     at = np.array([row for row, _ in known], np.int64)
     hashes = np.array([xxh3_64_intdigest(src.encode("utf-8", "replace"), _SALT) >> 1 for _, src in known], np.int64)
-    return Pictures(at, mix(nodes.shape[at] * 31 + hashes))
+    return at, mix(nodes.shape[at] * 31 + hashes)
 
 
 Column = NDArray[Any]

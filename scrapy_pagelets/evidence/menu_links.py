@@ -132,11 +132,8 @@ def _acting(page: Page, words: Collection[str]) -> set[int]:
 def _has_side_effects(nodes: NodeTable, link: int) -> bool:
     row = int(nodes.links.row[link])
     element = nodes.elements[row]
-    labels = (
-        element.get("title") or "",
-        element.get("aria-label") or "",
-        " ".join(nodes.strings[nodes.leaves_of(row)]),
-    )
+    text = " ".join(nodes.strings[nodes.leaves_of(row)])
+    labels = (element.get("title") or "", element.get("aria-label") or "", text)
     return not is_plain_link(element) or any(map(labels_action, labels))
 
 
@@ -176,11 +173,8 @@ def acts(url: str) -> bool:
 @cached
 def labels_action(label: str) -> bool:
     """Return True if the text of a link names an action."""
-    return (
-        len(label) <= _LABEL_CHARACTERS
-        and len(label.split()) <= _LABEL_WORDS
-        and _names_action(label, _actions("anywhere"))
-    )
+    is_short = len(label) <= _LABEL_CHARACTERS and len(label.split()) <= _LABEL_WORDS
+    return is_short and _names_action(label, _actions("anywhere"))
 
 
 def is_plain_link(element: etree._Element) -> bool:

@@ -69,7 +69,7 @@ class Observation:
             body=body_of(page),
             outline=outline(page.nodes),
             links=link_targets(page),
-            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds, pictures_of(page).keys),
+            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds, pictures_of(page)[1]),
             told=keys_told(page),
         )
 
@@ -188,9 +188,8 @@ class SiteCounts:
         """Take over the templates of the same classes if they are settled, or if more pages have voted for them."""
         for known in other.classes:
             if known.template is not None and (own := self.fitting(known.outline)) is not None:
-                own.template = max(
-                    filter(None, (own.template, known.template)), key=lambda one: (one.settled, one.voters)
-                )
+                both = filter(None, (own.template, known.template))
+                own.template = max(both, key=lambda one: (one.settled, one.voters))
 
     def knows(self, page: Page) -> bool:
         """Return True if the page, or a copy of it, has been counted."""

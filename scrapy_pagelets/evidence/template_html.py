@@ -93,7 +93,11 @@ def _insert_slots(nodes: NodeTable, rows: Bools) -> None:
         if nodes.tag[row] == TEXT:
             _replace_text(nodes.elements[parent], texts[parent][nodes.number[leaf] - 1], begins)
         else:
-            _replace(nodes.elements[row], begins)
+            element = nodes.elements[row]
+            element.clear(keep_tail=True)
+            element.tag = SLOT if begins else _REMOVED
+            if not begins and (element.tail or "").isspace():
+                element.tail = None
 
 
 def _replace_text(parent: etree._Element, before: etree._Element, begins: bool) -> None:
@@ -106,13 +110,6 @@ def _replace_text(parent: etree._Element, before: etree._Element, begins: bool) 
         before.tail = None
         if begins:
             before.addnext(slot)
-
-
-def _replace(element: etree._Element, begins: bool) -> None:
-    element.clear(keep_tail=True)
-    element.tag = SLOT if begins else _REMOVED
-    if not begins and (element.tail or "").isspace():
-        element.tail = None
 
 
 def _clean(page: Page) -> None:
@@ -152,5 +149,4 @@ def _clean_attributes(element: etree._Element, base: str) -> None:
             kept[name] = readable(value)
     if kept != dict(element.items()):
         element.attrib.clear()
-        for name, value in kept.items():
-            element.set(name, value)
+        element.attrib.update(kept)

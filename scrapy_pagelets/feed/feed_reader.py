@@ -9,6 +9,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from scrapy_pagelets.base.characters import words
@@ -48,23 +49,19 @@ class FeedError(PageletsError, ValueError):
     """Raised for a file that is not a feed, or lacks what a command needs; the message says what and where."""
 
 
+_ADVICE: Final = f"fields need the names of {DOCS}/feed.md: crawl without PAGELETS_FIELDS, or rename them"
+
+
+@dataclass(eq=False)
 class Feed:
-    """The lines of a feed, checked; each is a page with its ``url``.
+    """The lines of a feed, checked; each is a page with its ``url``."""
 
-    ``columns``: the fields to check and return; from Parquet, no others are read. ``pagelet``: the fields that each
-    pagelet must have. ``one_of``: a page must have at least one of these fields, lines without any are left out.
-    ``advice``: what to do if no line has any of them.
-    """
-
-    def __init__(
-        self, path: str, columns: Names, pagelet: Names = (), one_of: Names = ("pagelets",), advice: str = ""
-    ) -> None:
-        self.path = path
-        self.left_out = 0  # number of lines that were left out
-        self._columns = columns
-        self._pagelet = pagelet
-        self._one_of = one_of
-        self._advice = advice or _ADVICE
+    path: str
+    columns: Names  # the fields to check and return; from Parquet, no others are read
+    pagelet: Names = ()  # the fields that each pagelet must have
+    one_of: Names = ("pagelets",)  # a page must have at least one of these fields, lines without any are left out
+    advice: str = _ADVICE  # what to do if no line has any of them
+    left_out: int = field(default=0, init=False)  # number of lines that were left out
 
     def __iter__(self) -> Iterator[Line]:
         """Yield the pages; FeedError if the file cannot be read, has no page, or a line that is no page."""
@@ -73,7 +70,7 @@ class Feed:
             for number, line in self._read():
                 pages += 1
                 checked = self._checked(number, line)
-                if any(checked.get(name) is not None for name in self._one_of):
+                if any(checked.get(name) is not None for name in self.one_of):
                     yield checked
                 else:
                     first = first or _names_of_fields(line)
@@ -87,7 +84,7 @@ class Feed:
         if not pages:
             raise self.error("it has no pages")
         if self.left_out == pages:
-            raise self.error(f"no line has {' or '.join(self._one_of)}, the first one has {first}; {self._advice}")
+            raise self.error(f"no line has {' or '.join(self.one_of)}, the first one has {first}; {self.advice}")
 
     def error(self, problem: str) -> FeedError:
         """Return an error whose message names the file."""
@@ -97,12 +94,12 @@ class Feed:
     def note(self) -> str:
         """A sentence about the lines that were left out; empty if there are none."""
         lines = "line has" if self.left_out == 1 else "lines have"
-        return f"{self.left_out} {lines} no {' or '.join(self._one_of)}: left out" if self.left_out else ""
+        return f"{self.left_out} {lines} no {' or '.join(self.one_of)}: left out" if self.left_out else ""
 
     def _read(self) -> Iterator[tuple[int, Line]]:
         """The lines that are not blank, with their numbers."""
         if self.path.endswith(".parquet"):
-            yield from enumerate(_read_parquet(self.path, ("url", *self._columns)), 1)
+            yield from enumerate(_read_parquet(self.path, ("url", *self.columns)), 1)
             return
         with gzip.open(self.path) if self.path.endswith(".gz") else open(self.path, "rb") as file:
             for number, line in enumerate(file, 1):
@@ -111,7 +108,7 @@ class Feed:
 
     def _checked(self, number: int, line: Line) -> Line:
         where = f"line {number} is not a page"
-        present = [name for name in ("url", *self._columns) if line.get(name) is not None]
+        present = [name for name in ("url", *self.columns) if line.get(name) is not None]
         page = {name: line[name] if _FIELDS.get(name) == _LIST else unlisted(line[name]) for name in present}
         if "url" not in page:
             raise FeedError(f"{where}, it has no url, but {_names_of_fields(line)}; {_ADVICE}")
@@ -119,15 +116,12 @@ class Feed:
         if (template := page.get("template")) is not None:
             _check(template, _TEMPLATE, where, "template.")
         for pagelet in page.get("pagelets", ()):
-            _check_part(pagelet, _PAGELET, self._pagelet, where, "pagelet")
+            _check_part(pagelet, _PAGELET, self.pagelet, where, "pagelet")
             for link in pagelet.get("links") or ():
                 _check_part(link, _LINK, list(_LINK), where, "link")
         for chunk in page.get("chunks", ()):
             _check_part(chunk, _CHUNK, list(_CHUNK), where, "chunk")
         return page
-
-
-_ADVICE: Final = f"fields need the names of {DOCS}/feed.md: crawl without PAGELETS_FIELDS, or rename them"
 
 
 def unlisted(value: Any) -> Any:
@@ -182,7 +176,7 @@ def pagelets_of_line(line: Line) -> list[dict[str, Any]]:
 
 def _check_part(part: Any, checks: dict[str, _Check], needed: Names, where: str, kind: str) -> None:
     if not isinstance(part, dict):
-        raise FeedError(f"{where}: a {kind} is {_shortened(part)}, not an object")
+        raise FeedError(f"{where}: a {kind} is {shortened(repr(part), _MAX_CHARACTERS)}, not an object")
     if missing := [name for name in needed if part.get(name) is None]:
         raise FeedError(f"{where}: a {kind} has no {missing[0]}, but {_names_of_fields(part)}")
     _check(part, checks, where, f"{kind}.")
@@ -192,7 +186,7 @@ def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = ""
     for name, (fits, kind) in checks.items():
         value = record.get(name)
         if value is not None and not fits(value):
-            raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
+            raise FeedError(f"{where}: {prefix}{name} is {shortened(repr(value), _MAX_CHARACTERS)}, not {kind}")
 
 
 def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:
@@ -215,7 +209,3 @@ def _names_of_fields(line: Line) -> str:
     names = [str(name) for name, value in line.items() if value is not None]
     more = " and others" if len(names) > _MAX_FIELDS else ""
     return f"only {', '.join(name[:_MAX_CHARACTERS] for name in names[:_MAX_FIELDS])}{more}" if names else "no fields"
-
-
-def _shortened(value: Any) -> str:
-    return shortened(repr(value), _MAX_CHARACTERS)

@@ -140,7 +140,7 @@ def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool
 
 
 def _reasons(page: Page, sites: SiteCache) -> Reasons:
-    site = sites.of(page)
+    site = sites[page.site]
     by_method = sites.templateness(page)
     decision = decided(page, site, None if sites.detection == FUSED else by_method)
     return Reasons(page, site, by_method, decision)

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -19,7 +18,7 @@ from scrapy_pagelets.decision.page_features import NODE, node_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import KEEP, STRIP, Cause
+from scrapy_pagelets.page.roles import KEEP, STRIP
 from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.papers.page_level import smoothed
@@ -34,14 +33,26 @@ _MOST: Final = 20  # most selectors of a rule; a pagelet with more parts has no 
 _LONGEST: Final = 80  # longest name of an element's class or id in a selector
 
 
-@dataclass(frozen=True, eq=False)
 class Reasons:
-    """What spoke for the decision about a page."""
+    """What spoke for the decision about a page.
 
-    page: Page
-    site: Site  # what was known of its site; the page is among its pages
-    by_method: Floats  # (m,) templateness of the leaves before the page itself and the rules had their say
-    decision: Decision
+    ``site``: what was known of its site; the page is among its pages. ``by_method``: (m,) templateness of the leaves
+    before the page itself and the rules had their say.
+    """
+
+    def __init__(self, page: Page, site: Site, by_method: Floats, decision: Decision) -> None:
+        self.page, self.site, self.by_method, self.decision = page, site, by_method, decision
+        evidence, known, nodes = site.model.page_evidence(page), site.model.classifier, page.nodes
+        self._words = np.maximum(nodes.words.astype(np.float64), 0.1)
+        self._alike = site.pages_alike(page)
+        self._in_template = site.in_subdigraph_template(page)
+        #: (n, features) of all nodes, within the bounds of the classifier; (n,) the size class of each
+        self._columns = np.clip(node_features(page, evidence.features), known.low, known.high)
+        self._sizes = size_class(nodes)
+        scores = sigmoid(evidence.odds[:, 1])
+        self._scores = scores, smoothed(nodes, scores)  # (n,) templateness by the classifier, and after smoothing
+        rules = {cause: rows for cause, rows in page.marks.rows.items() if cause.action in (KEEP, STRIP)}
+        self._named = {cause: nodes.leaves_below(rows) for cause, rows in rules.items()}  # (m,) leaves that each names
 
     def of(self, index: Ints) -> list[str]:
         """Sentences about some leaves that stand together, (k,) with k > 0, the most telling first."""
@@ -53,34 +64,9 @@ class Reasons:
         return [*self._by_rule(index), *self._by_page(index), *self._by_site(index), *self.by_classifier(index)]
 
     @cached_property
-    def _words(self) -> Floats:
-        return np.maximum(self.page.nodes.words.astype(np.float64), 0.1)
-
-    @cached_property
-    def _alike(self) -> Ints:
-        return self.site.pages_alike(self.page)
-
-    @cached_property
-    def _in_template(self) -> Bools:
-        return self.site.in_subdigraph_template(self.page)
-
-    @cached_property
-    def _columns(self) -> Floats:
-        """(n, features) of all nodes, within the bounds of the classifier."""
-        evidence, known = self.site.model.page_evidence(self.page), self.site.model.classifier
-        return np.clip(node_features(self.page, evidence.features), known.low, known.high)
-
-    @cached_property
-    def _pulls(self) -> tuple[Floats, Ints]:
-        """(features,) mean of the nodes with text; (n,) size class of each node."""
-        nodes = self.page.nodes
-        return self._columns[nodes.last_leaf > nodes.first_leaf].mean(axis=0), size_class(nodes)
-
-    @cached_property
-    def _scores(self) -> tuple[Floats, Floats]:
-        """(n,) the classifier's templateness of all nodes, and the same after smoothing."""
-        scores = sigmoid(self.site.model.page_evidence(self.page).odds[:, 1])
-        return scores, smoothed(self.page.nodes, scores)
+    def _mean_node(self) -> Floats:
+        """(features,) mean of the nodes with text."""
+        return np.asarray(self._columns[self.page.nodes.last_leaf > self.page.nodes.first_leaf].mean(axis=0))
 
     def _mean(self, values: Floats | Bools, index: Ints) -> float:
         return float(np.average(values[index], weights=self._words[index]))
@@ -89,12 +75,6 @@ class Reasons:
         for cause, mask in self._named.items():
             if mask[index].any():
                 yield f"The rule {cause.action} for {cause.host} names {_part(self._mean(mask, index))}."
-
-    @cached_property
-    def _named(self) -> dict[Cause, Bools]:
-        """(m,) the leaves that each rule to keep or to strip names."""
-        rules = {cause: rows for cause, rows in self.page.marks.rows.items() if cause.action in (KEEP, STRIP)}
-        return {cause: self.page.nodes.leaves_below(rows) for cause, rows in rules.items()}
 
     def _by_page(self, index: Ints) -> Iterator[str]:
         if self.decision.headline is not None:
@@ -138,9 +118,8 @@ class Reasons:
 
     def _strongest(self, row: int) -> list[tuple[str, float]]:
         """The features that move the classifier's odds of a node most, against the mean node of the page."""
-        mean, sizes = self._pulls
-        difference = self._columns[row] - mean
-        pull = self.site.model.classifier.weight[sizes[row]] * difference * _OF_NODE
+        difference = self._columns[row] - self._mean_node
+        pull = self.site.model.classifier.weight[self._sizes[row]] * difference * _OF_NODE
         found: dict[str, float] = {}
         for number in np.argsort(-np.abs(pull), kind="stable").tolist():
             feature = NODE[number]

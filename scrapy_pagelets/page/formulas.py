@@ -68,9 +68,8 @@ def _is_set(element: etree._Element | None) -> bool:
     """Whether an element shows a formula as a script or a server has set it."""
     if element is None or element.tag not in ("span", "div"):
         return False
-    return bool(FORMULA_NAMED.search(element.get("class", ""))) and (
-        len(element) > 0 or _script_of(element) is not None
-    )
+    is_named = FORMULA_NAMED.search(element.get("class", "")) is not None
+    return is_named and (len(element) > 0 or _script_of(element) is not None)
 
 
 def tex_of(element: etree._Element) -> str:

@@ -394,17 +394,10 @@ def parse(text: str) -> etree._Element:
     body = text.encode("utf-8", "replace") or b"<html/>"
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)
     root = etree.fromstring(body, parser)
-    if closes_heading_wrongly(parser):
+    mismatches = (error.message for error in parser.error_log if error.type == etree.ErrorTypes.ERR_TAG_NAME_MISMATCH)
+    if any(map(_WRONG.fullmatch, mismatches)):
         root = etree.fromstring(with_closed_headings(body), parser)
     return etree.fromstring(b"<html/>", parser) if root is None else root
-
-
-def closes_heading_wrongly(parser: etree.HTMLParser) -> bool:
-    """Whether the parser has met an end tag of a heading that fits no open element."""
-    return any(
-        error.type == etree.ErrorTypes.ERR_TAG_NAME_MISMATCH and _WRONG.fullmatch(error.message)
-        for error in parser.error_log
-    )
 
 
 def with_closed_headings(body: bytes) -> bytes:

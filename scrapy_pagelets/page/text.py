@@ -98,9 +98,10 @@ def cleaned(page: Page, keep: Bools) -> str:
             pieces.setdefault((copies[parent] if before is None else before, before is not None), []).append(texts[row])
         else:
             element = nodes.elements[row]
-            copies[row] = last[parent] = etree.SubElement(
-                copies[parent], _name(element), _kept_attributes(element, page.base)
-            )
+            tag = str(element.tag)
+            name = _RENAMED.get(tag, tag if _NAME.fullmatch(tag) else "span")
+            kept = _kept_attributes(element, page.base)
+            copies[row] = last[parent] = etree.SubElement(copies[parent], name, kept)
     for (element, behind), strings in pieces.items():
         setattr(element, "tail" if behind else "text", "".join(strings))
     return etree.tostring(copies[0], encoding="unicode", method="html") if texts else ""
@@ -130,11 +131,6 @@ def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, 
             white = "\n" if gap >= LINE else " "
         yield row, white + nodes.strings[leaf]
         before = row
-
-
-def _name(element: etree._Element) -> str:
-    tag = str(element.tag)
-    return _RENAMED.get(tag, tag if _NAME.fullmatch(tag) else "span")
 
 
 def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.evidence.partition import partition_of_rows
 from scrapy_pagelets.page.page import Page
 
 _LINKS, _SIGHT = ("k",), ("pdoc",)
@@ -90,8 +91,6 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
 
 def cut_by_links(page: Page, **options: Any) -> Ints:
     """(n,) Number of the pagelet of each run of text, else -1: the partition by links."""
-    from scrapy_pagelets.evidence.partition import partition_of_rows
-
     return partition_of_rows(page.nodes, **options)
 
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from difflib import SequenceMatcher
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 from uuid import uuid4
@@ -213,8 +214,11 @@ def changes(old: str, new: str) -> Iterator[str]:
     start, end = _common_ends(one, other)
     one, other = one[start : len(one) - end][:_MOST_LINES], other[start : len(other) - end][:_MOST_LINES]
     for kind, a, b, c, d in SequenceMatcher(None, one, other).get_opcodes():
-        if kind != "equal":
-            yield from _passage(one[a:b], other[c:d])
+        if kind != "equal":  # the lines in pairs, as far as there are some
+            pairs = min(b - a, d - c)
+            yield from chain.from_iterable(map(_line, one[a : a + pairs], other[c : c + pairs]))
+            yield from (f"- {shortened(line, _SHOWN)}" for line in one[a + pairs : b])
+            yield from (f"+ {shortened(line, _SHOWN)}" for line in other[c + pairs : d])
 
 
 def _lines(text: str) -> list[str]:
@@ -243,15 +247,6 @@ def parts(one: list[str], other: list[str], most: int) -> list[tuple[list[str], 
     return [(first, first), *((old[a:b], new[c:d]) for _, a, b, c, d in found), (last, last)]
 
 
-def _passage(old: list[str], new: list[str]) -> Iterator[str]:
-    """Yield the changes of some lines that others have replaced: in pairs, as far as these are alike."""
-    pairs = min(len(old), len(new))
-    for before, after in zip(old[:pairs], new[:pairs], strict=True):
-        yield from _line(before, after)
-    yield from (f"- {shortened(line, _SHOWN)}" for line in old[pairs:])
-    yield from (f"+ {shortened(line, _SHOWN)}" for line in new[pairs:])
-
-
 def _line(old: str, new: str) -> Iterator[str]:
     one, other = _PIECE.findall(old), _PIECE.findall(new)
     found = parts(one, other, _MOST_PIECES)
@@ -267,12 +262,9 @@ def _marked(found: list[tuple[str, str]]) -> Iterator[str]:
     """What has changed within a line, and a part of what has not."""
     for number, (gone, added) in enumerate(found):
         if gone == added:
-            yield _context(gone, first=number == 0, last=number == len(found) - 1)
+            before = gone[: _CONTEXT if number else 0]
+            after = gone[max(0, len(gone) - _CONTEXT) :] if number < len(found) - 1 else ""
+            yield gone if len(before) + len(after) >= len(gone) else f"{before}...{after}"
         else:
             yield f"[-{shortened(gone, _SHOWN)}-]" if gone else ""
             yield f"{{+{shortened(added, _SHOWN)}+}}" if added else ""
-
-
-def _context(text: str, *, first: bool = False, last: bool = False) -> str:
-    before, after = text[: 0 if first else _CONTEXT], text[len(text) if last else max(0, len(text) - _CONTEXT) :]
-    return text if len(before) + len(after) >= len(text) else f"{before}...{after}"

@@ -68,23 +68,20 @@ class PageLoad:
     async def _route(self, route: playwright.Route) -> None:
         from playwright.async_api import Error
 
+        request = route.request
         try:
-            await self._serve(route)
+            if request.is_navigation_request() and request.frame.parent_frame is None:
+                await self._serve_document(route)
+            elif self.lookup is not None:
+                await self._serve_archived(route, self.lookup)
+            elif (cached := self.shared.get(request)) is not None:
+                headers, body = cached
+                await route.fulfill(status=200, headers=headers, body=body)
+            else:
+                await self._serve_from_network(route)
         except Error:
             with suppress(Error):  # the page is gone already
                 await route.abort()
-
-    async def _serve(self, route: playwright.Route) -> None:
-        request = route.request
-        if request.is_navigation_request() and request.frame.parent_frame is None:
-            await self._serve_document(route)
-        elif self.lookup is not None:
-            await self._serve_archived(route, self.lookup)
-        elif (cached := self.shared.get(request)) is not None:
-            headers, body = cached
-            await route.fulfill(status=200, headers=headers, body=body)
-        else:
-            await self._serve_from_network(route)
 
     async def _serve_from_network(self, route: playwright.Route) -> None:
         """Request from the network, checking each redirect; the browser would follow them without a check."""

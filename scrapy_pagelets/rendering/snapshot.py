@@ -107,6 +107,14 @@ class _LayoutBuilder:
         self.styles = np.array([*fields, _NO_STYLE.split("|")])
         #: (n,) index of the style of each row; the last style if nothing is painted.
         self.style = np.where(style < 0, len(fields), style)
+        parent = self._gathered("text", "parent")
+        order = np.argsort(parent, kind="stable")
+        firsts = np.searchsorted(parent[order], self.element[nodes.leaves])
+        #: (m,) number of the walked run of each leaf: the ``number``-th of its parent.
+        self._run: Ints = order[firsts + nodes.number - 1]
+        left, top = self._measured("x"), self._measured("y")
+        #: (n, 4) left, top, right, bottom as measured.
+        self._boxes = np.column_stack((left, top, left + self._measured("width"), top + self._measured("height")))
 
     def _gathered(self, kind: str, name: str) -> NDArray[Any]:
         """Concatenate a column of all walks, with coordinates and numbers relative to the whole page."""
@@ -120,24 +128,10 @@ class _LayoutBuilder:
             styles += len(walk.columns["styles"])
         return np.concatenate(parts)
 
-    @cached_property
-    def _run(self) -> Ints:
-        """(m,) number of the walked run of each leaf: the ``number``-th of its parent."""
-        parent = self._gathered("text", "parent")
-        order = np.argsort(parent, kind="stable")
-        firsts = np.searchsorted(parent[order], self.element[self.nodes.leaves])
-        return np.asarray(order[firsts + self.nodes.number - 1])
-
     def _measured(self, name: str) -> Floats:
         column = self._gathered("element", name)[self.element]
         column[self.nodes.leaves] = self._gathered("text", name)[self._run]
         return column
-
-    @cached_property
-    def _boxes(self) -> Floats:
-        """(n, 4) left, top, right, bottom as measured."""
-        left, top = self._measured("x"), self._measured("y")
-        return np.column_stack((left, top, left + self._measured("width"), top + self._measured("height")))
 
     @cached_property
     def _clips(self) -> Floats:
@@ -192,19 +186,15 @@ class _LayoutBuilder:
                 outermost.at(around[:, side], above, around[rows, side])
         return np.nan_to_num(around)
 
-    def _background(self) -> Floats:
-        """(n, 4) the background colour of each row blended over those of its ancestors, starting from white."""
-        own = _colors(self.styles[:, _BACKGROUND])[self.style]
-        own[self.leaf, 3] = 0
-        own[:1] = _over(own[:1], _WHITE)
-        return self.nodes.inherit(own, _over)
-
     @property
     def layout(self) -> Layout:
         style, styles = self.style, self.styles
         boxes = self._around_children().astype(np.float32)
         display = np.array([DISPLAY.get(name, len(DISPLAYS) - 1) for name in styles[:, _DISPLAY]], np.int8)[style]
         position = np.array([POSITION.get(name, 0) for name in styles[:, _POSITION]], np.int8)[style]
+        background = _colors(styles[:, _BACKGROUND])[style]  # to be blended over those of the ancestors, and white
+        background[self.leaf, 3] = 0
+        background[:1] = _over(background[:1], _WHITE)
         return Layout(
             x=boxes[:, 0],
             y=boxes[:, 1],
@@ -213,7 +203,7 @@ class _LayoutBuilder:
             font_size=_numbers(styles[:, _FONT_SIZE]).astype(np.float32)[style],
             font_weight=_numbers(styles[:, _FONT_WEIGHT]).astype(np.int16)[style],
             color=_packed(_colors(styles[:, _COLOR]))[style],
-            background=_packed(self._background()),
+            background=_packed(self.nodes.inherit(background, _over)),
             picture=(_numbers(styles[:, _PICTURE]) > 0)[style] & ~self.leaf,
             visible=self._visible,
             display=np.where(self.leaf & (display != 0), np.int8(DISPLAY["inline"]), display),

@@ -87,7 +87,8 @@ def best_segments(
     present = [(term, column) for term, column in zip(query, columns, strict=True) if column >= 0]
     tf = candidates.counts[:, [column for _, column in present]].toarray()
     length = np.asarray(candidates.counts.sum(axis=1))
-    weight = formula.weight(collection.frequencies([term for term, _ in present]), collection.size.pages)
+    n = collection.frequencies([term for term, _ in present])
+    weight = relevance_weight(n, collection.size.pages, plus=formula.plus)
     qtf = np.array([query[term] for term, _ in present])
     score = formula.score(tf, length[:, None], length.mean() if len(length) else 0.0, qtf) @ weight
     matching = np.flatnonzero(tf.any(axis=1))

@@ -42,10 +42,6 @@ class Bm2500:
     #: whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
     plus: bool = False
 
-    def weight(self, n: ArrayLike, documents: int) -> Floats:
-        """w(1) of terms without relevance information: (3) with R = r = 0."""
-        return relevance_weight(n, documents, plus=self.plus)
-
     def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
         """Contribution of a term to the score of a document, without the factor w(1): the two fractions of (2).
 
@@ -79,7 +75,7 @@ def rank(
         _, row = np.unique(owner, return_inverse=True)
         key, place = np.unique(postings.term * len(length) + row, return_inverse=True)
         term, row = np.divmod(key, max(1, len(length)))
-        weight = formula.weight(np.bincount(term, minlength=len(qtf)), units)
+        weight = relevance_weight(np.bincount(term, minlength=len(qtf)), units, plus=formula.plus)
         inner = formula.score(np.bincount(place, tf, len(key)), length[row], size.words / max(1, units), qtf[term])
         return np.bincount(row, weight[term] * inner, len(length)).astype(np.float64)
 
@@ -99,7 +95,7 @@ def rank(
 def relevance_weight(
     n: ArrayLike, documents: int, r: ArrayLike = 0, relevant: int = 0, *, plus: bool = False
 ) -> Floats:
-    """The Robertson/Sparck Jones weight w(1) of terms: (3).
+    """The Robertson/Sparck Jones weight w(1) of terms: (3), by default without relevance information (R = r = 0).
 
     ``n``: documents with the term, of ``documents`` (N). ``r``: relevant documents with it, of ``relevant`` (R).
     ``plus``: add 1 within the logarithm. In feedback, ``n`` counts pages, ``r`` segments; a difference is 0 at least.

@@ -236,7 +236,7 @@ class _File:
         self._tokens = list(_tokens(self._text))
         for key in document:
             if key != _RULE:
-                self._refuse(self._line(key), f"there is no table {_shown(key)}: write [[rule]]")
+                self._refuse(self._line(key), f"there is no table {shortened(repr(key), _SHOWN)}: write [[rule]]")
         tables = document.get(_RULE, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             self._refuse(self._line(_RULE), "write [[rule]], with two brackets, for each rule")
@@ -265,11 +265,11 @@ class _File:
             at = self._line(key)
             if key not in _KEYS:
                 meant = get_close_matches(re.sub(r"[\s-]", "_", key.lower()), _KEYS, 1, 0.0)[0]
-                self._refuse(at, f"there is no key {_shown(key)}: did you mean {meant}?")
+                self._refuse(at, f"there is no key {shortened(repr(key), _SHOWN)}: did you mean {meant}?")
             strings = [value] if isinstance(value, str) else value
             if not isinstance(strings, list) or not all(isinstance(string, str) for string in strings):
                 what = "host patterns" if key == _HOSTS else "CSS selectors or XPaths"
-                self._refuse(at, f"{key} is {_shown(value)}: give a list of {what}")
+                self._refuse(at, f"{key} is {shortened(repr(value), _SHOWN)}: give a list of {what}")
             if key == _HOSTS:
                 hosts = [self._made(lambda source, _: HostPattern.of(source), string) for string in strings]
             else:
@@ -285,7 +285,7 @@ class _File:
         try:
             return make(string, line)
         except ValueError as error:
-            self._refuse(line, f"{_shown(string)} {error}")
+            self._refuse(line, f"{shortened(repr(string), _SHOWN)} {error}")
 
     def _line(self, value: str) -> int:
         """The line of the next key or string that is this value."""
@@ -308,7 +308,3 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
             yield tomllib.loads(f"string = {match[1]}")["string"], line
         elif match[2]:
             yield match[2], line
-
-
-def _shown(value: Any) -> str:
-    return shortened(repr(value), _SHOWN)

@@ -33,7 +33,10 @@ def marked(page: Page, body: bytes, header: str = "", agent: str = "", *, obey: 
     robot in lower case, whose own directives count as well. ``obey``: strip what no snippet may show, and ignore the
     links that no robot may follow.
     """
-    found = dict.fromkeys(_directives(page, header, agent))
+    found = dict.fromkeys(of_header(header, agent))
+    for meta in page.metas:
+        if meta.name and (name := meta.name.strip().lower()) and name in ("robots", agent):
+            found |= dict.fromkeys(_named(meta.content.split(",", _MOST)))
     hidden = _HIDDEN_FROM_SNIPPETS(page.root) if b"data-nosnippet" in body else []
     if hidden:
         found[NOSNIPPET] = None
@@ -46,14 +49,6 @@ def marked(page: Page, body: bytes, header: str = "", agent: str = "", *, obey: 
         own = {i for i, rel in enumerate(page.nodes.links.rel) if NOFOLLOW in found or NOFOLLOW in rel.split()}
         marks = replace(marks, ignored_links=marks.ignored_links | own) if own else marks
     return page if marks is page.marks else replace(page, marks=marks)
-
-
-def _directives(page: Page, header: str, agent: str) -> Iterator[str]:
-    if header:
-        yield from of_header(header, agent)
-    for meta in page.metas:
-        if meta.name and (name := meta.name.strip().lower()) and name in ("robots", agent):
-            yield from _named(meta.content.split(",", _MOST))
 
 
 def of_header(header: str, agent: str = "") -> Iterator[str]:

@@ -105,7 +105,7 @@ class PageContext:
             if self._record is None:
                 page, sites, config = self.page, self._session.sites, self._session.config
                 sites.learn(page)
-                site = sites.of(page)
+                site = sites[page.site]
                 by_method = None if config.detection == FUSED else sites.templateness(page)
                 decision = decided(page, site, by_method, config.keep)
                 page_class = copy(site.page_class(page))  # others may join it later
@@ -230,7 +230,7 @@ class FirstPages:
 
     def _learn(self, context: PageContext) -> tuple[Site, int]:
         self.session.sites.learn(context.page)
-        return self.session.sites.of(context.page), context.page.key
+        return self.session.sites[context.page.site], context.page.key
 
     def _hold(self, held: _Held) -> None:
         self.session.count("first_pages/held")

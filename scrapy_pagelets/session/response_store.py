@@ -48,25 +48,24 @@ class ResponseStore:
                     new.unlink()
 
     @cached_property
-    def _has_folder(self) -> bool:
-        """Whether the folder, which is made when it is first needed, can be used."""
+    def _writable(self) -> Path | None:
+        """The folder, which is made when it is first needed; None if it cannot be used."""
         try:
             self._folder = self._folder or Path(tempfile.mkdtemp(prefix="pagelets-"))
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             self._failed(f"pages cannot be stored on disk and stay in memory: {error}")
-            return False
-        return True
+            return None
+        return self._folder
 
     def put(self, key: str, response: Response) -> None:
         """Store a response, replacing one with the same key."""
         self._in_memory[key] = packed(response)
         self._on_disk.discard(key)
-        if not self._has_folder:
+        if (folder := self._writable) is None:
             return
-        assert self._folder is not None
         try:
-            with whole_file(self._folder / key, _UNFINISHED) as new:
+            with whole_file(folder / key, _UNFINISHED) as new:
                 new.write_bytes(self._in_memory[key])
         except OSError as error:
             self._failed(f"a page cannot be stored on disk and stays in memory: {error}")

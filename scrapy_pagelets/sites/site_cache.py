@@ -80,10 +80,6 @@ class SiteCache:
         """Number of sites that were used."""
         return len(self._summary)
 
-    def of(self, page: Page) -> Site:
-        """Return the site of a page."""
-        return self[page.site]
-
     def in_memory(self, page: Page) -> Site | None:
         """Return the site of a page if it is in memory; does not wait, so the reactor may call it."""
         return self._alive.get(page.site)
@@ -95,7 +91,7 @@ class SiteCache:
 
     def learn(self, page: Page, *, keep: bool = False) -> PageClass:
         """Count a page with its site, once for each URL, see `Site.learn`; returns its class."""
-        site = self.of(page)
+        site = self[page.site]
         new = page.key not in site.learnt.seen
         page_class = site.learn(page, keep=keep)
         if self.repeated is not None:
@@ -106,7 +102,7 @@ class SiteCache:
 
     def learn_set(self, key_page: Page, pages: Sequence[Page]) -> PageClass:
         """Count the pages of a complete subdigraph with their site, see `Site.learn_set`; returns their class."""
-        site = self.of(key_page)
+        site = self[key_page.site]
         page_class = site.learn_set(key_page, pages)
         if self.repeated is not None:
             for page in (key_page, *pages):
@@ -127,10 +123,10 @@ class SiteCache:
         if self.repeated is not None:
             return self.repeated.templateness(page, self.detection)
         if self.detection == ETDM:
-            return self.of(page).in_subdigraph_template(page).astype(np.float64)
+            return self[page.site].in_subdigraph_template(page).astype(np.float64)
         if self.detection == CLASSIFIER:
             return page_level.templateness(page, page_level.load(self._classifier))
-        return self.of(page).templateness(page)
+        return self[page.site].templateness(page)
 
     def summary(self) -> list[tuple[str, int, int]]:
         """Return name, number of pages and number of page classes of each site that was used."""

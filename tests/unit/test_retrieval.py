@@ -287,7 +287,7 @@ def test_pages_are_counted_however_the_segments_of_a_term_are_spread(tmp_path):
             for each in (collection, MemoryCollection(pages)):
                 [found] = each.frequencies([term]).tolist()
                 assert found == n
-                assert float(STRICT.weight(found, len(pages))) == pytest.approx(weight, abs=5e-4)
+                assert float(relevance_weight(found, len(pages))) == pytest.approx(weight, abs=5e-4)
 
 
 def test_pages_are_counted_after_they_were_replaced(tmp_path):

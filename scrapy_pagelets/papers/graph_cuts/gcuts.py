@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from scipy.special import logit
 
@@ -189,9 +191,6 @@ def _prototypes(tree: Tree, space: Floats) -> Ints:
 
 def connected(energy: Energy, labels: Ints) -> Ints:
     """(m,) Number of the segment of each leaf: connected leaves of one label."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     same = labels[energy.one] == labels[energy.other]
     ends = energy.one[same], energy.other[same]
     graph = csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(labels), len(labels)))

@@ -12,7 +12,7 @@ from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, levels_of
 _SEEN: Final = np.array([TEXT, TAG["img"]])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Tree:
     """Nodes in preorder; the leaves are the runs of text and the pictures of the page, in document order."""
 
@@ -25,33 +25,17 @@ class Tree:
     depth: Ints  # (k,) 0 at the root
     seen: Ints  # (m,) row of each leaf: the run of text or the picture itself
 
+    def __post_init__(self) -> None:
+        self.size = self.last - self.first  # (k,) number of leaves of the subtree
+        self.inner = self.size > 1  # (k,) whether the node has children
+        self.leaves = np.flatnonzero(~self.inner)  # (m,) node of each leaf
+        #: (k,) node after the last one of the subtree: ``slice(v, end[v])`` is the subtree
+        self.end: Ints = np.append(self.leaves, len(self))[self.last - 1] + 1
+        self.children = np.bincount(self.parent[1:], minlength=len(self))  # (k,) number of children
+        self.levels = levels_of(self.depth)  # nodes of each depth from the root down; siblings are adjacent
+
     def __len__(self) -> int:
         return len(self.rows)
-
-    @cached_property
-    def size(self) -> Ints:
-        """(k,) Number of leaves of the subtree."""
-        return self.last - self.first
-
-    @cached_property
-    def inner(self) -> Bools:
-        """(k,) Whether the node has children."""
-        return self.size > 1
-
-    @cached_property
-    def leaves(self) -> Ints:
-        """(m,) Node of each leaf."""
-        return np.flatnonzero(~self.inner)
-
-    @cached_property
-    def end(self) -> Ints:
-        """(k,) Node after the last one of the subtree: ``slice(v, end[v])`` is the subtree."""
-        return np.append(self.leaves, len(self))[self.last - 1] + 1
-
-    @cached_property
-    def children(self) -> Ints:
-        """(k,) Number of children."""
-        return np.bincount(self.parent[1:], minlength=len(self))
 
     @cached_property
     def siblings(self) -> tuple[Ints, Ints]:
@@ -62,11 +46,6 @@ class Tree:
         before, after = np.full(len(self), -1), np.full(len(self), -1)
         before[next_[same]], after[one[same]] = one[same], next_[same]
         return before, after
-
-    @cached_property
-    def levels(self) -> list[Ints]:
-        """Nodes of each depth from the root down; the children of one parent are adjacent."""
-        return levels_of(self.depth)
 
     def total(self, column: Floats) -> Floats:
         """Sum of a column, (k, ...), over the subtree of each node."""

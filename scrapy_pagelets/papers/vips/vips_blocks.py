@@ -41,39 +41,39 @@ class Pool(NamedTuple):
         return type(self)(self.spans[which], self.boxes[which])
 
 
-@dataclass(frozen=True, eq=False)
 class Blocks:
     """The visual properties of a page that VIPS uses."""
 
-    nodes: NodeTable
-    layout: Layout
+    def __init__(self, nodes: NodeTable, layout: Layout) -> None:
+        self.nodes, self.layout = nodes, layout
+        self._seen: Bools = layout.visible & (layout.width >= 1) & (layout.height >= 1)
+        own = (layout.background != layout.background[np.maximum(nodes.parent, 0)]) | layout.picture
+        #: (n,) whether a box of its own is visible: a background other than the parent's, or a background picture; the
+        #: backgrounds of `html` and `body` cover the page
+        self.painted: Bools = own & self._seen & (nodes.tag != TEXT) & (nodes.depth > 1)
+        rows = np.flatnonzero(layout.position == POSITION["fixed"])
+        reached = np.maximum.accumulate(np.append(0, nodes.end[rows]))[:-1]
+        #: rows of fixed elements, which do not scroll: layers above the page; only the outermost ones
+        self.fixed = rows[rows >= reached]
+        self.box = self._boxes()
+        #: (n,) whether anything of the row is painted, and whether it is in the layer of its parent as well
+        self.valid: Bools = self.box[:, 0] < np.inf
+        self.flowing = self.valid.copy()
+        self.flowing[self.fixed] = False
+        #: (n,) whether a row breaks the line or contains one that does; others are inline: rule 4's virtual text
+        breaking = _BREAKING[layout.display] & self.valid & (nodes.tag != TEXT)
+        self.block_level = nodes.total(breaking.astype(np.int64)) > 0
+        rows = np.flatnonzero((nodes.tag == TAG["hr"]) & layout.visible)
+        #: (h, 4) boxes of ``<hr>``, from the top of the page to its bottom
+        self.rulers: Floats = layout.boxes[rows[np.argsort(layout.y[rows], kind="stable")]]
+        #: (n,) number of visible children in the row's layer
+        self._children = np.bincount(nodes.parent[np.flatnonzero(self.flowing[1:]) + 1], minlength=len(nodes))
 
-    @cached_property
-    def painted(self) -> Bools:
-        """(n,) Whether a box of its own is visible: a background other than the parent's, or a background picture."""
-        layout, behind = self.layout, self.layout.background[np.maximum(self.nodes.parent, 0)]
-        own = (layout.background != behind) | layout.picture
-        # The backgrounds of `html` and `body` cover the page.
-        return np.asarray(own & self._seen & (self.nodes.tag != TEXT) & (self.nodes.depth > 1))
-
-    @cached_property
-    def _seen(self) -> Bools:
-        layout = self.layout
-        return np.asarray(layout.visible & (layout.width >= 1) & (layout.height >= 1), np.bool_)
-
-    @cached_property
-    def fixed(self) -> Ints:
-        """Rows of fixed elements, which do not scroll: layers above the page. Only the outermost ones."""
-        rows = np.flatnonzero(self.layout.position == POSITION["fixed"])
-        reached = np.maximum.accumulate(np.append(0, self.nodes.end[rows]))[:-1]
-        return rows[rows >= reached]
-
-    @cached_property
-    def box(self) -> Floats:
+    def _boxes(self) -> Floats:
         """(n, 4) Left, top, right, bottom of what is painted by a row and within it: no margins, no fixed layers."""
-        nodes, layout = self.nodes, self.layout
+        nodes = self.nodes
         solid = (self.painted | (nodes.tag == TEXT) | np.isin(nodes.tag, _REPLACED)) & self._seen
-        box = layout.boxes * (1, 1, -1, -1)
+        box = self.layout.boxes * (1, 1, -1, -1)
         box[~solid] = np.inf
         lifted = np.zeros(len(nodes), np.bool_)
         lifted[self.fixed] = True
@@ -82,36 +82,6 @@ class Blocks:
             np.minimum.at(box, nodes.parent[rows], box[rows])
         box[:, 2:] *= -1
         return box
-
-    @cached_property
-    def valid(self) -> Bools:
-        """(n,) Whether anything of the row is painted."""
-        return np.asarray(self.box[:, 0] < np.inf)
-
-    @cached_property
-    def flowing(self) -> Bools:
-        """(n,) Whether the row is valid and in the layer of its parent."""
-        flowing = self.valid.copy()
-        flowing[self.fixed] = False
-        return flowing
-
-    @cached_property
-    def block_level(self) -> Bools:
-        """(n,) Whether a row breaks the line or contains one that does. Others are inline: rule 4's virtual text."""
-        breaking = _BREAKING[self.layout.display] & self.valid & (self.nodes.tag != TEXT)
-        return self.nodes.total(breaking.astype(np.int64)) > 0
-
-    @cached_property
-    def rulers(self) -> Floats:
-        """(h, 4) Boxes of ``<hr>``, from the top of the page to its bottom."""
-        layout, rows = self.layout, np.flatnonzero((self.nodes.tag == TAG["hr"]) & self.layout.visible)
-        rows = rows[np.argsort(layout.y[rows], kind="stable")]
-        return np.asarray(layout.boxes[rows], np.float64)
-
-    @cached_property
-    def _children(self) -> Ints:
-        """(n,) Number of visible children in the row's layer."""
-        return np.bincount(self.nodes.parent[np.flatnonzero(self.flowing[1:]) + 1], minlength=len(self.nodes))
 
     @cached_property
     def branching(self) -> Ints:

@@ -6,7 +6,6 @@ relative size, the coherence "by tag and size", and that which a separator leave
 backgrounds are those of the open implementation ``vips_java``; the others are ours.
 """
 
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -42,43 +41,23 @@ class Strict:
     def __init__(self, nodes: NodeTable, layout: Layout) -> None:
         self.nodes = nodes
         self.layout = layout
+        #: (n,) whether a node is visible, with a width and a height
+        self.valid: Bools = layout.visible & (layout.width > 0) & (layout.height > 0)
+        #: (n,) width times height in square pixels, without rounding: both have 24 bits; as a share of the page's area
+        self._area: Floats = layout.width.astype(np.float64) * layout.height
+        self.size = self._area / max(1.0, float(layout.page_width) * layout.page_height)
+        #: (n,) whether a node is text or inline; any other node breaks the line
+        self.inline = np.isin(nodes.tag, _INLINE)
+        #: (n,) whether a node is text, or an inline node that contains virtual text only
+        self.virtual_text: Bools = self.inline & self.valid
+        self.virtual_text &= nodes.total((self.valid & ~self.inline).astype(np.int64)) == 0
+        rows = np.flatnonzero(self.valid[1:]) + 1
+        rows = rows[np.argsort(nodes.parent[rows], kind="stable")]
+        counts = np.bincount(nodes.parent[rows], minlength=len(nodes))
+        self._children = np.split(rows, np.cumsum(counts)[:-1])  # the valid ones of each row
         self._tree = Growing(nodes)
         self._doc = [LEAST]
         self._blocks = [np.array([0])]
-
-    @cached_property
-    def valid(self) -> Bools:
-        """(n,) Whether a node is visible, with a width and a height."""
-        return np.asarray(self.layout.visible & (self.layout.width > 0) & (self.layout.height > 0), np.bool_)
-
-    @cached_property
-    def size(self) -> Floats:
-        """(n,) Area, as a share of the page's area."""
-        return self._area / max(1.0, float(self.layout.page_width) * self.layout.page_height)
-
-    @cached_property
-    def _area(self) -> Floats:
-        """(n,) Width times height in square pixels, without rounding: both have 24 bits."""
-        return self.layout.width.astype(np.float64) * self.layout.height
-
-    @cached_property
-    def inline(self) -> Bools:
-        """(n,) Whether a node is text or inline; any other node breaks the line."""
-        return np.asarray(np.isin(self.nodes.tag, _INLINE))
-
-    @cached_property
-    def virtual_text(self) -> Bools:
-        """(n,) Whether a node is text, or an inline node that contains virtual text only."""
-        other = self.nodes.total((self.valid & ~self.inline).astype(np.int64))
-        return np.asarray(self.inline & (other == 0) & self.valid)
-
-    @cached_property
-    def _children(self) -> list[Ints]:
-        """The valid children of each row."""
-        rows = np.flatnonzero(self.valid[1:]) + 1
-        rows = rows[np.argsort(self.nodes.parent[rows], kind="stable")]
-        counts = np.bincount(self.nodes.parent[rows], minlength=len(self.nodes))
-        return np.split(rows, np.cumsum(counts)[:-1])
 
     def structure(self) -> BlockTree:
         """Build the content structure: extract blocks, find separators, construct, and repeat in incoherent blocks."""

@@ -44,7 +44,10 @@ class Visual:
 
     def __init__(self, nodes: NodeTable, layout: Layout) -> None:
         self.blocks = Blocks(nodes, layout)
-        self._tree = Growing(nodes, self._layers())
+        layer = np.zeros(len(nodes), np.int64)  # number of the fixed element that each row is in, 0 for none
+        for number, row in enumerate(self.blocks.fixed.tolist(), 1):
+            layer[row : nodes.end[row]] = number
+        self._tree = Growing(nodes, layer)
         self._strength = [-np.inf]
         text = nodes.spread(nodes.letters) * layout.visible
         size = np.log2(np.maximum(layout.font_size, 1))
@@ -56,14 +59,6 @@ class Visual:
         self._letters = max(1.0, float(self._sums[-1, 0]))
         self._line = _LINE * 2 ** (float(self._sums[-1, 2]) / self._letters) if self._sums[-1, 0] else _LINE * 16
         self._width, self._height = max(1, layout.page_width), max(1, layout.page_height)
-
-    def _layers(self) -> Ints:
-        """(n,) Number of the fixed element that each row is in, 0 for none."""
-        ends = self.blocks.nodes.end
-        layer = np.zeros(len(ends), np.int64)
-        for number, row in enumerate(self.blocks.fixed.tolist(), 1):
-            layer[row : ends[row]] = number
-        return layer
 
     def structure(self) -> BlockTree:
         """Build the content structure of the page; fixed elements are blocks of their own."""
