@@ -94,7 +94,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         marks = permalinks(page.nodes)
         found[companions(page.nodes, ~is_template(found)) & ~(stripped | profiles | told.trail | marks)] = 0
         found = np.where(marks | stripped, found, signs_with_words(page.nodes, found))
-        found[opening_alone(page.nodes, is_template(found))] = 1
+        if told.thread.posts:  # "(" before the number of a post
+            found[opening_alone(page.nodes, is_template(found))] = 1
         kept = ~is_template(found)
         if corrections.has_lone_heading(page.nodes, kept):
             own = page.nodes.leaves_below((headline.row,) if headline else ())
