@@ -223,7 +223,8 @@ def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     parts = [" ".join(part.split()) for part in _ENDS.split(title)]
     is_number = any(map(str.isdecimal, parts[0])) and len(_words(parts[0])) < _SHORT  # of a ticket, say
     names = [parts[is_number and len(parts) > 1], *_PARTS.split(title)[-1:] * (pages >= _FEWEST), title]
-    wanted = {name.casefold() for name in names if len(_words(name)) >= _SHORT or name == title}
+    # The name of a file ("05_more_on_tea") is one word, which a menu has as well.
+    wanted = {name.casefold() for name in names if len(WORD.findall(name)) >= _SHORT or name == title}
     emphasised = {name.casefold() for name in names if pages >= _FEWEST and len(_words(name)) == _SHORT - 1}
     own = set(nodes.links.row[nodes.links.key == page.key].tolist()) if wanted or emphasised else set[int]()
     for leaf in np.flatnonzero(nodes.words > 0).tolist() if wanted or emphasised else ():
