@@ -82,10 +82,11 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
     many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
     only if the page has no other. What both say is taken off the titles before the others are compared with them: names
-    of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
-    the first level; without that, a heading with the text of a link by which the page leads to itself, as the entry of
-    a menu; the first heading that has a part of the title in it ("Posts about tea"); at last, a paragraph of what the
-    title begins with.
+    of sites and of sections are often longer than what follows them. Without one of the first level, a heading above it
+    with a kind before the same words ("Class Matcha") is taken in its place. If no title names a heading, it is the
+    only one of the first level; without that, a heading with the text of a link by which the page leads to itself, as
+    the entry of a menu; the first heading that has a part of the title in it ("Posts about tea"); at last, a paragraph
+    of what the title begins with.
 
     ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if
     missing. ``pages``: number of other pages of the site that are known. ``named``: rows that a rule of the user names;

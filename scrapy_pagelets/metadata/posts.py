@@ -110,7 +110,7 @@ _TIME: Final = lazily(
 )
 #: Labels of the date of a post, which then may stand beside what is told of its author.
 _OF_POST: Final = lazily(r"\s*(?:asked|answered|commented|posted|written)(?: on)?\s*:?\s*$", re.IGNORECASE)
-NUMBERED: Final = lazily(r"#\d+")  # a link to a post, with its number
+NUMBERED: Final = lazily(r"^#\d+$")  # a link to a post, with its number
 _MOST: Final = 2000  # posts of a page
 _DEEPEST: Final = 20  # levels of replies
 _FIRST, _LAST = 30, 6  # runs of text at the beginning and at the end of a post that may tell of it

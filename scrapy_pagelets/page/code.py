@@ -46,7 +46,8 @@ _BESIDE: Final = frozenset(
 )
 _PARAMETERS: Final = "data-syntaxhighlighter-params"  # where Confluence writes what others have in classes
 _LANGUAGE: Final = lazily(r"language-name|-language(?:$|\s)")
-_SAYING: Final = "data-lang data-language data-enlighter-language language syntax".split()  # attributes that do
+#: Attributes that say nothing but a language.
+_SAYING: Final = "data-lang data-language data-enlighter-language language syntax".split()
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
     "auto default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "

@@ -196,7 +196,11 @@ def test_roles_of_authors_numbers_of_posts_and_heads_of_their_list_are_no_conten
     head = "<li class=bbp-{}><div>Author</div><div>Posts</div>"
     pages = []
     for number, name in enumerate("Sencha Bancha Matcha Hojicha Genmaicha Kukicha Gyokuro Tencha".split()):
-        said = [f"<p>{name} says {word}. {OTHER.replace('coffee', name)}" for word in ("yes", "no", "well")]
+        issues = [f"<p><a class=issue href=/{name}/{i}>Issue #{number}{i}</a>" for i in range(3)]
+        said = [
+            f"<p>{name} says {word}. {OTHER.replace('coffee', name)}{issue}"
+            for word, issue in zip(("yes", "no", "well"), issues, strict=True)
+        ]
         posts = "".join(form.format(3 * number + i, 9, text) for i, text in enumerate(said, 1))
         listed = f"<ul>{head.format('header')}<li class=bbp-body>{posts}{head.format('footer')}</ul>"
         pages.append(Page.parse(f"<title>{name}</title><h1>{name}</h1>{listed}".encode(), f"{FORUM}/{name}"))
@@ -205,7 +209,7 @@ def test_roles_of_authors_numbers_of_posts_and_heads_of_their_list_are_no_conten
         site.learn(page)
     text = PageRecord(pages[0], decided(pages[0], site)).text
     assert [word in text for word in ("Guest", "#100", "Author")] == [False] * 3
-    assert [word in text for word in ("user1", "November 11, 2018", "says yes")] == [True] * 3
+    assert [word in text for word in ("user1", "November 11, 2018", "says yes", "Issue #02")] == [True] * 4
 
 
 def test_a_line_below_each_post_says_when_its_author_joined():
