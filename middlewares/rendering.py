@@ -64,8 +64,8 @@ class RenderingMiddleware(Component):
         if frames:
             return response.replace(cls=RenderedResponse, frames=frames)
         try:
-            read, size = self.session.page, len(response.body)
-            if wanted == AUTO and not await self.session.compute(size, lambda: is_shell(read(response))):
+            read = self.session.page
+            if wanted == AUTO and not await self.session.compute(response, lambda: is_shell(read(response))):
                 return response
             return await self._rendered(request, response)
         except MissingBrowser as error:

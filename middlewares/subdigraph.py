@@ -104,8 +104,7 @@ class MenuSubdigraphMiddleware(Component):
         return response
 
     async def _wait_and_learn(self, request: Request, response: HtmlResponse) -> None:
-        size = len(response.body)
-        page, page_outline, site, is_learnt = await self.session.compute(size, self._read, response)
+        page, page_outline, site, is_learnt = await self.session.compute(response, self._read, response)
         self.traffic.arrived(request, page)
         history = self._histories[site.name] = self._histories.pop(site.name, _SiteHistory())
         history.pages += 1
@@ -123,7 +122,7 @@ class MenuSubdigraphMiddleware(Component):
                 await self._search(site, history, page, page_outline, request)
         finally:
             self._waiting -= 1
-        await self.session.compute(size, self._learn, page)
+        await self.session.compute(response, self._learn, page)
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Site, bool]:
         """Read a page, and learn it at once if there is nothing to wait for: that saves a change of threads."""

@@ -51,7 +51,7 @@ class PagePipeline(Component):
     ) -> T | None:
         """Call a method with a page, in a thread if it is long; if it raises an exception, log that and return None."""
         try:
-            return await self.session.compute(context.size, method, context, *args, **kwargs)
+            return await self.session.compute(context.response, method, context, *args, **kwargs)
         except Exception:
             context.fail()
             return None

@@ -172,7 +172,7 @@ class SiteSpider(Spider):
             return
         self._received += 1
         try:
-            page = await self.session.compute(len(response.body), self.session.page, response)
+            page = await self.session.compute(response, self.session.page, response)
         except Exception:
             self.session.failed(response.url)
             yield self.session.config.blank_item(response.url)

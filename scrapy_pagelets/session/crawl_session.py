@@ -42,7 +42,7 @@ from scrapy_pagelets.session.requests import AnsweredRequests, Sent, key_of
 from scrapy_pagelets.session.response_store import CutBodies, RenderedResponse, ResponseStore
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed, without_selector
 from scrapy_pagelets.session.shared_crawl import Leases, SharedCrawl
-from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
+from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go, until_free
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore, meaning
 
@@ -198,11 +198,13 @@ class CrawlSession:
             raise TooLarge(page)
         return page
 
-    async def compute(self, size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function of a page of ``size`` bytes: in a thread, or here if it is short and never waits."""
+    async def compute(self, response: Response, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function of the page of a response: in a thread, or here if it is short and never waits."""
+        if response not in self._pages:
+            await until_free()
         if self.sites.may_wait:
             return await in_thread(function, *args, **kwargs)
-        return await in_thread_if_long(size, function, *args, **kwargs)
+        return await in_thread_if_long(len(response.body), function, *args, **kwargs)
 
     def parsed(self, response: Response) -> Page | None:
         """Return the page of a response if it has been parsed."""

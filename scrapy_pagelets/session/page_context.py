@@ -38,7 +38,6 @@ class PageContext:
 
     def __init__(self, response: HtmlResponse, session: CrawlSession) -> None:
         self.url = response.url  # URL of the response
-        self.size = len(response.body)  # of the response, in bytes
         self.failed = False  # True if the page could not be cut
         self._response = ref(response)  # Scrapy holds the response as long as its items are in the pipelines
         self._session = session
@@ -75,13 +74,18 @@ class PageContext:
         self._page, self._record = None, None
 
     @property
+    def response(self) -> HtmlResponse:
+        """The response, as long as its items are to be processed."""
+        response = self._response()
+        assert response is not None
+        return response
+
+    @property
     def page(self) -> Page:
         """The parsed page."""
         with self._lock:
             if self._page is None:
-                response = self._response()
-                assert response is not None
-                self._page = self._session.page(response)
+                self._page = self._session.page(self.response)
             return self._page
 
     @property
@@ -220,7 +224,7 @@ class FirstPages:
             with suppress(Exception):  # the pipelines will meet it again, and report it
                 as_yielded = copied(item)  # the spider may change it while the page is learnt
                 if (learnt := context.learnt_by) is None:
-                    learnt = await self.session.compute(context.size, self._learn, context)
+                    learnt = await self.session.compute(response, self._learn, context)
                 held = _Held(as_yielded, response, context, *learnt)
             self._release_ready()
         if held is None or self._closing or held.has(self.session.config.first_pages):

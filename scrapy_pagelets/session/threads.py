@@ -59,6 +59,12 @@ async def _in_turn(function: Callable[[], T]) -> T:
         _queued.discard(running)
 
 
+async def until_free() -> None:
+    """Wait until the thread has nothing to do: a page begins after the others, so that few are in memory at a time."""
+    while _queued:
+        await asyncio.wait(_queued)
+
+
 async def _count_call() -> None:
     """Count a function that is about to compute; now and then, give freed memory back to the system before."""
     if not next(_calls) % GIVE_BACK and _malloc_trim is not None:  # unasked, the library keeps what is between blocks

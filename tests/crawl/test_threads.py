@@ -7,7 +7,7 @@ from time import thread_time
 import pytest
 
 from scrapy_pagelets.session import threads
-from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
+from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go, until_free
 from tests.crawling import menu_site, run_spider
 from tests.server import SiteServer
 
@@ -95,6 +95,25 @@ def test_a_short_function_does_not_wait_for_ever():
 
     assert asyncio.run(run()) != HERE
 
+def test_a_page_begins_after_the_functions_of_those_that_have_begun():
+    done = []
+
+    async def begin():
+        await until_free()
+        await in_thread(done.append, "first of another page")
+
+    async def run():
+        gate = threading.Event()
+        first = asyncio.ensure_future(in_thread(gate.wait))
+        await asyncio.sleep(0)  # lets it begin
+        rest = [asyncio.ensure_future(begin()), asyncio.ensure_future(in_thread(done.append, "second of the page"))]
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(first, *rest)
+
+    asyncio.run(run())
+    assert done == ["second of the page", "first of another page"]
+
 
 def test_an_error_reaches_the_caller_and_blocks_nothing():
     def fail():
@@ -148,3 +167,39 @@ def test_a_crawl_that_never_waits_for_the_disk_cleans_its_pages_in_the_thread_of
     assert len(found.lines) == len(names)
     assert all(line["text"] for line in found.lines)
     assert found.stats["here"] == 0 if lasting else found.stats["here"] > 0
+
+
+#: Counts the parsed pages that are in memory when an item is written; each function of a page counts as long.
+COUNTING = """
+import gc
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.session import threads
+
+threads._SHORT = 0.0
+
+class Counting:
+    def process_item(self, item):
+        found.append(sum(type(one) is Page for one in gc.get_objects()))
+        return item
+
+found = []
+
+class Spider(scrapy.Spider):
+    name = "stranger"
+    custom_settings = {"ITEM_PIPELINES": {Counting: 900}, "PAGELETS_FIRST_PAGES": 1, "PAGELETS_PROBE": 0}
+    async def start(self):
+        yield Request(self.base)
+    def parse(self, response):
+        yield {"url": response.url}
+        yield from response.follow_all(css="a")
+    def closed(self, reason):
+        self.crawler.stats.set_value("most", max(found))
+"""
+
+
+def test_few_pages_are_in_memory_at_the_same_time(tmp_path):
+    names = ("home", *(f"{a}{b}" for a in "abcdef" for b in "abcdef"))
+    with SiteServer(routes=menu_site(*names)) as server:
+        found = run_spider(tmp_path, COUNTING, base=server.url(""), settings={"CONCURRENT_REQUESTS_PER_DOMAIN": 16})
+    assert len(found.lines) == len(names)
+    assert found.stats["most"] <= 6
