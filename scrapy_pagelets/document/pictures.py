@@ -21,7 +21,7 @@ from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, properties_of, types_of, value_of, values_of
-from scrapy_pagelets.page.urls import files_among
+from scrapy_pagelets.page.urls import PLACEHOLDER, files_among
 
 PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))  # tags of pictures
 #: Attributes where scripts that load pictures late find their address, to replace another one.
@@ -34,11 +34,6 @@ _LATE: Final = (
 _NAMED_SO: Final = lazily(r"src|lazy|load|orig|image|img|url|file|srv|retina|hi-?res|full|large")
 _SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset", "nitro-lazy-srcset", "data-ezsrcset", "data-cfsrcset")
 _CANDIDATE: Final = lazily(r"\s*(\S*[^\s,])(?:\s+([\d.]+)([wx]))?\s*(?:,|$)")
-_PLACEHOLDER: Final = lazily(
-    r"(?:^|/)(?:(?:blank|spacer|placeholder|transparent|loading|lazy|1x1|pixel)[\w-]*\.(?:gif|png|svg)|"
-    r"(?:clear|trans|empty|dot|shim|gr[ae]y|nothing|1)\d*\.gif)(?:$|[?#])",
-    re.IGNORECASE,
-)
 #: Characters that no address has: others are lists, objects and templates.
 _NO_ADDRESS: Final = lazily(r"[{}<>\"'|\[\]]")
 OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
@@ -85,7 +80,7 @@ def text_of(image: etree._Element) -> str:
 
 def _shows(url: str) -> bool:
     """Whether an address leads to more than inline data and a picture that keeps the place of another."""
-    return not _is_inline(url) and not _PLACEHOLDER.search(url)
+    return not _is_inline(url) and not PLACEHOLDER.search(url)
 
 
 def _is_inline(url: str) -> bool:
