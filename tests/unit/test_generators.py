@@ -480,7 +480,7 @@ def test_an_arrow_of_another_kind_leads_along_a_trail():
         ("<ol class=topicpath><li><a href=/>Forum</a><li>White</ol>", ["Forum", "White"]),
         # some words of the last name are code, as those of the heading, and a form follows
         (
-            "<ul><li><a href=/>Forum</a> »<li><a href=/b>Leaves</a> »<li><code>White</code> tea<li>| <input name=q></ul>",
+            "<ul><li><a href=/>Forum</a> »<li><a href=/b>Leaves</a> »<li><code>White</code> tea<li>| <input></ul>",
             ["Forum", "Leaves", "White tea"],
         ),
     ],
