@@ -216,9 +216,9 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     parts = [part for part in parts if part not in names] or parts  # a menu may have all of them
     parts += map(_words, title.split(" (")[:-1])  # "Context (Velocity 1.7 API)"
     says_one = any(2 * len(part) >= len(words) > 0 and _place(part, words) is not None for part in parts)
-    of_site = set(chain(*names, *(_words(text) for row, text in texts.items() if row not in own)))
-    says_one |= alike is not None and of_site.issuperset(_words(title))
-    return Headline(own[0], texts[own[0]]) if says_one else None
+    of_site = chain.from_iterable(_words(text) for row, text in texts.items() if row not in own)
+    says_none = alike is not None and {*of_site}.issuperset(_words(title)) and not _leads_elsewhere(page, own[0])
+    return Headline(own[0], texts[own[0]]) if says_one or says_none else None
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
