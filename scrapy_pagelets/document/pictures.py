@@ -37,6 +37,8 @@ _CANDIDATE: Final = lazily(r"\s*(\S*[^\s,])(?:\s+([\d.]+)([wx]))?\s*(?:,|$)")
 #: Characters that no address has: others are lists, objects and templates.
 _NO_ADDRESS: Final = lazily(r"[{}<>\"'|\[\]]")
 OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
+#: A tag in an alternative text: of the elements that text has, since "List<String>" is none.
+_MARKUP: Final = lazily(r"</?(?:a|b|br|div|em|font|h[1-6]|i|p|small|span|strong|u)\b[^<>]*>", re.IGNORECASE)
 _LONGEST_VALUE: Final = 20_000
 _WIDTH: Final = "{width}"  # a width that a script sets for the window
 _WIDTHS: Final = lazily(r"\d{2,4}")  # those that it chooses from
@@ -73,9 +75,11 @@ def copy_of(image: etree._Element) -> etree._Element | None:
 
 
 def text_of(image: etree._Element) -> str:
-    """The alternative text of a picture, or that of its copy."""
+    """The alternative text of a picture, or that of its copy, without the markup that sliders write into it."""
     alt = image.get("alt") or ""
-    return alt if alt or (copy := copy_of(image)) is None else copy.get("alt") or ""
+    if not alt and (copy := copy_of(image)) is not None:
+        alt = copy.get("alt") or ""
+    return " ".join(_MARKUP.sub(" ", alt).split()) if "<" in alt else alt
 
 
 def _shows(url: str) -> bool:

@@ -116,7 +116,9 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
         return [], slice(0)
     strings, own = page.nodes.strings, page.nodes.leaves_of(headline.row)
     heading = headline.text.casefold()[:_LONGEST]
-    for last in range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1):
+    before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
+    ends = (at for at in before if heading in (text := strings[at].casefold()) or (text and heading.endswith(text)))
+    for last in ends:
         leaf = _begin(strings, last, heading)
         names, first = _names_before(page, leaf) if leaf >= 0 else ([], 0)
         if names:
