@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, up_to
-from scrapy_pagelets.base.characters import lazily
+from scrapy_pagelets.base.characters import WORD, lazily
 from scrapy_pagelets.metadata import dates
 from scrapy_pagelets.metadata.byline import SHARING
 from scrapy_pagelets.metadata.headline import buttons_in_headings, heading_text
@@ -88,6 +88,7 @@ _HEADINGS: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6").tolist())
 #: Elements whose text may be pressed, as the head of a column that sorts it.
 _HOLDS_TEXT: Final = frozenset(tags_of("h1 h2 h3 h4 h5 h6 th figure figcaption p td dt").tolist())
 _RULE: Final = 10  # underscores of a line above a signature
+_ASKING: Final = 3  # words beside a form to write a comment: "Leave a reply"
 _SENTENCE: Final = 12  # words of content that the page must have besides the comments, or they are what it is about
 _ARTICLE: Final = 20  # the same besides its menus and signatures
 
@@ -405,6 +406,15 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     return found
 
 
+def unsaid(nodes: NodeTable, comments: Bools, in_forms: Bools) -> Bools:
+    """(m,) of the leaves of comments, those that nobody said: of a form to write one, and all if few words are left."""
+    if not comments.any():
+        return comments
+    forms = (row for row in rows_tagged(nodes, TAG["form"]) if comments[nodes.leaves_of(row)].all())
+    found = comments & (in_forms | nodes.leaves_below(forms))
+    return found if nodes.words[comments & ~found].sum() > _ASKING else comments
+
+
 def _typed_reviews(page: Page, is_product: bool) -> list[int]:
     """Rows of the reviews by their type; without a product, of those that are a property of what the page shows."""
     typed = {each for each in page.microdata if (each.get("itemtype") or "").endswith("/Review")}
@@ -472,12 +482,13 @@ def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
 def _sections(nodes: NodeTable) -> list[int]:
     """Rows of the sections that are named so and have comments in them or are one, and of comments that look alike.
 
-    Of alike sections without a date, more than two are of a manual. A wrong end tag ends one before other comments.
+    Of alike sections without a date, more than two are of a manual, and so is what has its own heading as its id. A
+    wrong end tag ends one before other comments.
     """
     sections = rows_with(nodes, looks.COMMENTS)
     if not sections:
         return []
-    comments = np.array(rows_with(nodes, looks.COMMENT), np.int64)
+    comments = np.array([row for row in rows_with(nodes, looks.COMMENT) if _may_be_comment(nodes, row)], np.int64)
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
     number = Counter(nodes.look[sections].tolist())
@@ -486,6 +497,13 @@ def _sections(nodes: NodeTable) -> list[int]:
     like = {each for i in np.flatnonzero(within) for each in tags_and_classes[begins[i] : ends[i]]}
     alike = [row for row, each in zip(comments.tolist(), tags_and_classes, strict=True) if each in like]
     return [*np.array(sections)[within].tolist(), *alike, *_dated_sections(nodes, sections)]
+
+
+def _may_be_comment(nodes: NodeTable, row: int) -> bool:
+    """Whether an element has text, and an id that does not end with it: "line-comment" is made of "Line Comment"."""
+    words = WORD.findall(nodes.strings[nodes.first_leaf.item(row)].lower()) if nodes.words_of(row) else []
+    name = nodes.looks[nodes.look.item(row)][1].lower()
+    return bool(words) and ("".join(words).isdecimal() or not name.endswith("-".join(words)))
 
 
 def _dated_sections(nodes: NodeTable, sections: Iterable[int]) -> Iterator[int]:

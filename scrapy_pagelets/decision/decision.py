@@ -17,7 +17,7 @@ from scrapy_pagelets.metadata.headline import Headline, headline_of
 from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
 from scrapy_pagelets.metadata.posts import is_discussion
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import COMMENTS, CONTENT, METADATA, NAVIGATION, ROLES, is_template
+from scrapy_pagelets.page.roles import COMMENTS, CONTENT, FORMS, METADATA, NAVIGATION, ROLES, is_template
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         if corrections.has_lone_heading(page.nodes, kept):
             own = page.nodes.leaves_below((headline.row,) if headline else ())
             found[corrections.lone_headings_of(page.nodes, kept, alike, site.pages_with_text(page), others) & ~own] = 1
-    roles = np.where(is_template(found), np.where(named > 0, named, site.roles(page, found)), 0)
+    likely = site.roles(page, found)
+    named[asides.unsaid(page.nodes, named == ROLES.index(COMMENTS), likely == ROLES.index(FORMS))] = 0
+    roles = np.where(is_template(found), np.where(named > 0, named, likely), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)
     templateness, effect = page.marks.applied(page.nodes, found)

@@ -21,7 +21,7 @@ from scrapy_pagelets.page.looks import HEADING, LANDMARKS
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, rows_named, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.structured_data import is_work, properties_of, types_of, value_of, values_of
-from scrapy_pagelets.page.urls import files_among
+from scrapy_pagelets.page.urls import PLACEHOLDER, files_among
 
 PICTURES: Final = frozenset(("img", "amp-img", "amp-anim"))  # tags of pictures
 #: Attributes where scripts that load pictures late find their address, to replace another one.
@@ -34,14 +34,11 @@ _LATE: Final = (
 _NAMED_SO: Final = lazily(r"src|lazy|load|orig|image|img|url|file|srv|retina|hi-?res|full|large")
 _SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset", "nitro-lazy-srcset", "data-ezsrcset", "data-cfsrcset")
 _CANDIDATE: Final = lazily(r"\s*(\S*[^\s,])(?:\s+([\d.]+)([wx]))?\s*(?:,|$)")
-_PLACEHOLDER: Final = lazily(
-    r"(?:^|/)(?:(?:blank|spacer|placeholder|transparent|loading|lazy|1x1|pixel)[\w-]*\.(?:gif|png|svg)|"
-    r"(?:clear|trans|empty|dot|shim|gr[ae]y|nothing|1)\d*\.gif)(?:$|[?#])",
-    re.IGNORECASE,
-)
 #: Characters that no address has: others are lists, objects and templates.
 _NO_ADDRESS: Final = lazily(r"[{}<>\"'|\[\]]")
 OF_PICTURE: Final = lazily(r"\S+\.(?:jpe?g|png|gif|webp|avif|svg|bmp)(?:$|[?#])", re.IGNORECASE)
+#: A tag in an alternative text: of the elements that text has, since "List<String>" is none.
+_MARKUP: Final = lazily(r"</?(?:a|b|br|div|em|font|h[1-6]|i|p|small|span|strong|u)\b[^<>]*>", re.IGNORECASE)
 _LONGEST_VALUE: Final = 20_000
 _WIDTH: Final = "{width}"  # a width that a script sets for the window
 _WIDTHS: Final = lazily(r"\d{2,4}")  # those that it chooses from
@@ -78,14 +75,16 @@ def copy_of(image: etree._Element) -> etree._Element | None:
 
 
 def text_of(image: etree._Element) -> str:
-    """The alternative text of a picture, or that of its copy."""
+    """The alternative text of a picture, or that of its copy, without the markup that sliders write into it."""
     alt = image.get("alt") or ""
-    return alt if alt or (copy := copy_of(image)) is None else copy.get("alt") or ""
+    if not alt and (copy := copy_of(image)) is not None:
+        alt = copy.get("alt") or ""
+    return " ".join(_MARKUP.sub(" ", alt).split()) if "<" in alt else alt
 
 
 def _shows(url: str) -> bool:
     """Whether an address leads to more than inline data and a picture that keeps the place of another."""
-    return not _is_inline(url) and not _PLACEHOLDER.search(url)
+    return not _is_inline(url) and not PLACEHOLDER.search(url)
 
 
 def _is_inline(url: str) -> bool:

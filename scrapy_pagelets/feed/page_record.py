@@ -78,8 +78,9 @@ class PageRecord:
 
     @property
     def comments(self) -> str | None:
-        """What readers say of the page, as text; None if they say nothing."""
-        return plain(self.page.nodes, self.decision.roles == ROLES.index(COMMENTS)) or None
+        """What readers say of the page, as text; None if they say nothing, and of a number of comments alone."""
+        text = plain(self.page.nodes, self.decision.roles == ROLES.index(COMMENTS))
+        return text if any(map(str.isalpha, text)) else None
 
     @property
     def posts(self) -> list[dict[str, Any]]:

@@ -40,6 +40,7 @@ _MOST_WORDS: Final = 80
 _MOST_LEAVES: Final = 60
 _FEWEST: Final = 3  # names of a trail that nothing calls so
 _PLAIN: Final = 3  # words behind the last link
+_PARTS: Final = 5  # leaves of its last name, in which some words may be code
 _BEFORE: Final = 60  # leaves before the heading in which it is looked for
 _MOST: Final = 50  # elements with such a name that are looked at
 _LONGEST: Final = 300  # characters of a name
@@ -114,13 +115,14 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     if headline is None:
         return [], slice(0)
     strings, own = page.nodes.strings, page.nodes.leaves_of(headline.row)
-    heading = " ".join(strings[own]).casefold()[:_LONGEST]
+    heading = headline.text.casefold()[:_LONGEST]
     before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
-    ends = (at for at in before if heading in strings[at].casefold() and _pointed(strings[at]).casefold() == heading)
-    for leaf in ends:
-        names, first = _names_before(page, leaf)
+    ends = (at for at in before if heading in (text := strings[at].casefold()) or (text and heading.endswith(text)))
+    for last in ends:
+        leaf = _begin(strings, last, heading)
+        names, first = _names_before(page, leaf) if leaf >= 0 else ([], 0)
         if names:
-            return [*names, _pointed(strings[leaf])], slice(first, leaf + 1)
+            return [*names, _pointed(" ".join(strings[leaf : last + 1]))], slice(first, last + 1)
     if own.start > 0 and not page.nodes.anchor[page.nodes.leaves[own.start - 1]]:
         names, first = _names_before(page, own.start - 1)
         last = _pointed(strings[own.start - 1])
@@ -130,6 +132,18 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     is_pointed = own.start > 0 and bool(_ARROW.fullmatch(strings[own.start - 1]))
     is_trail = bool(names) and (is_pointed or _leads_down(page, own.start - 1, strings[first + 1]))
     return (names, slice(first, own.start)) if is_trail else ([], slice(0))
+
+
+def _begin(strings: Sequence[str], last: int, heading: str) -> int:
+    """The first of at most some leaves, up to a last one, that say a heading, maybe behind an arrow; -1 if none do."""
+    text = ""
+    for leaf in range(last, max(last - _PARTS, -1), -1):
+        text = f"{strings[leaf].casefold()} {text}".strip()
+        if _pointed(text) == heading:
+            return leaf
+        if not heading.endswith(text):
+            break
+    return -1
 
 
 def _leads_down(page: Page, leaf: int, mark: str) -> bool:

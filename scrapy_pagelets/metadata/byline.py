@@ -114,6 +114,7 @@ _BY_CLASS, _BY_WORDS = 1, 2  # what says that a date is of a change: its class, 
 #: Words around a date in a byline. A text with others is not one.
 _WORD: Final = lazily(r"[^\W\d_]+")
 _AROUND_DATE: Final = frozenset(_WORD.findall(" ".join(dates.WORDS["around_dates"])))
+_AT: Final = lazily(r"^\W*(?:[^\W\d]{1,4}\W+){1,2}(?=\d\d?[:.]\d\d)")  # "в" before "13:26", "a las" before "10:22"
 #: What stands between the names of two authors.
 _AND: Final = lazily(r"\s*[,;&]?\s*(?:(?:and|und|et|y|e|en|och|og|i|и)\s*)?", re.IGNORECASE)
 _AND_NAME: Final = lazily(r"\s*(?:and|und|et|y|e|en|och|og|i|и|&)\s+(.*)")
@@ -468,9 +469,9 @@ def machine_date(page: Page, row: int) -> tuple[str, int] | None:
 
 
 def _words_around(text: str, found: list[tuple[str, int, int]]) -> list[str]:
-    """What stands before, between and after the dates of a text, without a name behind "by"."""
+    """What stands before, between and after the dates of a text, but for a name behind "by" and words to a time."""
     ends, starts = [0, *(end for _, _, end in found)], [*(start for _, start, _ in found), len(text)]
-    words = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    words = [_AT.sub("", text[end:start], 1) for end, start in zip(ends, starts, strict=True)]
     signature = _signature(text, found)
     return [each if signature not in each else "" for each in words] if signature else words
 

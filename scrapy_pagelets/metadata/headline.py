@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -197,7 +198,10 @@ def _names_of_site(page: Page, alike: Ints, pages: int, most: int) -> list[list[
 
 
 def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
-    """The first heading, if it says a part of the title and is of the first level, or the only one of its level."""
+    """The first heading, if it says a part of the title and is of the first level, or the only one of its level.
+
+    A title may say nothing but the name of the site, or nothing at all.
+    """
     nodes = page.nodes
     texts = {row: heading_text(nodes, row) for row in rows_with(nodes, HEADING)[:_MOST]}
     own = [row for row, text in texts.items() if text and not _is_often(text, _others(nodes, row, alike), pages)]
@@ -212,7 +216,9 @@ def _about(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     parts = [part for part in parts if part not in names] or parts  # a menu may have all of them
     parts += map(_words, title.split(" (")[:-1])  # "Context (Velocity 1.7 API)"
     says_one = any(2 * len(part) >= len(words) > 0 and _place(part, words) is not None for part in parts)
-    return Headline(own[0], texts[own[0]]) if says_one else None
+    of_site = chain.from_iterable(_words(text) for row, text in texts.items() if row not in own)
+    says_none = alike is not None and {*of_site}.issuperset(_words(title)) and not _leads_elsewhere(page, own[0])
+    return Headline(own[0], texts[own[0]]) if says_one or says_none else None
 
 
 def _unmarked(page: Page, alike: Ints | None, pages: int) -> Headline | None:

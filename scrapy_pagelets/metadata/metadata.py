@@ -253,12 +253,13 @@ class _Told:
                 yield from (str(value)[:_LONGEST_NAME] for value in data.values_of(offer.get(name)))
 
     def image(self) -> str | None:
-        """The first address of a picture."""
+        """The first address of a picture of its own."""
         for value in self._meta_values(PICTURES) + self._values("image", ()) + self._values("thumbnailUrl", ()):
             if isinstance(value, dict):
                 value = self._part(value, "url") or self._part(value, "contentUrl")
             address = value if isinstance(value, str) else ""
-            if address and not self._habits.is_default(address) and (found := _web_address(self._page, address)):
+            keeps_place = self._habits.is_default(address) or urls.PLACEHOLDER.search(address)
+            if not keeps_place and (found := _web_address(self._page, address)):
                 return found
         return None
 

@@ -118,6 +118,7 @@ _LONG: Final = 15  # words of a longer run of text
 #: Elements around the text of a comment that may have its head, too, and the runs of text of that.
 _HEADED, _HEAD = 3, 12
 _ABOVE: Final = 3  # elements from a name in microdata to that of the author whose it is
+_BESIDE: Final = 2  # runs of text from a date to an element with the name of who is cited
 _LINE: Final = 6  # runs of text between an author and a date in one line
 _LABEL: Final = 3  # words of a label
 _AGE: Final = 4  # words of "over 3 years ago"
@@ -275,11 +276,13 @@ class _Reader:
         self._page, self._habits, self._day_first, nodes = page, habits, habits.day_first(page), page.nodes
         self._in_profile = nodes.leaves_below((*rows_named(nodes, _PROFILE), *rows_with(nodes, SIGNATURE)))
         may_be = (leaf for leaf, text in enumerate(nodes.strings) if ":" in text and nodes.words.item(leaf) < _LONG)
-        dated = (leaf for leaf in may_be if dates.has_year(nodes.strings[leaf]))
+        dated = [leaf for leaf in may_be if dates.has_year(nodes.strings[leaf])]
         joined = [leaf for leaf in dated if _JOINED.search(nodes.strings[leaf])]
         self._in_profile[joined if len(joined) > 1 else []] = True
         self._marked = nodes.leaves_below(_rows_of(page, _authors(page)))
-        self._names = nodes.leaves_below((*byline.called_author(nodes), *rows_named(nodes, _USER)))
+        near = {leaf + step for leaf in dated for step in range(-_BESIDE, _BESIDE + 1)}
+        cited = (row for row in rows_tagged(nodes, TAG["cite"]) if nodes.first_leaf.item(row) in near)
+        self._names = nodes.leaves_below((*byline.called_author(nodes), *rows_named(nodes, _USER), *cited))
         self._dated = dict(self._machine_dates())
         self._quoted = nodes.leaves_below(rows_tagged(nodes, TAG["blockquote"]))
         self._called_dates = nodes.leaves_below(rows_named(nodes, _TIME))

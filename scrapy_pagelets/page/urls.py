@@ -32,6 +32,12 @@ _INDEX: Final = lazily(r"/(?:index|default)\.(?:x?html?|php|aspx?)$", re.IGNOREC
 _PLAIN_PATH: Final = lazily(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 _PLAIN_QUERY: Final = lazily(r"[A-Za-z0-9_=&.-]*")
 _ABSOLUTE: Final = lazily(r"https?://[^/?#]", re.IGNORECASE)
+#: Addresses of pictures that keep the place of another.
+PLACEHOLDER: Final = lazily(
+    r"(?:^|/)(?:(?:blank|spacer|placeholder|transparent|loading|lazy|1x1|pixel)[\w-]*\.(?:gif|png|svg)|"
+    r"(?:clear|trans|empty|dot|shim|gr[ae]y|nothing|1)\d*\.gif)(?:$|[?#])",
+    re.IGNORECASE,
+)
 _CONTROL: Final = "".join(map(chr, range(33)))
 LONGEST: Final = 2083  # longer URLs are data, and no crawler follows them
 #: Characters that the addresses of all links of a page may have: a short link below a long base is an address as long.

@@ -85,6 +85,34 @@ def test_comments_are_a_field_and_a_role():
     assert words("article", 40) in record.text
 
 
+def test_a_number_of_comments_alone_is_none():
+    page = Page.parse(f"<body>{ARTICLE}{WAYS['drupal'].format('0')}".encode(), "http://a/of-tea")
+    site = Site(page.site)
+    site.learn(page)
+    assert PageRecord(page, decided(page, site)).comments is None
+
+
+def test_a_form_to_answer_is_no_comment():
+    form = (
+        "<div id=respond class=comment-respond><h3>Leave a Reply</h3><form>"
+        "<p class=comment-notes>Your email address will not be published.</p>"
+        "<p class=comment-form-comment><label>Comment</label><textarea></textarea></p>"
+        "<p><label>Name</label><input></p><p><label>Email</label><input></p></form></div>"
+    )
+    page = Page.parse(f"<body>{ARTICLE}<div id=comments class=comments-area>{form}</div>".encode(), "http://a/of-tea")
+    site = Site(page.site)
+    site.learn(page)
+    record = PageRecord(page, decided(page, site), options=RecordOptions(export="all"))
+    assert record.comments is None
+
+
+def test_a_chapter_of_a_manual_on_comments_is_content():
+    token = "<pre><b id=token-line_comment><i id=line-comment></i>line_comment</b> = x</pre>"
+    inner = f"<section id=line-comment><h3>Line Comment</h3>{token}<p>As code.</section>"
+    html = f"<section id=comments><h2>Comments</h2><p>{words('chapter', 30)}{inner}</section>"
+    assert words("chapter", 30) in left(f"<body>{ARTICLE}{html}", "http://a/manual/of-tea")
+
+
 def test_comments_that_are_wanted_are_content():
     page, site = page_with_comments()
     record = PageRecord(page, decided(page, site, keep=("content", "comments")))

@@ -283,6 +283,12 @@ def test_addresses_that_are_not_of_the_web_are_not_told(address):
     assert told(f'<link rel=canonical href="{address}"><meta property="og:image" content="{address}">') == {}
 
 
+def test_a_picture_that_keeps_the_place_of_another_is_not_told():
+    pixel = '<meta property="og:image" content="/plugin/pixel.png">'
+    assert "image" not in told(pixel)
+    assert told(f"{pixel}<meta name=twitter:image content=/tea.png>")["image"] == "http://shop.example/tea.png"
+
+
 def test_values_are_cut_off():
     found = told(f'<meta name=description content="{"x" * 10**6}"><meta name=author content="{"y" * 10**6}">')
     assert (len(found["description"]), len(found["author"])) == (5000, 200)

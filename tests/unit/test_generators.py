@@ -478,10 +478,15 @@ def test_an_arrow_of_another_kind_leads_along_a_trail():
         ("<p><a href=/>DE</a> / <a href=/en>EN</a> / All</p>", []),
         ("<div class=navpath><ul><li><a href=/>Forum</a><li>White</ul></div>", ["Forum", "White"]),
         ("<ol class=topicpath><li><a href=/>Forum</a><li>White</ol>", ["Forum", "White"]),
+        # some words of the last name are code, as those of the heading, and a form follows
+        (
+            "<ul><li><a href=/>Forum</a> »<li><a href=/b>Leaves</a> »<li><code>White</code> tea<li>| <input></ul>",
+            ["Forum", "Leaves", "White tea"],
+        ),
     ],
 )
 def test_trails(html, names):
-    html = f"<title>White tea</title>{html}<h1>White tea</h1><p>{PROSE}"
+    html = f"<title>White tea</title>{html}<h1>White tea<a href=#white>¶</a></h1><p>{PROSE}"
     assert told(html, "http://tea.test/leaves/white")["breadcrumbs"] == names
 
 

@@ -200,6 +200,21 @@ def test_a_line_of_all_of_the_title_or_its_end_is_the_headline(title, html, page
 @pytest.mark.parametrize(
     ("title", "html", "expected"),
     [
+        ("Teas of Bo", "<h3>Steeping</h3><p>Hot.</p><h4>Cups</h4><p>Warm.</p><h4>Pots</h4>", "Steeping"),
+        ("", "<h3>Steeping</h3><p>Hot.</p><h4>Cups</h4><p>Warm.</p><h4>Pots</h4>", "Steeping"),
+        ("Teas of Bo", "<h3>Cups</h3><p>Warm.</p><h3>Pots</h3><p>Round.</p>", None),
+        ("Teas of Bo and Ana", "<h3>Steeping</h3><p>Hot.</p>", None),
+    ],
+)
+def test_a_title_that_names_the_site_alone_leaves_the_name_of_the_page_to_the_first_heading(title, html, expected):
+    page = Page.parse(f"<title>{title}</title><h2>The Teas of Bo</h2>{html}".encode(), "http://a.test/a")
+    found = headline_of(page, np.array([9] + [0] * (len(page.nodes.leaves) - 1)), pages=9)
+    assert (found.text if found else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "html", "expected"),
+    [
         # the title of a letter and that of a link that people discuss
         (
             "Green tea or white - Ana Bo",

@@ -24,6 +24,12 @@ def pictures(html):
     return written(f"<p>text {html} text").removeprefix("text").removesuffix("text").strip()
 
 
+def test_an_alternative_text_has_no_markup():
+    assert pictures("<img src=/p.jpg alt='<span class=Title>Pots</span><br>of List<String>'>") == P.replace(
+        "[]", "[Pots of List\\<String>]"
+    )
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -344,3 +344,20 @@ def test_the_label_of_a_byline_is_no_author():
     assert [author for author, _ in told("".join(post.format(i, BODY) for i in (1, 2)))] == ["user1", "user2"]
     named = "<div class=post id=p{0}><b class=username>Kirby</b>{1}</div>"
     assert [author for author, _ in told("".join(named.format(i, BODY) for i in (1, 2)))] == ["Kirby", "Kirby"]
+
+
+@pytest.mark.parametrize(
+    ("head", "published"),
+    [
+        ("<cite class=fn>Ana Bo</cite> пишет: <p>2 декабря 2011 в 13:26</p>", "2011-12-02"),
+        ("<cite class=fn>Ana Bo</cite> <p>2 de diciembre de 2011 a las 13:26</p>", "2011-12-02"),
+        ("<p>Napsal <b class=username>Ana Bo</b> dne 2 Prosinec, 2011 - 13:26.</p>", "2011-12-02"),
+        (
+            "<time><a href=#c1>December 2, 2011 - 1:26 pm</a></time> <cite><a href=//bo.test>Ana Bo</a></cite>",
+            "2011-12-02",
+        ),
+    ],
+)
+def test_short_words_stand_between_a_day_and_a_time_and_who_is_cited_beside_it_is_the_author(head, published):
+    html = f"<div id=comments><div class=comment>{head}{BODY}</p><p>As <cite>Of Tea</cite> says.</div></div>"
+    assert told(f"<h1>Tea</h1>{BODY}{html}", "http://tea.test/of-tea") == [("Ana Bo", published)]
