@@ -118,11 +118,11 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     heading = headline.text.casefold()[:_LONGEST]
     before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
     ends = (at for at in before if heading in (text := strings[at].casefold()) or (text and heading.endswith(text)))
-    for last in ends:
-        leaf = _begin(strings, last, heading)
+    for end in ends:
+        leaf = _begin(strings, end, heading)
         names, first = _names_before(page, leaf) if leaf >= 0 else ([], 0)
         if names:
-            return [*names, _pointed(" ".join(strings[leaf : last + 1]))], slice(first, last + 1)
+            return [*names, _pointed(" ".join(strings[leaf : end + 1]))], slice(first, end + 1)
     if own.start > 0 and not page.nodes.anchor[page.nodes.leaves[own.start - 1]]:
         names, first = _names_before(page, own.start - 1)
         last = _pointed(strings[own.start - 1])
