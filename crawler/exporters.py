@@ -149,17 +149,12 @@ def plain(value: Any) -> Any:
         return value.tolist() if isinstance(value, np.generic) else value
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATES.sub("\ufffd", value)
-    if isinstance(value, Mapping):
-        return _plain_mapping(value)
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(part) for part in value]
-    if is_item(value):
-        return _plain_mapping(ItemAdapter(value))
+    if isinstance(value, Mapping) or is_item(value):
+        fields = value if isinstance(value, Mapping) else ItemAdapter(value)
+        return {plain(str(name)): plain(part) for name, part in fields.items()}
     return plain(value.tolist()) if hasattr(value, "tolist") else value
-
-
-def _plain_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {plain(str(name)): plain(part) for name, part in value.items()}
 
 
 def _json(value: Row) -> str:
