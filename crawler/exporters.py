@@ -76,28 +76,18 @@ def batch_of(row: Row, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _column_type(declared: pa.DataType | None, values: list[Any]) -> pa.DataType | None:
-    """The declared type or, if it fits none of the values, the inferred one; None without either."""
+    """The declared type or, if it fits none of the values, their common type, or that of the first storable one."""
     import pyarrow as pa
 
     if not values:
         return declared or pa.string()
     if declared is not None and any(_array(value, declared) is not None for value in values):
         return declared
-    return _inferred(values) or declared
-
-
-def _inferred(values: list[Any]) -> pa.DataType | None:
-    """The common type of all values; if they have none, the type of the first value with a storable type."""
-    import pyarrow as pa
-
     for sample in (values, *([value] for value in values)):
-        try:
-            kind = _storable(pa.array(sample).type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            continue
-        if kind is not None:
-            return kind
-    return None
+        with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+            if (kind := _storable(pa.array(sample).type)) is not None:
+                return kind
+    return declared
 
 
 def _storable(kind: pa.DataType) -> pa.DataType | None:

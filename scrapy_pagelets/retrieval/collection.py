@@ -109,7 +109,7 @@ class StoredCollection:
     def found(self, segments: Ints, scores: Floats) -> list[Match]:
         """The pagelets with these numbers in the index, and their pages. A title is the pagelet with the number -1."""
         rows = self._base.execute(_FOUND, (json.dumps(segments.tolist()),))
-        return [Match(*row, score=score) for row, score in zip(rows, scores.tolist(), strict=True)]
+        return [Match._make((*row, score)) for row, score in zip(rows, scores.tolist(), strict=True)]
 
 
 def cut_whole(texts: Sequence[str]) -> Sequence[str]:
