@@ -75,10 +75,6 @@ class SiteCache:
         """Number of sites that were used."""
         return len(self._summary)
 
-    def in_memory(self, page: Page) -> Site | None:
-        """Return the site of a page if it is in memory; does not wait, so the reactor may call it."""
-        return self._alive.get(page.site)
-
     @property
     def may_wait(self) -> bool:
         """Whether an access may wait for the disk: if others read what is written, or the sites fill the memory."""
