@@ -106,11 +106,9 @@ class SharedScheduler(BaseScheduler):
         request.meta.pop(LEASE, None)
         page = fingerprint_of(self.crawler, request)
         is_filtered = not request.dont_filter or bool(request.meta.get("is_start_request"))
-        if is_filtered and (key := key_of(page)) in self._seen:
+        if is_filtered and not self._seen.add(key_of(page)):
             self._count("dupefilter/filtered")
             return False
-        if is_filtered:
-            self._seen.add(key)
         self._has_nothing_to_do = False
         try:
             content = zlib.compress(to_json(request, self.crawler.spider), 1)
