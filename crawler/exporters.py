@@ -202,7 +202,8 @@ class ParquetItemExporter(BaseItemExporter):
         self._size = 0
         self._writer: Any = None
         self._thread = ThreadPoolExecutor(1, "parquet")
-        self._writing: Future[Any] | None = None  # the last write: if it has failed, each later call raises its error
+        self._writing: Future[Any] = Future()  # the last write: if it has failed, each later call raises its error
+        self._writing.set_result(None)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
@@ -216,7 +217,7 @@ class ParquetItemExporter(BaseItemExporter):
 
     def export_item(self, item: Any) -> None:
         """Add a snapshot of the item to the current row group; OSError if the file could not be written, ever since."""
-        if self._writing is not None and self._writing.done():
+        if self._writing.done():
             self._writing.result()
         row = {name: plain(value) for name, value in _fields_of(self, item)}
         self._rows.append(row)
@@ -227,9 +228,9 @@ class ParquetItemExporter(BaseItemExporter):
     def finish_exporting(self) -> None:
         """Write the last row group and the footer, without which the file is unreadable."""
         try:
-            if self._rows or self._writing is None:
+            if self._rows or self._writer is None:
                 self._write()
-            self._wait()
+            self._writing.result()
             self._writer.close()
         finally:
             self._thread.shutdown()
@@ -237,7 +238,7 @@ class ParquetItemExporter(BaseItemExporter):
     def _write(self) -> None:
         """Write the row group in a thread; one at a time, to bound memory."""
         rows, self._rows, self._size = self._rows, [], 0
-        self._wait()
+        self._writing.result()
         if self._writer is None:  # whether the file can be opened is known at once
             self._writing = self._thread.submit(self._opened, rows)
             self._writer = self._writing.result()
@@ -254,10 +255,6 @@ class ParquetItemExporter(BaseItemExporter):
 
         batches = [batch_of(row, self._writer.schema) for row in rows]
         self._writer.write_table(pa.Table.from_batches(batches).combine_chunks())
-
-    def _wait(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
 
     def _declared(self) -> dict[str, pa.DataType | None]:
         """Return the columns known before the first item, with the types of those that belong to the feed."""
