@@ -106,10 +106,11 @@ class StoredCollection:
             texts[place].append(text)
         return count(map(terms, chain.from_iterable(map(cut, texts))))
 
-    def found(self, segments: Ints, scores: Floats) -> list[Match]:
-        """The pagelets with these numbers in the index, and their pages. A title is the pagelet with the number -1."""
+    def found(self, segments: Ints, scores: Floats | float = np.nan) -> list[Match]:
+        """The pagelets with these numbers in the index, their pages, and the scores that are given for them."""
         rows = self._base.execute(_FOUND, (json.dumps(segments.tolist()),))
-        return [Match._make((*row, score)) for row, score in zip(rows, scores.tolist(), strict=True)]
+        every = np.broadcast_to(scores, len(segments)).tolist()
+        return [Match._make((*row, score)) for row, score in zip(rows, every, strict=True)]
 
 
 def cut_whole(texts: Sequence[str]) -> Sequence[str]:
