@@ -17,8 +17,10 @@ _KINDS: Final = {
 _SHOWN: Final = 200  # longer names are truncated in messages
 
 
-def kind_of(target: str) -> str:
+def kind_of(target: object) -> str:
     """Return the kind of index that a name stands for; IndexUnusable if there is none, or for lack of a library."""
+    if not isinstance(target, str):
+        raise IndexUnusable(f"{target!r} is not the name of an index: give a string")
     for kind, (begins, ends, library, _) in _KINDS.items():
         if (target.startswith(begins) and target not in begins) or target.endswith(ends):
             if library and find_spec(library) is None:
