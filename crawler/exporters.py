@@ -76,28 +76,18 @@ def batch_of(row: Row, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _column_type(declared: pa.DataType | None, values: list[Any]) -> pa.DataType | None:
-    """The declared type or, if it fits none of the values, the inferred one; None without either."""
+    """The declared type or, if it fits none of the values, their common type, or that of the first storable one."""
     import pyarrow as pa
 
     if not values:
         return declared or pa.string()
     if declared is not None and any(_array(value, declared) is not None for value in values):
         return declared
-    return _inferred(values) or declared
-
-
-def _inferred(values: list[Any]) -> pa.DataType | None:
-    """The common type of all values; if they have none, the type of the first value with a storable type."""
-    import pyarrow as pa
-
     for sample in (values, *([value] for value in values)):
-        try:
-            kind = _storable(pa.array(sample).type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            continue
-        if kind is not None:
-            return kind
-    return None
+        with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+            if (kind := _storable(pa.array(sample).type)) is not None:
+                return kind
+    return declared
 
 
 def _storable(kind: pa.DataType) -> pa.DataType | None:
@@ -149,17 +139,12 @@ def plain(value: Any) -> Any:
         return value.tolist() if isinstance(value, np.generic) else value
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATES.sub("\ufffd", value)
-    if isinstance(value, Mapping):
-        return _plain_mapping(value)
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(part) for part in value]
-    if is_item(value):
-        return _plain_mapping(ItemAdapter(value))
+    if isinstance(value, Mapping) or is_item(value):
+        fields = value if isinstance(value, Mapping) else ItemAdapter(value)
+        return {plain(str(name)): plain(part) for name, part in fields.items()}
     return plain(value.tolist()) if hasattr(value, "tolist") else value
-
-
-def _plain_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {plain(str(name)): plain(part) for name, part in value.items()}
 
 
 def _json(value: Row) -> str:
@@ -217,7 +202,8 @@ class ParquetItemExporter(BaseItemExporter):
         self._size = 0
         self._writer: Any = None
         self._thread = ThreadPoolExecutor(1, "parquet")
-        self._writing: Future[Any] | None = None  # the last write: if it has failed, each later call raises its error
+        self._writing: Future[Any] = Future()  # the last write: if it has failed, each later call raises its error
+        self._writing.set_result(None)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
@@ -231,7 +217,7 @@ class ParquetItemExporter(BaseItemExporter):
 
     def export_item(self, item: Any) -> None:
         """Add a snapshot of the item to the current row group; OSError if the file could not be written, ever since."""
-        if self._writing is not None and self._writing.done():
+        if self._writing.done():
             self._writing.result()
         row = {name: plain(value) for name, value in _fields_of(self, item)}
         self._rows.append(row)
@@ -242,9 +228,9 @@ class ParquetItemExporter(BaseItemExporter):
     def finish_exporting(self) -> None:
         """Write the last row group and the footer, without which the file is unreadable."""
         try:
-            if self._rows or self._writing is None:
+            if self._rows or self._writer is None:
                 self._write()
-            self._wait()
+            self._writing.result()
             self._writer.close()
         finally:
             self._thread.shutdown()
@@ -252,7 +238,7 @@ class ParquetItemExporter(BaseItemExporter):
     def _write(self) -> None:
         """Write the row group in a thread; one at a time, to bound memory."""
         rows, self._rows, self._size = self._rows, [], 0
-        self._wait()
+        self._writing.result()
         if self._writer is None:  # whether the file can be opened is known at once
             self._writing = self._thread.submit(self._opened, rows)
             self._writer = self._writing.result()
@@ -269,10 +255,6 @@ class ParquetItemExporter(BaseItemExporter):
 
         batches = [batch_of(row, self._writer.schema) for row in rows]
         self._writer.write_table(pa.Table.from_batches(batches).combine_chunks())
-
-    def _wait(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
 
     def _declared(self) -> dict[str, pa.DataType | None]:
         """Return the columns known before the first item, with the types of those that belong to the feed."""

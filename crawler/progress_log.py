@@ -49,7 +49,9 @@ class ProgressLog(Component):
         if sys.stderr is not None and sys.stderr.isatty():  # not the stream of a terminal with a line already
             console = Console(file=sys.stderr, soft_wrap=True)
             self._line = None if console.is_dumb_terminal else LiveLine(console)
-        self._output = output_of_cell(self._sentence())
+        if "IPython" in sys.modules and hasattr(import_module("IPython").get_ipython(), "kernel"):
+            show = import_module("IPython.display").display  # as an output of the cell that runs, in a notebook
+            self._output = show({"text/plain": self._sentence()}, raw=True, display_id=True)
         if self._line is not None or self._output is not None:
             self._drawing.start(_REFRESH)
 
@@ -169,13 +171,6 @@ class LiveLine:
         self._live.stop()
         for handler in self._handlers:
             handler.setStream(self._live.console.file)
-
-
-def output_of_cell(line: str) -> Any:
-    """A line as an output of the cell that runs, which its ``update`` changes; None outside of a notebook."""
-    if "IPython" not in sys.modules or not hasattr(import_module("IPython").get_ipython(), "kernel"):
-        return None
-    return import_module("IPython.display").display({"text/plain": line}, raw=True, display_id=True)
 
 
 class ShortFields(LogFormatter):

@@ -11,8 +11,7 @@ from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.defer import deferred_from_coro
-from twisted.internet.defer import Deferred
+from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.errors import PageletsError
@@ -75,10 +74,8 @@ class SharedScheduler(BaseScheduler):
         # Commands that show single pages take no part in a crawl.
         return Scheduler.from_crawler(crawler) if session_of(crawler).shared is None else cls(crawler)
 
-    def open(self, spider: Spider) -> Deferred[None]:
-        return deferred_from_coro(self._open())
-
-    async def _open(self) -> None:
+    @deferred_f_from_coro_f
+    async def open(self, spider: Spider) -> None:
         try:
             joined = await in_waiting_thread(self.shared.frontier.begin, self.session.meaning)
         except PageletsError as error:
@@ -109,11 +106,9 @@ class SharedScheduler(BaseScheduler):
         request.meta.pop(LEASE, None)
         page = fingerprint_of(self.crawler, request)
         is_filtered = not request.dont_filter or bool(request.meta.get("is_start_request"))
-        if is_filtered and (key := key_of(page)) in self._seen:
+        if is_filtered and not self._seen.add(key_of(page)):
             self._count("dupefilter/filtered")
             return False
-        if is_filtered:
-            self._seen.add(key)
         self._has_nothing_to_do = False
         try:
             content = zlib.compress(to_json(request, self.crawler.spider), 1)
@@ -144,10 +139,8 @@ class SharedScheduler(BaseScheduler):
             self._woken.set()
             raise DontCloseSpider
 
-    def close(self, reason: str) -> Deferred[None]:
-        return deferred_from_coro(self._close())
-
-    async def _close(self) -> None:
+    @deferred_f_from_coro_f
+    async def close(self, reason: str) -> None:
         if self._task is None:
             return
         self._closing = True

@@ -77,10 +77,10 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     if answer.added:
         yield "added: " + ", ".join(f"{term} {answer.query[term]:.2f}" for term in answer.added)
     marks = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("**", "**")
-    for place, (score, pagelet) in enumerate(distinct(collection, answer.ranking, options.top), 1):
+    for place, pagelet in enumerate(distinct(collection, answer.ranking, options.top), 1):
         name = "title" if pagelet.number == TITLE_NUMBER else f"pagelet {pagelet.number}"
         yield ""
-        yield f"{place:>3}  {score:.3f}  {visible(pagelet.url)}  {visible(pagelet.title)}".rstrip()
+        yield f"{place:>3}  {pagelet.score:.3f}  {visible(pagelet.url)}  {visible(pagelet.title)}".rstrip()
         yield f"     {name}: {highlighted(visible(pagelet.text), answer.query, _PASSAGE, marks)}"
 
 

@@ -2,9 +2,8 @@
 
 import argparse
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import replace
 from logging.handlers import BufferingHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +13,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError, StoreError
 from scrapy_pagelets.crawler.commands.terminal import require_folder, saving, show, tell, warn, write
+from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.evidence.template_html import template_html
 from scrapy_pagelets.sites.site_store import FILES, read_sites
 
@@ -28,17 +28,6 @@ _SETTINGS: Final = {  # settings of the crawl of a site: nothing of it stays but
 }  # fmt: skip
 _NAMED: Final = 20  # number of other classes that are named
 _UNSAFE: Final = lazily(r"[^\w.#-]")
-
-
-@dataclass(frozen=True)
-class _Class:
-    """A class of pages: name, site, number, number of pages, and what writes its template, "" if it has none."""
-
-    id: str
-    site: str
-    number: int
-    pages: int
-    html: Callable[[], str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,12 +52,13 @@ def run(options: argparse.Namespace) -> None:
         _print_largest(list(classes), options.source)
 
 
-def _chosen(classes: Iterator[_Class], options: argparse.Namespace) -> Iterator[_Class]:
+def _chosen(classes: Iterator[PageClass], options: argparse.Namespace) -> Iterator[PageClass]:
     """The classes that the options name, one at least."""
     sites, found = dict[str, None](), False
     for one in classes:
-        sites[one.site] = None
-        if options.site in (None, one.site) and options.number in (None, one.number):
+        site = _site(one)
+        sites[site] = None
+        if options.site in (None, site) and options.number in (None, one.number + 1):
             found = True
             yield one
     if not sites:
@@ -80,10 +70,10 @@ def _chosen(classes: Iterator[_Class], options: argparse.Namespace) -> Iterator[
         raise CommandError(f"{options.source} has no class of pages with the number {options.number}")
 
 
-def _print_largest(classes: list[_Class], source: str) -> None:
+def _print_largest(classes: list[PageClass], source: str) -> None:
     """Print the template of the largest class with a template, and name the other classes on standard error."""
     classes.sort(key=lambda one: -one.pages)
-    found = ((number, html) for number, one in enumerate(classes) if (html := one.html()))
+    found = ((number, html) for number, one in enumerate(classes) if (html := _html(one)))
     number, html = next(found, (0, ""))
     if not html:
         raise _nothing(source)
@@ -92,15 +82,15 @@ def _print_largest(classes: list[_Class], source: str) -> None:
         warn(_without(one))
     others = classes[number + 1 :]
     for one in others[:_NAMED]:
-        warn(f"--site {one.site} --class {one.number} has {counted(one.pages, 'page')}")
+        warn(f"--site {_site(one)} --class {one.number + 1} has {counted(one.pages, 'page')}")
     if len(others) > _NAMED:
         warn(f"and {len(others) - _NAMED} more classes: --out FOLDER writes all templates")
 
 
-def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
+def _write_all(classes: Iterator[PageClass], folder: Path, source: str) -> None:
     written = set()
     for one in classes:
-        html, path = one.html(), folder / f"{_UNSAFE.sub('_', one.id)[-100:]}.html"
+        html, path = _html(one), folder / f"{_UNSAFE.sub('_', one.id)[-100:]}.html"
         if not html:
             warn(_without(one))
         elif path not in written:
@@ -113,7 +103,16 @@ def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
         raise _nothing(source)
 
 
-def _without(one: _Class) -> str:
+def _site(one: PageClass) -> str:
+    return one.id.rpartition("#")[0]
+
+
+def _html(one: PageClass) -> str:
+    """The template of a class as HTML, "" if its pages have too little in common."""
+    return "" if one.template is None else template_html(one.template, one.id)
+
+
+def _without(one: PageClass) -> str:
     why = "only one page of it is known" if one.pages == 1 else f"its {one.pages} pages have too little in common"
     return f"{one.id} has no template: {why}"
 
@@ -122,7 +121,7 @@ def _nothing(source: str) -> CommandError:
     return CommandError(f"{source} has no template: no class of pages has enough in common")
 
 
-def _of_folder(folder: Path) -> Iterator[_Class]:
+def _of_folder(folder: Path) -> Iterator[PageClass]:
     """The classes of all stores in a folder, the newest store first."""
     stores = sorted(folder.glob(FILES), key=lambda path: -path.stat().st_mtime)
     if not stores:
@@ -139,15 +138,14 @@ def _of_folder(folder: Path) -> Iterator[_Class]:
         warn(problem)
 
 
-def _of_store(path: Path) -> Iterator[_Class]:
-    for name, site in read_sites(path):
+def _of_store(path: Path) -> Iterator[PageClass]:
+    for _, site in read_sites(path):
         for one in site.classes:
             if one.template is not None:
-                pages = max(one.pages, one.template.voters)
-                yield _Class(one.id, name, one.number + 1, pages, partial(template_html, one.template, one.id))
+                yield replace(one, pages=max(one.pages, one.template.voters))
 
 
-def _of_url(url: str, options: argparse.Namespace) -> Iterator[_Class]:
+def _of_url(url: str, options: argparse.Namespace) -> Iterator[PageClass]:
     """The classes of a site with pages that link each other, found by a crawl of a page and of pages of its menu."""
     with TemporaryDirectory(prefix="pagelets-") as folder:
         tell(f"loading {url} and pages of its menu")
@@ -159,9 +157,7 @@ def _of_url(url: str, options: argparse.Namespace) -> Iterator[_Class]:
     found = [(one, template) for one in classes if (template := one.subdigraph_template) is not None]
     if not found:
         raise CommandError(f"{url} has no template: no two pages that link each other were found")
-    for one, template in found:
-        site, html = one.id.rpartition("#")[0], partial(template_html, template, one.id)
-        yield _Class(one.id, site, one.number + 1, template.voters, html)
+    yield from (replace(one, pages=template.voters) for one, template in found)
 
 
 def _crawl(url: str, store: str, options: argparse.Namespace) -> str:

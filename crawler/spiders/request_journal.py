@@ -64,7 +64,7 @@ class RequestJournal:
         self.unreadable = 0  # number of requests of an earlier run that cannot be read
         self._base = self._open(path) if path is not None else None
         #: True if the file has requests of an earlier run
-        self.goes_on = self._base is not None and bool(self._all("SELECT 1 FROM requests LIMIT 1"))
+        self.goes_on = self._base is not None and bool(self._run("SELECT 1 FROM requests LIMIT 1"))
 
     def _open(self, path: Path) -> sqlite3.Connection | None:
         try:
@@ -82,7 +82,7 @@ class RequestJournal:
         return self._base is not None
 
     def number_of(self, fingerprint: str) -> int | None:
-        rows = self._all("SELECT number FROM fingerprints WHERE fingerprint = ?", fingerprint)
+        rows = self._run("SELECT number FROM fingerprints WHERE fingerprint = ?", fingerprint)
         return rows[0][0] if rows else None
 
     def ask(self, fingerprint: str, request: Request, spider: Spider) -> int | None:
@@ -93,40 +93,41 @@ class RequestJournal:
             self.complete = False
             self.failed(f"{request.url} cannot be requested again if this run is interrupted: {error}")
             return None
-        number = self._write("INSERT INTO requests (state, request) VALUES (?, ?)", _ASKED, content)
-        if number is not None:
+        insert = "INSERT INTO requests (state, request) VALUES (?, ?) RETURNING number"
+        for (number,) in self._run(insert, _ASKED, content):
             self.name(fingerprint, number)
-        return number
+            return int(number)
+        return None
 
     def name(self, fingerprint: str, number: int) -> None:
         """Add a fingerprint to a request; one that was redirected has several."""
-        self._write("INSERT OR REPLACE INTO fingerprints VALUES (?, ?)", fingerprint, number)
+        self._run("INSERT OR REPLACE INTO fingerprints VALUES (?, ?)", fingerprint, number)
 
     def hold(self, held: Held) -> None:
         if held.number is not None:
-            self._write("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", *held)
-            self._write(_SET_STATE, _HELD, held.number)
+            self._run("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", *held)
+            self._run(_SET_STATE, _HELD, held.number)
 
     def ask_again(self, number: int) -> None:
         """Record that a settling page is lost, and that its request has to be sent again."""
-        self._write(_SET_STATE, _ASKED, number)
+        self._run(_SET_STATE, _ASKED, number)
 
     def settle(self, number: int | None, *, page: bool = True) -> None:
         """Record that a request is done: its item is made or, if ``page`` is False, it has led to no page."""
         if number is not None:
-            self._write("DELETE FROM held WHERE number = ?", number)
+            self._run("DELETE FROM held WHERE number = ?", number)
             state = _PAGE if page else _NO_PAGE
-            self._write("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
+            self._run("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
 
     def held(self) -> list[Held]:
-        rows = self._all("SELECT held.* FROM held JOIN requests USING (number) WHERE state = ? ORDER BY number", _HELD)
+        rows = self._run("SELECT held.* FROM held JOIN requests USING (number) WHERE state = ? ORDER BY number", _HELD)
         return [Held(*row) for row in rows]
 
     def asked(self, spider: Spider) -> Iterator[tuple[int, Request]]:
         """Yield the requests without a response and their numbers, in order; those that cannot be read are counted."""
         last = -1
         query = "SELECT number, request FROM requests WHERE state = ? AND number > ? ORDER BY number LIMIT 1000"
-        while rows := self._all(query, _ASKED, last):
+        while rows := self._run(query, _ASKED, last):
             for last, content in rows:
                 try:
                     request = from_json(content, spider)
@@ -141,53 +142,41 @@ class RequestJournal:
     def numbers(self) -> tuple[int, int]:
         """The numbers of requests, and of those that have led to a page."""
         query = "SELECT count(*), count(*) FILTER (WHERE state IN (?, ?)) FROM requests"
-        [(requests, pages)] = self._all(query, _HELD, _PAGE) or [(0, 0)]
+        [(requests, pages)] = self._run(query, _HELD, _PAGE) or [(0, 0)]
         return requests, pages
 
     def spare(self) -> list[tuple[str, int]]:
-        return self._all("SELECT url, depth FROM spare ORDER BY number")
+        return self._run("SELECT url, depth FROM spare ORDER BY number")
 
     def add_spare(self, url: str, depth: int) -> None:
-        self._write("INSERT INTO spare (url, depth) VALUES (?, ?)", url, depth)
+        self._run("INSERT INTO spare (url, depth) VALUES (?, ?)", url, depth)
 
     def drop_spare(self, count: int) -> None:
-        self._write("DELETE FROM spare WHERE number IN (SELECT number FROM spare ORDER BY number LIMIT ?)", count)
+        self._run("DELETE FROM spare WHERE number IN (SELECT number FROM spare ORDER BY number LIMIT ?)", count)
 
     def names(self, kind: str) -> set[str]:
         """Return the names of a kind, ``host`` or ``settled``."""
-        return {name for (name,) in self._all("SELECT name FROM names WHERE kind = ?", kind)}
+        return {name for (name,) in self._run("SELECT name FROM names WHERE kind = ?", kind)}
 
     def add_names(self, kind: str, names: Iterable[str]) -> None:
         for name in names:
-            self._write("INSERT OR IGNORE INTO names VALUES (?, ?)", kind, name)
+            self._run("INSERT OR IGNORE INTO names VALUES (?, ?)", kind, name)
 
     def close(self) -> None:
         if self._base is not None:
             self._base.close()
             self._base = None
 
-    def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def _run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Execute a statement, if there is a file, and return its rows; none if it fails."""
         if self._base is None:
             return []
         try:
-            return self._base.execute(query, values).fetchall()
+            return self._base.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            self._report(error)
+            self.complete = False
+            self.failed(f"the journal of the job cannot be written, the next run of the job may miss pages: {error}")
             return []
-
-    def _write(self, statement: str, *values: object) -> int | None:
-        """Execute a statement; return the number of the last inserted row, None if the statement failed."""
-        if self._base is None:
-            return None
-        try:
-            return self._base.execute(statement, values).lastrowid
-        except sqlite3.Error as error:
-            self._report(error)
-            return None
-
-    def _report(self, error: sqlite3.Error) -> None:
-        self.complete = False
-        self.failed(f"the journal of the job cannot be written, the next run of the job may miss pages: {error}")
 
 
 def has_made_pages(job: str | None) -> bool:

@@ -154,7 +154,7 @@ class SiteSpider(Spider):
             # Its server says that it has not been modified: follow the links that it had when it was loaded.
             self._received += 1
             self.journal.settle(response.meta.get(NUMBER))
-            links = (url for url in response.meta[UNMODIFIED] if self._is_new(key(url)))
+            links = (url for url in response.meta[UNMODIFIED] if self._seen_links.add(key(url)))
             for request in self._followed(response, links):
                 yield request
             return
@@ -177,7 +177,8 @@ class SiteSpider(Spider):
             self.session.failed(response.url)
             yield self.session.config.blank_item(response.url)
             return
-        for request in self._followed(response, links_of(page, self._is_new)):
+        # Only links that no earlier page had: the dupefilter need not see whole menus.
+        for request in self._followed(response, links_of(page, self._seen_links.add)):
             yield request
         if self.held.must_wait(page):
             await self.held.put(response, page)
@@ -338,12 +339,6 @@ class SiteSpider(Spider):
             elif len(self._spare) < _SPARE:
                 self._spare.append((request.url, request.meta.get("depth", 0)))
                 self.journal.add_spare(*self._spare[-1])
-
-    def _is_new(self, link: int) -> bool:
-        """True for a link that no earlier page had: the dupefilter need not see whole menus."""
-        is_new = link not in self._seen_links
-        self._seen_links.add(link)
-        return is_new
 
     def _is_own(self, url: str) -> bool:
         return bool(url) and _host(url) in self.hosts

@@ -3,7 +3,6 @@
 import glob
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -17,18 +16,21 @@ ROOT: Final = "/./"  # separates the folder from the path that becomes part of t
 
 
 def sources(path: str) -> list[str]:
-    """List the sources of an existing path or of a glob: WARC files, folders of HTML files, HTML files."""
+    """List the sources of an existing path or a glob: WARC and HTML files, folders; its ``**`` follows no links."""
     if os.path.exists(path):
         return _sources(path, os.path.dirname(path))
     parts = Path(path).parts
     fixed = next((number for number, part in enumerate(parts) if glob.has_magic(part)), 0)
-    root = os.path.join(*parts[:fixed]) if fixed else ""
+    root, pattern = Path(*parts[:fixed]), os.path.join(*parts[fixed:])
+    # As in a shell, only a name that begins with a dot stands for hidden files.
+    all_found = "/." in f"/{pattern}"
+    found = (one for one in root.glob(pattern) if all_found or not any(p.startswith(".") for p in one.parts[fixed:]))
     listed: list[str] = []
-    matches = sorted(set(map(os.path.normpath, _matches(path))))
+    matches = sorted(set(map(os.path.normpath, found)))
     folders = set(filter(os.path.isdir, matches))
     for match in matches:
         if folders.isdisjoint(map(str, Path(match).parents)):  # else it is inside a folder that matches as well
-            listed += _sources(match, root)
+            listed += _sources(match, str(root))
     return list(dict.fromkeys(listed))
 
 
@@ -64,24 +66,6 @@ def _sources(path: str, root: str) -> list[str]:
     if is_warc(path):
         return [path]
     return [_rooted(root, os.path.relpath(path, root or "."))] if _is_html_file(path) else []
-
-
-def _matches(pattern: str) -> Iterator[str]:
-    """Yield the matches of a glob; ``**`` does not follow symbolic links, which may form cycles."""
-    parts = pattern.split(os.sep)
-    if "**" not in parts:
-        yield from glob.glob(pattern)
-        return
-    at = parts.index("**")
-    above, below = os.sep.join([*parts[:at], ""]), parts[at + 1 :]
-    for root in glob.glob(above) if above else [""]:
-        for folder, folders, names in os.walk(root or "."):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            if below:
-                yield from _matches(os.path.join(glob.escape(folder), *below))
-            else:
-                yield folder
-                yield from (os.path.join(folder, name) for name in names if not name.startswith("."))
 
 
 def _below(folder: str) -> list[str]:

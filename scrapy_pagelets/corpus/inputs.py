@@ -109,28 +109,21 @@ def _sources(path: str, base: str) -> Iterator[Source]:
 
 
 def _files(path: str) -> Iterator[str]:
-    if is_remote(path):
-        yield from _remote_files(path)
+    if is_remote(path) and (glob.has_magic(path) or not _SOURCE.search(path)):
+        system, inside = file_system(path)
+        names = system.glob(inside) if glob.has_magic(inside) else system.find(inside)
+        yield from (system.unstrip_protocol(name) for name in sorted(names) if _SOURCE.search(name))
     elif os.path.isdir(path):
         for folder, folders, names in os.walk(path):
             folders.sort()
             yield from (os.path.join(folder, name) for name in sorted(names) if _SOURCE.search(name))
-    elif os.path.exists(path):
+    elif is_remote(path) or os.path.exists(path):
         yield path
     elif glob.has_magic(path):
         for name in sorted(glob.glob(path, recursive=True)):
             yield from _files(name) if os.path.isdir(name) else [name]
     else:
         raise FileNotFoundError(path)
-
-
-def _remote_files(path: str) -> Iterator[str]:
-    if _SOURCE.search(path) and not glob.has_magic(path):
-        yield path
-        return
-    system, inside = file_system(path)
-    names = system.glob(inside) if glob.has_magic(inside) else system.find(inside)
-    yield from (system.unstrip_protocol(name) for name in sorted(names) if _SOURCE.search(name))
 
 
 def _selected(rows: Iterable[tuple[str, int, int]], base: str) -> Iterator[Source]:

@@ -82,9 +82,7 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
         plan.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(plan, ".part") as part:
             part.write_text(json.dumps(wanted | {"started": options.started}), encoding="utf-8")
-    except CorpusError:
-        raise
-    except (OSError, ValueError) as error:
+    except (OSError, json.JSONDecodeError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise CorpusError(f"{out} cannot be used: {why}") from None
     return options

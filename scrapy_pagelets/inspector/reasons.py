@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -48,6 +47,7 @@ class Reasons:
         self._in_template = site.in_subdigraph_template(page)
         #: (n, features) of all nodes, within the bounds of the classifier; (n,) the size class of each
         self._columns = np.clip(node_features(page, evidence.features), known.low, known.high)
+        self._mean_node = self._columns[nodes.last_leaf > nodes.first_leaf].mean(axis=0)  # of those with text
         self._sizes = size_class(nodes)
         scores = sigmoid(evidence.odds[:, 1])
         self._scores = scores, smoothed(nodes, scores)  # (n,) templateness by the classifier, and after smoothing
@@ -62,11 +62,6 @@ class Reasons:
     def witnesses(self, index: Ints) -> list[str]:
         """Sentences without the result, for a page whose decision stands in a feed."""
         return [*self._by_rule(index), *self._by_page(index), *self._by_site(index), *self.by_classifier(index)]
-
-    @cached_property
-    def _mean_node(self) -> Floats:
-        """(features,) mean of the nodes with text."""
-        return np.asarray(self._columns[self.page.nodes.last_leaf > self.page.nodes.first_leaf].mean(axis=0))
 
     def _mean(self, values: Floats | Bools, index: Ints) -> float:
         return float(np.average(values[index], weights=self._words[index]))

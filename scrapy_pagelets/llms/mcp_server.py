@@ -52,11 +52,11 @@ class _Tools:
                 {
                     "url": found.url,
                     "title": found.title,
-                    "score": round(score, 3),
+                    "score": round(found.score, 3),
                     "chunk": found.number,
                     "passage": ranked.highlighted(found.text, answer.query, _PASSAGE, ("", "")),
                 }
-                for score, found in ranked.distinct(collection, answer.ranking, top)
+                for found in ranked.distinct(collection, answer.ranking, top)
             ]
 
     def get_page(

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -123,6 +124,7 @@ def require_playwright() -> None:
         raise MissingBrowser("rendering needs Playwright: pip install 'scrapy-pagelets[render]'") from None
 
 
+@dataclass(eq=False)
 class Browser:
     """One browser for many pages, each in a context of its own; launched on first use, and again after it has crashed.
 
@@ -130,20 +132,13 @@ class Browser:
     requested; None permits all. ``proxy``: address of a proxy through which resources are requested; "" for none.
     """
 
-    def __init__(
-        self,
-        launch: Launch,
-        *,
-        scripts: bool = True,
-        timeout: float = 30.0,
-        permit: Callable[[str], Permit] | None = None,
-        proxy: str = "",
-    ) -> None:
-        self._launch = launch
-        self._scripts = scripts
-        self._timeout = timeout
-        self._permit = permit
-        self._proxy = proxy
+    launch: Launch
+    scripts: bool = True
+    timeout: float = 30.0
+    permit: Callable[[str], Permit] | None = None
+    proxy: str = ""
+
+    def __post_init__(self) -> None:
         self._browser: playwright.Browser | None = None
         self._in_use: Counter[playwright.Browser] = Counter()
         self._launching = asyncio.Lock()
@@ -169,16 +164,16 @@ class Browser:
         from playwright.async_api import Error
 
         async with self._free:
-            permit = self._permit(url) if self._permit is not None else None
+            permit = self.permit(url) if self.permit is not None else None
             for again in (True, False):
                 browser = await self._running()
                 self._in_use[browser] += 1
                 try:
-                    async with asyncio.timeout(self._timeout):
+                    async with asyncio.timeout(self.timeout):
                         visit = PageLoad(url, document, lookup, self._shared, permit)
                         return await self._rendered(browser, visit, user_agent, look, received)
                 except TimeoutError:
-                    raise RenderError("slow", f"not rendered in {self._timeout:g} seconds") from None
+                    raise RenderError("slow", f"not rendered in {self.timeout:g} seconds") from None
                 except Error as error:
                     # Another page may have crashed the browser.
                     if browser.is_connected() or not again:
@@ -193,10 +188,10 @@ class Browser:
     async def _rendered(
         self, browser: playwright.Browser, visit: PageLoad, user_agent: str | None, look: Look, received: Received
     ) -> list[Frame]:
-        proxy = self._proxy if visit.lookup is None else _DEAD_PROXY
+        proxy = self.proxy if visit.lookup is None else _DEAD_PROXY
         context = await browser.new_context(
             viewport={"width": WIDTH, "height": HEIGHT},
-            java_script_enabled=self._scripts,
+            java_script_enabled=self.scripts,
             user_agent=user_agent,
             service_workers="block",
             accept_downloads=False,
@@ -209,7 +204,7 @@ class Browser:
             response = await visit.enter(context, page)
             if received is not None and response is not None:
                 await received(response)
-            await self._settle(page, self._scripts and visit.has_scripts)
+            await self._settle(page, self.scripts and visit.has_scripts)
             frames = await walk(page)
             if look is not None:
                 await look(page)
@@ -223,7 +218,7 @@ class Browser:
         from playwright.async_api import TimeoutError as PageTimeoutError
 
         with suppress(PageTimeoutError):
-            await page.wait_for_load_state("load", timeout=self._timeout * 1000 / 3)
+            await page.wait_for_load_state("load", timeout=self.timeout * 1000 / 3)
             if scripts:
                 await page.wait_for_load_state("networkidle", timeout=_SETTLE * 1000)
 
@@ -233,7 +228,7 @@ class Browser:
         async with self._launching:
             if self._browser is None or not self._browser.is_connected():
                 try:
-                    self._browser = await self._launch()
+                    self._browser = await self.launch()
                 except Error as error:
                     raise _render_error(error) from None
                 self.launched += 1

@@ -6,22 +6,19 @@ import io
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from itertools import accumulate, pairwise
 from string import Template
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from scrapy_pagelets.base.characters import lazily, visible
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _SITES: Final = 200  # sites that are shown
 _OPENED: Final = 50  # sites whose classes and texts are shown
@@ -204,22 +201,15 @@ def _curves(points: Sequence[Totals]) -> Iterator[str]:
     kept, stripped = ([getattr(point, name) / point.pages for point in whole] for name in ("kept", "stripped"))
     shares = [100 * point.duplicates / point.pages for point in whole]
 
-    def words(axes: Axes) -> None:
-        axes.stackplot(middle, kept, stripped, colors=("#0a7ea4", "#d9730d"), labels=("kept", "stripped"))
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
-
-    def duplicates(axes: Axes) -> None:
-        axes.plot(middle, shares, color="#0a7ea4")
-        axes.set(ylim=(0, max(5.0, 1.1 * max(shares))))
-
-    yield _drawn("words a page", words, "Words kept and words stripped of a page, in the order of the feed")
+    name = "Words kept and words stripped of a page, in the order of the feed"
+    yield _drawn("words a page", name, middle, kept, stripped)
     if any(shares):
         name = "Share of near-duplicates among the pages, in the order of the feed"
-        yield _drawn("near-duplicates, %", duplicates, name)
+        yield _drawn("near-duplicates, %", name, middle, shares)
 
 
-def _drawn(label: str, draw: Callable[[Axes], None], name: str) -> str:
-    """A curve over the pages as SVG, with a name that is read out."""
+def _drawn(label: str, name: str, middle: Sequence[float], *columns: Sequence[float]) -> str:
+    """A curve over the pages, or two on top of each other, as SVG, with a name that is read out."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -229,7 +219,12 @@ def _drawn(label: str, draw: Callable[[Axes], None], name: str) -> str:
         axes = figure.subplots()
         axes.set(xlabel="pages", ylabel=label)
         axes.spines[["top", "right"]].set_visible(False)
-        draw(axes)
+        if len(columns) == 1:
+            axes.plot(middle, *columns, color="#0a7ea4")
+            axes.set(ylim=(0, max(5.0, 1.1 * max(*columns))))
+        else:
+            axes.stackplot(middle, *columns, colors=("#0a7ea4", "#d9730d"), labels=("kept", "stripped"))
+            axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
     drawn = _HEAD.sub("", written.getvalue()).replace("#000000", "currentColor")
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.characters import WORD, lazily
-from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, terms
+from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, Match, terms
 
 Cut = Callable[[Sequence[str]], Sequence[str]]  # from the texts of pagelets to those of segments
 _WINDOW: Final = 200  # number of words of a window
@@ -32,7 +32,7 @@ SELECT key, text FROM json_each(?) CROSS JOIN pagelets ON page = value WHERE rol
 ORDER BY key, number
 """
 _FOUND: Final = """
-SELECT url, title, near_duplicate_of, number, text FROM json_each(?) CROSS JOIN pagelets ON pagelets.id = value
+SELECT url, title, near_duplicate_of, number, role, text FROM json_each(?) CROSS JOIN pagelets ON pagelets.id = value
 JOIN pages ON pages.id = page ORDER BY key
 """
 
@@ -59,21 +59,10 @@ class Postings(NamedTuple):
 
 
 class Segments(NamedTuple):
-    """Segments of some pages."""
+    """The terms of some segments."""
 
-    page: Ints  # (n,) number of the page of each segment
     vocabulary: Mapping[str, int]  # number of each term, from 0 in order
     counts: Any  # (n, m) number of occurrences of each term, a sparse matrix in CSR format
-
-
-class StoredMatches(NamedTuple):
-    """A pagelet and its page; ``docs/feed.md`` explains the fields. A title is the pagelet with the number -1."""
-
-    url: str
-    title: str
-    near_duplicate_of: str | None
-    number: int
-    text: str
 
 
 class StoredCollection:
@@ -115,13 +104,13 @@ class StoredCollection:
         texts: list[list[str]] = [[] for _ in pages]
         for place, text in self._base.execute(_TEXTS, (json.dumps(pages.tolist()),)):
             texts[place].append(text)
-        cut_pages = [cut(page) for page in texts]
-        owners = np.repeat(pages, [len(page) for page in cut_pages])
-        return Segments(owners, *count(map(terms, chain.from_iterable(cut_pages))))
+        return count(map(terms, chain.from_iterable(map(cut, texts))))
 
-    def found(self, segments: Ints) -> list[StoredMatches]:
-        """The pagelets with these numbers in the index, and their pages."""
-        return [StoredMatches(*row) for row in self._base.execute(_FOUND, (json.dumps(segments.tolist()),))]
+    def found(self, segments: Ints, scores: Floats | float = np.nan) -> list[Match]:
+        """The pagelets with these numbers in the index, their pages, and the scores that are given for them."""
+        rows = self._base.execute(_FOUND, (json.dumps(segments.tolist()),))
+        every = np.broadcast_to(scores, len(segments)).tolist()
+        return [Match._make((*row, score)) for row, score in zip(rows, every, strict=True)]
 
 
 def cut_whole(texts: Sequence[str]) -> Sequence[str]:
@@ -146,7 +135,7 @@ def cut_pagelets(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def count(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], Any]:
+def count(texts: Iterable[Sequence[str]]) -> Segments:
     """Vocabulary and counts of texts, each given as its terms."""
     from scipy.sparse import csr_array
 
@@ -155,7 +144,7 @@ def count(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], Any]:
     ends = np.cumsum([0, *map(len, texts)])
     counts = csr_array((np.ones(len(column), np.int64), column, ends), (len(texts), len(numbers)))
     counts.sum_duplicates()
-    return numbers, counts
+    return Segments(numbers, counts)
 
 
 def _varints(block: bytes) -> Iterator[int]:

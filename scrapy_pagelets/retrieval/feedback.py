@@ -93,7 +93,7 @@ def best_segments(
     score = formula.score(tf, length[:, None], length.mean() if len(length) else 0.0, qtf) @ weight
     matching = np.flatnonzero(tf.any(axis=1))
     best = matching[np.argsort(-score[matching], kind="stable")[: feedback.selected]]
-    return Segments(candidates.page[best], candidates.vocabulary, candidates.counts[best]), score[best]
+    return candidates._replace(counts=candidates.counts[best]), score[best]
 
 
 def _candidates(

@@ -10,15 +10,8 @@ import numpy as np
 
 from scrapy_pagelets.base.characters import WORD, lazily, without_controls
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.index.interface import QUERY_TERMS, terms
-from scrapy_pagelets.retrieval.collection import (
-    StoredCollection,
-    StoredMatches,
-    cut_blocks,
-    cut_pagelets,
-    cut_whole,
-    cut_windows,
-)
+from scrapy_pagelets.index.interface import QUERY_TERMS, Match, terms
+from scrapy_pagelets.retrieval.collection import StoredCollection, cut_blocks, cut_pagelets, cut_whole, cut_windows
 from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
@@ -100,16 +93,16 @@ def query_of(query: str) -> tuple[dict[str, float], int]:
     return dict(islice(((term, float(n)) for term, n in count.items()), QUERY_TERMS)), max(0, len(count) - QUERY_TERMS)
 
 
-def distinct(collection: StoredCollection, ranking: Ranking, top: int) -> Iterator[tuple[float, StoredMatches]]:
-    """Yield the best pages of a ranking with their scores and best pagelets; of near-duplicates only the best page."""
+def distinct(collection: StoredCollection, ranking: Ranking, top: int) -> Iterator[Match]:
+    """Yield the best pagelets of the best pages of a ranking; of near-duplicates only the best page."""
     seen = set[str]()
     for start in range(0, len(ranking), _BLOCK):
         part = slice(start, start + _BLOCK)
-        for score, pagelet in zip(ranking.score[part].tolist(), collection.found(ranking.segment[part]), strict=True):
+        for pagelet in collection.found(ranking.segment[part], ranking.score[part]):
             group = pagelet.near_duplicate_of or pagelet.url
             if group not in seen:
                 seen.add(group)
-                yield score, pagelet
+                yield pagelet
             if len(seen) == top:
                 return
 

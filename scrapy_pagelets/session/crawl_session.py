@@ -206,11 +206,6 @@ class CrawlSession:
             return await in_thread(function, *args, **kwargs)
         return await in_thread_if_long(len(response.body), function, *args, **kwargs)
 
-    def parsed(self, response: Response) -> Page | None:
-        """Return the page of a response if it has been parsed."""
-        page = self._pages.get(response)
-        return page if isinstance(page, Page) else None
-
     def forget(self, response: TextResponse) -> None:
         """Let go of the page of a response, and of its selector."""
         let_go(self._pages.pop(response, None), without_selector(response))
@@ -264,9 +259,7 @@ class CrawlSession:
 
     def is_new(self, url: str, problem: str) -> bool:
         """Remember a problem of a page, or of something else that has a name; True if it was not known."""
-        is_new = (key := key_of(f"{url}\n{problem}")) not in self._reported
-        self._reported.add(key)
-        return is_new
+        return self._reported.add(key_of(f"{url}\n{problem}"))
 
     def cancel_menu_loads(self) -> None:
         """Cancel the loading of pages for templates, except those that the spider has requested."""

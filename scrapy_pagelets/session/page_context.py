@@ -95,14 +95,6 @@ class PageContext:
         return None if response is None else lease_of(response)
 
     @property
-    def learnt_by(self) -> tuple[Site, int] | None:
-        """The site that has learnt the page, and the key of the page; None if that is not known without waiting."""
-        response = self._response()
-        page = None if response is None else self._session.parsed(response)
-        site = None if page is None else self._session.sites.in_memory(page)
-        return None if page is None or site is None or page.key not in site.learnt.seen else (site, page.key)
-
-    @property
     def record(self) -> PageRecord:
         """The record of the page, made once; the site of the page learns it first."""
         with self._lock:
@@ -223,8 +215,7 @@ class FirstPages:
         if context is not None and has_to_wait and not self._closing:
             with suppress(Exception):  # the pipelines will meet it again, and report it
                 as_yielded = copied(item)  # the spider may change it while the page is learnt
-                if (learnt := context.learnt_by) is None:
-                    learnt = await self.session.compute(response, self._learn, context)
+                learnt = await self.session.compute(response, self._learn, context)
                 held = _Held(as_yielded, response, context, *learnt)
             self._release_ready()
         if held is None or self._closing or held.has(self.session.config.first_pages):

@@ -191,15 +191,9 @@ class SharedResponses:
     def put(self, key: str, response: Response) -> None:
         """Store a response."""
         prefix, content = self._server.key, zlib.compress(packed(response), 1)
-
-        def put(redis: Any) -> None:
-            with redis.pipeline() as pipe:
-                pipe.hset(prefix + "responses", key, content)
-                pipe.sadd(prefix + "probed", fingerprint_in(key))
-                pipe.execute()
-
         try:
-            self._server.call(put)
+            self._server.call(lambda redis: redis.hset(prefix + "responses", key, content))
+            self._server.call(lambda redis: redis.sadd(prefix + "probed", fingerprint_in(key)))
         except RedisProblem as error:
             self._failed(f"a page that was loaded for a template cannot be stored and will be fetched again: {error}")
 
@@ -207,15 +201,9 @@ class SharedResponses:
         """Remove and return a response, None if there is none."""
         prefix = self._server.key
         self._expected.discard(fingerprint_in(key))
-
-        def take(redis: Any) -> Any:
-            # No transaction: Redis refuses those when it is full. No other process asks for this response.
-            content = redis.hget(prefix + "responses", key)
-            redis.hdel(prefix + "responses", key)
-            return content
-
         try:
-            content = self._server.call(take)
+            content: Any = self._server.call(lambda redis: redis.hget(prefix + "responses", key))
+            self._server.call(lambda redis: redis.hdel(prefix + "responses", key))
             return None if content is None else unpacked(zlib.decompress(content))
         except RedisProblem as error:  # the crawl is closing, or stops for this
             logger.warning("the stored page %s cannot be read: %s", key, error)

@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
-from urllib.parse import urlsplit
 
 from scrapy_pagelets.base.errors import ConfigError, PageletsError
+from scrapy_pagelets.index.interface import shown
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -47,7 +47,7 @@ class Server:
 
     def __init__(self, url: str, key: str, warn: Callable[[str, str, str], None]) -> None:
         self.key = key
-        self.name = shown(url)
+        self.name = shown(url).partition("://")[2]
         self._warn = warn
         self.closing = threading.Event()  # set when nobody waits for the server any more: `RedisAway` is raised then
         self._lock = threading.Lock()
@@ -128,12 +128,6 @@ class Server:
             if self._is_away:
                 self._is_away = False
                 logger.info("Redis at %s is back, the crawl goes on", self.name)
-
-
-def shown(url: str) -> str:
-    """Return the address of a server for messages, without user and password."""
-    parts = urlsplit(url)
-    return parts.netloc.rpartition("@")[2] + parts.path
 
 
 def _check(redis: Redis, name: str) -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -22,6 +23,7 @@ _CAPACITY: Final = 2_000_000  # entries of all sites in memory, of about 60 byte
 _FLUSH: Final = 50  # pages of a site that are learnt before it is written; a killed process loses up to this many
 
 
+@dataclass(eq=False)
 class SiteCache:
     """All sites of a crawl, by name. Thread-safe. It reads and writes files, so do not use it in the reactor thread.
 
@@ -30,23 +32,16 @@ class SiteCache:
     ``methods.DETECTIONS``. ``strict``: -1 to 1, from recall to precision. ``classifier``: its page-level file.
     """
 
-    def __init__(
-        self,
-        store: MergingStore,
-        model: str = LABELLED,
-        capacity: int = _CAPACITY,
-        detection: str = FUSED,
-        strict: float = 0.0,
-        classifier: str = PAGE_LEVEL,
-    ) -> None:
-        self._store = store
-        self.detection = detection
+    store: MergingStore
+    model: str = LABELLED
+    capacity: int = _CAPACITY
+    detection: str = FUSED
+    strict: float = 0.0
+    classifier: str = PAGE_LEVEL
+
+    def __post_init__(self) -> None:
         #: counts of the pagelets that pages share, for the methods that need them
-        self.repeated = RepeatedPagelets() if detection in REPEATED else None
-        self._model = model
-        self._strict = strict
-        self._classifier = classifier
-        self._capacity = capacity
+        self.repeated = RepeatedPagelets() if self.detection in REPEATED else None
         self._loaded: OrderedDict[str, Site] = OrderedDict()
         #: Sites that are still referenced somewhere: there must never be two of one name.
         self._alive: WeakValueDictionary[str, Site] = WeakValueDictionary()
@@ -59,15 +54,15 @@ class SiteCache:
         #: Names of the sites whose stored pagelets were read, and the number of recorded pages at the next exchange.
         self._exchanged: set[str] = set()
         self._exchange_at = _FLUSH
-        if self.repeated is not None and store.lasting:
+        if self.repeated is not None and self.store.lasting:
             self.repeated.record()
 
     def __getitem__(self, name: str) -> Site:
         with self._lock:
             site = self._alive.get(name)
             if site is None:
-                site = self._alive[name] = Site(name, self._model, self._strict)
-                self._store.load(site)
+                site = self._alive[name] = Site(name, self.model, self.strict)
+                self.store.load(site)
             fresh = name not in self._loaded
             self._loaded[name] = site
             self._loaded.move_to_end(name)
@@ -80,14 +75,10 @@ class SiteCache:
         """Number of sites that were used."""
         return len(self._summary)
 
-    def in_memory(self, page: Page) -> Site | None:
-        """Return the site of a page if it is in memory; does not wait, so the reactor may call it."""
-        return self._alive.get(page.site)
-
     @property
     def may_wait(self) -> bool:
         """Whether an access may wait for the disk: if others read what is written, or the sites fill the memory."""
-        return self._store.lasting or self._fills
+        return self.store.lasting or self._fills
 
     def learn(self, page: Page, *, keep: bool = False) -> PageClass:
         """Count a page with its site, once for each URL, see `Site.learn`; returns its class."""
@@ -125,7 +116,7 @@ class SiteCache:
         if self.detection == ETDM:
             return self[page.site].in_subdigraph_template(page).astype(np.float64)
         if self.detection == CLASSIFIER:
-            return page_level.templateness(page, page_level.load(self._classifier))
+            return page_level.templateness(page, page_level.load(self.classifier))
         return self[page.site].templateness(page)
 
     def summary(self) -> list[tuple[str, int, int]]:
@@ -135,7 +126,7 @@ class SiteCache:
 
     def close(self) -> None:
         """Write the sites that have changed."""
-        if not self._store.lasting:
+        if not self.store.lasting:
             return
         with self._lock:
             changed = list(self._changed.values())
@@ -150,7 +141,7 @@ class SiteCache:
             sites = list(only or self._loaded.values())
         for site in sites:
             if not self._save(site):
-                self._store.load(site)
+                self.store.load(site)
 
     def _share(self, page: Page, repeated: RepeatedPagelets) -> None:
         with self._lock:
@@ -164,12 +155,12 @@ class SiteCache:
 
     def _exchange(self, repeated: RepeatedPagelets) -> None:
         """Write pagelets, and count those that other runs have written for the sites of this crawl."""
-        if not self._store.lasting:
+        if not self.store.lasting:
             return
         pages = repeated.hand_over()
         with self._lock:
             names = sorted(self._exchanged)
-        if (others := self._store.exchange(pages, names)) is None:
+        if (others := self.store.exchange(pages, names)) is None:
             repeated.keep(pages)
         else:
             repeated.count(others)
@@ -179,7 +170,7 @@ class SiteCache:
         """Write a site; False if it has not changed."""
         with self._lock:
             changed = self._changed.pop(site.name, None)  # before it is written: it may change meanwhile
-        if changed is not None and not self._store.save(site):
+        if changed is not None and not self.store.save(site):
             with self._lock:
                 self._changed.setdefault(site.name, site)
         return changed is not None
@@ -191,12 +182,12 @@ class SiteCache:
             if site.name in self._loaded:
                 self._total += size - self._sizes.get(site.name, 0)
                 self._sizes[site.name] = size
-                self._fills |= self._total > self._capacity // 2
+                self._fills |= self._total > self.capacity // 2
 
     def _shrink(self) -> None:
         dropped = []
         with self._lock:
-            while self._total > self._capacity and len(self._loaded) > 1:
+            while self._total > self.capacity and len(self._loaded) > 1:
                 name, site = self._loaded.popitem(last=False)
                 self._total -= self._sizes.pop(name, 0)
                 dropped.append(site)

@@ -18,7 +18,7 @@ columns = st.lists(st.tuples(keys, st.integers(0, 127)), max_size=200)
 def test_keys_are_remembered_and_forgotten_as_by_a_dictionary(most, added):
     table, expected = RecentKeys(most), dict[int, int]()
     for key, number in added:
-        table.add(key, number)
+        assert table.add(key, number) == (key not in expected)
         expected[key] = number
         if len(expected) > most:
             del expected[next(iter(expected))]

@@ -26,11 +26,10 @@ class MemoryCollection(StoredCollection):
         titled = list(islice(chain(titles, repeat("")), len(untitled)))
         self._texts = [[title, *texts] if title else texts for title, texts in zip(titled, untitled, strict=True)]
         self._cuts: dict[Cut, tuple[Segments, Ints]] = {}
-        cut_pages, _ = self._cut(cut_pagelets)
-        self._page, self._counts = cut_pages.page, cut_pages.counts.tocsc()
+        cut_pages, starts = self._cut(cut_pagelets)
+        self._page, self._counts = np.repeat(np.arange(len(untitled)), np.diff(starts)), cut_pages.counts.tocsc()
         self._title = (
-            np.diff(cut_pages.page, prepend=-1).astype(np.bool_)
-            & np.array([*map(bool, titled)], np.bool_)[cut_pages.page]
+            np.diff(self._page, prepend=-1).astype(np.bool_) & np.array([*map(bool, titled)], np.bool_)[self._page]
         )
         self._numbers = cut_pages.vocabulary
         self._lengths: Ints = np.asarray(cut_pages.counts.sum(axis=1)).astype(np.int64)
@@ -61,15 +60,14 @@ class MemoryCollection(StoredCollection):
         """Segments of some pages."""
         every, starts = self._cut(cut)
         rows = np.concatenate([np.arange(*starts[page : page + 2]) for page in pages.tolist()] or [np.zeros(0, int)])
-        return Segments(every.page[rows], every.vocabulary, every.counts[rows])
+        return every._replace(counts=every.counts[rows])
 
     def _cut(self, cut: Cut) -> tuple[Segments, Ints]:
         """The segments of all pages, and the number of the first segment of each page."""
         if cut not in self._cuts:
             texts = [cut(page) for page in self._texts]
             starts = np.cumsum([0, *map(len, texts)])
-            page = np.repeat(np.arange(len(texts)), np.diff(starts))
-            self._cuts[cut] = Segments(page, *count(map(terms, chain.from_iterable(texts)))), starts
+            self._cuts[cut] = count(map(terms, chain.from_iterable(texts))), starts
         return self._cuts[cut]
 
     @cached_property

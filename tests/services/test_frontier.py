@@ -22,7 +22,7 @@ from scrapy_pagelets.session.requests import from_json, to_json
 from scrapy_pagelets.session.response_store import SharedResponses
 from scrapy_pagelets.session.shared_crawl import Leases
 from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
-from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
+from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server
 from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 from tests.malicious import Malicious
 from tests.redis_server import RedisServer
@@ -200,7 +200,7 @@ def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis,
 
 
 def test_a_server_that_cannot_be_used_is_refused(empty_redis):
-    with pytest.raises(ConfigError, match="start a server"):
+    with pytest.raises(ConfigError, match=r"^Redis at 127\.0\.0\.1:1/0 cannot be used: start a server"):
         Server("redis://:secret@127.0.0.1:1/0", KEY, ignored)
     empty_redis.client.config_set("maxmemory", "1gb")
     empty_redis.client.config_set("maxmemory-policy", "allkeys-lru")
@@ -210,7 +210,6 @@ def test_a_server_that_cannot_be_used_is_refused(empty_redis):
     finally:
         empty_redis.client.config_set("maxmemory-policy", "noeviction")
         empty_redis.client.config_set("maxmemory", 0)
-    assert "secret" not in shown("redis://:secret@127.0.0.1:1/0")
 
 
 def test_a_request_is_done_when_nobody_holds_it_any_more():

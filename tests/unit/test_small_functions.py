@@ -31,7 +31,7 @@ from scrapy_pagelets.crawler.spiders.start_pages import moment, number, sitemap,
 from scrapy_pagelets.duplicates.band_index import BloomBands
 from scrapy_pagelets.duplicates.groups import connected
 from scrapy_pagelets.duplicates.sketch import encode, lean_minhash, minhash
-from scrapy_pagelets.index.interface import is_plain, phrases, terms
+from scrapy_pagelets.index.interface import is_plain, phrases, shown, terms
 from scrapy_pagelets.links.link_tables import Query
 from scrapy_pagelets.recrawl.version_store import Change, PageVersion, change
 from scrapy_pagelets.report.summary import Frequent
@@ -39,7 +39,6 @@ from scrapy_pagelets.retrieval.collection import cut_windows
 from scrapy_pagelets.session.config import setting_of, unknown
 from scrapy_pagelets.session.requests import from_json, requested_url, to_json
 from scrapy_pagelets.session.values import flag, flag_or, whole
-from scrapy_pagelets.shared.server import shown
 
 
 def test_settings():
@@ -90,7 +89,7 @@ def test_sentences():
     assert (duration(9), duration(100), duration(7500)) == ("10 s", "2 min", "2 h 5 min")
     assert (counted(1, "page"), counted(31072, "page")) == ("1 page", "31,072 pages")
     assert shortened("All about tea", 3) == "All..."
-    assert shown("redis://:secret@localhost:6379/2") == "localhost:6379/2"
+    assert shown("redis://:secret@localhost:6379/2") == "redis://localhost:6379/2"
 
 
 def test_characters():

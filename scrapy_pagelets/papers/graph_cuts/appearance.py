@@ -47,7 +47,7 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
         wide / layout.page_width, np.log1p(high / _LINE), wide * high / (layout.page_width * height),
         left / layout.page_width, right / layout.page_width, top / height, bottom / height,
         np.log((wide + 1) / (high + 1)), 1 - tree.total(seen) / tree.size,
-        *_mean_and_spread(tree, size, count), _largest(tree, size), tree.total(weight) / count,
+        *_mean_and_spread(tree, size, count), tree.largest(size), tree.total(weight) / count,
         *_mean_and_spread(tree, dark, count), steps, _mean_and_spread(tree, behind, count)[1],
         np.log1p(tree.in_chains(layout.picture)), tree.in_chains(layout.position >= POSITION["absolute"]),
         tree.in_chains(layout.floating),
@@ -126,13 +126,6 @@ def _mean_and_spread(tree: Tree, column: Floats, count: Floats) -> tuple[Floats,
     """(k,) Mean and standard deviation of a column over the visible leaves."""
     mean = tree.total(column) / count
     return mean, np.sqrt(np.maximum(0, tree.total(column**2) / count - mean**2))
-
-
-def _largest(tree: Tree, column: Floats) -> Floats:
-    largest = column.copy()
-    for level in reversed(tree.levels[1:]):
-        np.maximum.at(largest, tree.parent[level], largest[level])
-    return largest
 
 
 def _to_next(tree: Tree, boxes: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -71,7 +71,7 @@ def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
         np.log1p(blocks), blocks / leaves, sentences / leaves, np.log1p(sentences), digits / leaves,
         template, spread, tree.in_chains(np.where(page.nodes.tag == TEXT, 0.0, odds)),
         tree.first / count, tree.last / count, (tree.first + tree.last) / (2 * count), words / max(1.0, words[0]),
-        leaves / count, tree.depth, _height(tree), tree.children, *_children(page.nodes, tree),
+        leaves / count, tree.depth, tree.largest(tree.depth) - tree.depth, tree.children, *_children(page.nodes, tree),
         *(_spread(tree, column) for column in (words, per_word, template)), *_looks(page.nodes, tree),
     )  # fmt: skip
     return np.column_stack(columns).astype(np.float64)
@@ -88,13 +88,6 @@ def _counts(nodes: NodeTable, templateness: Floats) -> Floats:
         *(nodes.spread(column) for column in (words >= _SENTENCE, digits, templateness, templateness**2)),
     )  # fmt: skip
     return nodes.total(np.column_stack(of_rows))
-
-
-def _height(tree: Tree) -> Floats:
-    height = np.zeros(len(tree))
-    for level in reversed(tree.levels[1:]):
-        np.maximum.at(height, tree.parent[level], height[level] + 1)
-    return height
 
 
 def _children(nodes: NodeTable, tree: Tree) -> tuple[Floats, ...]:

@@ -53,6 +53,13 @@ class Tree:
         np.cumsum(column, axis=0, out=sums[1:])
         return sums[self.end] - sums[:-1]
 
+    def largest(self, column: Ints | Floats) -> Ints | Floats:
+        """(k,) Largest value of a column, (k,), in the subtree of each node."""
+        largest = column.copy()
+        for level in reversed(self.levels[1:]):
+            np.maximum.at(largest, self.parent[level], largest[level])
+        return largest
+
     def in_chains(self, column: Floats | Bools) -> Floats:
         """(k,) Sum of a column of the rows, (n,), over the chain that each node represents."""
         here = self.of >= 0
