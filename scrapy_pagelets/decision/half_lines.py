@@ -32,13 +32,13 @@ _LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and l
 _AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = lazily(
-    r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)"
+    r"(?:^|[\s_-])(?:(?:wp|tr|image|img|picture|photo|media|thumb|lightbox|gallery|jg)-?caption(?:-text)?|gallery-?text)(?:$|\s)"
 )
 #: Classes of the lines that declare a function, a type or a field in manuals: Javadoc, Sphinx, Doxygen, rustdoc.
 _DECLARATION: Final = lazily(
     r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
-_ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
+_ROW, _TERM, _DEFINITION, _TABLE = (TAG[name] for name in ("tr", "dt", "dd", "table"))
 #: What tables of layout have in them: other tables, and what a reader fills in.
 IS_NO_DATA: Final = among_tags("table form input select textarea button")
 
@@ -94,12 +94,23 @@ def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]
 
 def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
     """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads."""
-    for head in rows_tagged(nodes, TAG["thead"]):
+    heads = rows_tagged(nodes, TAG["thead"]) or _lines_of_heads(nodes)
+    for head in heads:
         row = nodes.parent.item(head)
+        row = nodes.parent.item(row) if nodes.tag[row] == TAG["tbody"] else row
         if not IS_NO_DATA[nodes.tag[row + 1 : nodes.end[row]]].any():
             yield row, nodes.last_leaf.item(head)
     for row, columns in flat_grids(nodes).items():
         yield row, nodes.last_leaf.item(nodes.children_of(row)[columns - 1])
+
+
+def _lines_of_heads(nodes: NodeTable) -> Iterator[int]:
+    """The first lines of tables, if they have several heads of columns and nothing else."""
+    for line in dict.fromkeys(map(nodes.parent.item, rows_tagged(nodes, TAG["th"]))):
+        cells = nodes.children_of(line)
+        is_first = nodes.tag.item(line - 1) in (_TABLE, TAG["tbody"])
+        if is_first and len(cells) > 1 and all(nodes.tag[cell] == TAG["th"] for cell in cells):
+            yield line
 
 
 @once

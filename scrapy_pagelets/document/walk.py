@@ -276,6 +276,9 @@ class Walk:
                 return self.draft.begin_item(None)
             case "blockquote":
                 return self.draft.begin_group(Block("quote"))
+            case "dl" | "dd" if self.draft.in_term:  # Sphinx sets each parameter of a function in a line of its own
+                self.draft.space()
+                return self.draft.space
             case "dl" if self.has_short_entries(row) or self.is_number(row + 1):  # in laws
                 return self.draft.begin_entries()
             case "dt":  # a term is strong, unless all of it is a link

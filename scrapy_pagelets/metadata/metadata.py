@@ -31,7 +31,7 @@ _PUBLISHED_CLASS: Final = _class("published|dt-published")
 _UPDATED_CLASS: Final = _class("updated|dt-updated")
 _AUTHOR_CLASS: Final = _class("(?:(?:entry|post)-)?author|p-author")
 _TAGS_CLASS: Final = _class(
-    r"(?:[a-z]{1,4}-){,2}(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}tags?(?:[-_](?:list|links))?"
+    r"(?:[a-z]{1,4}-){,2}(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}tags?(?:[-_](?:list|links))?|field-{1,2}name-field-tags"
 )
 _NAME_CLASS: Final = _class("fn|p-name")
 _LEAVES: Final = 5  # runs of text of a mark
@@ -183,9 +183,11 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     if told.author and beside.author and _is_no_person(page, told.author):
         author = beside.author
     published = declared or told.posted or first.published or entry.published
+    if not published and (beside.published or "")[:10] not in {*told.starts, ""}:
+        published = beside.published
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
-        "published": published or beside.published,
+        "published": published,
         "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
         "canonical": _web_address(page, page.declared_canonical_url or ""),
         "description": told.text("description", _DESCRIPTION),
@@ -223,6 +225,12 @@ class _Told:
         jobs = (each.get("datePosted") for each in self._page.objects if "JobPosting" in data.types_of(each))
         told = (value for each in (*jobs, self._media.get("uploadDate")) for value in data.values_of(each))
         return next(filter(None, (dates.iso(value) for value in told if isinstance(value, str))), None)
+
+    @property
+    def starts(self) -> Iterator[str]:
+        """The days on which the events begin that it declares."""
+        told = (value for each in self._page.objects for value in data.values_of(each.get("startDate")))
+        yield from (value[:10] for value in told if isinstance(value, str))
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""

@@ -35,6 +35,7 @@ _LINES: Final = lazily(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)  # classes o
 _UNSPACED: Final = lazily(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
 )
+_CURRENCIES: Final = "$€£¥"
 _MARKS: Final = ":;!?,)"  # punctuation before a space
 _NUMBER: Final = lazily(r"\d[\d.,]*")
 _LONG: Final = 3  # letters of a word behind a number that is no unit
@@ -72,7 +73,7 @@ def part_words(nodes: NodeTable) -> None:
 
 
 def _adjoin(before: str, behind: str) -> bool:
-    if not behind.isalnum() or not (before.isalnum() or (before in _MARKS + "." and behind.isalpha())):
+    if not (behind.isalnum() or behind in _CURRENCIES) or not (before.isalnum() or (before in _MARKS + "." and behind.isalpha())):
         return False
     return (before + behind).isascii() or not _UNSPACED.search(before + behind)
 
@@ -115,6 +116,8 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return not one.endswith("::")
     if both and is_number and (word := _WORD.match(other)) and (len(word[0]) >= _LONG or " " in other):
         return True
+    if is_upper and ended and one[-1].isdigit() and " " in one and (word := _WORD.match(other)) and len(word[0]) > _LONG:
+        return True  # "Chapter 4" above its title
     classes, others = _named(ended), _named(begun)
     if classes == others:
         return bool(classes) and are_sentences
