@@ -139,7 +139,7 @@ def _marks_again(nodes: NodeTable) -> set[int]:
         return found
     for leaf in {*nodes.last_leaf[raised].tolist()} & {*nodes.first_leaf[raised].tolist()}:  # one follows another
         again = nodes.strings[leaf - 1 : leaf]
-        while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED and leaf not in found:
+        while again and again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED and leaf not in found:
             found.add(leaf)
             leaf += 1
     return found

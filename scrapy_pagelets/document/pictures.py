@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Final
 from urllib.parse import unquote
 
@@ -480,11 +480,9 @@ def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, 
 def _controlled(nodes: NodeTable, rows: Ints) -> Iterator[int]:
     """The elements with a player and the words of its controls, and nothing else."""
     for row in rows.tolist():
-        box = nodes.parent.item(row) if nodes.elements[row].tag in ("audio", "video") else 0
-        if 0 < nodes.words_of(box) <= _CONTROLS:
-            while nodes.words_of(nodes.parent.item(box)) <= _CONTROLS:
-                box = nodes.parent.item(box)
-            yield box
+        boxes = nodes.above(row) if nodes.elements[row].tag in ("audio", "video") else ()
+        boxes = [*takewhile(lambda box: nodes.words_of(box) <= _CONTROLS, boxes)]
+        yield from boxes[-1:]
 
 
 def _is_nearer(nodes: NodeTable, row: int, left: int, right: int, keep: Bools) -> bool:

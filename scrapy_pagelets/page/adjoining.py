@@ -73,7 +73,9 @@ def part_words(nodes: NodeTable) -> None:
 
 
 def _adjoin(before: str, behind: str) -> bool:
-    if not (behind.isalnum() or behind in _CURRENCIES) or not (before.isalnum() or (before in _MARKS + "." and behind.isalpha())):
+    if not (behind.isalnum() or behind in _CURRENCIES) or not (
+        before.isalnum() or (before in _MARKS + "." and behind.isalpha())
+    ):
         return False
     return (before + behind).isascii() or not _UNSPACED.search(before + behind)
 
@@ -116,7 +118,14 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return not one.endswith("::")
     if both and is_number and (word := _WORD.match(other)) and (len(word[0]) >= _LONG or " " in other):
         return True
-    if is_upper and ended and one[-1].isdigit() and " " in one and (word := _WORD.match(other)) and len(word[0]) > _LONG:
+    if (
+        is_upper
+        and ended
+        and one[-1].isdigit()
+        and " " in one
+        and (word := _WORD.match(other))
+        and len(word[0]) > _LONG
+    ):
         return True  # "Chapter 4" above its title
     classes, others = _named(ended), _named(begun)
     if classes == others:

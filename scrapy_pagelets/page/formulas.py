@@ -28,7 +28,8 @@ _CODE: Final = ("code", "pre")  # elements whose text may be, as ``data-math-sty
 _WRITTEN: Final = frozenset(("img", *_SOURCES, *_CODE))
 _ELEMENTS: Final = frozenset((*_SOURCES, "math", "mjx-container"))
 _AROUND: Final = lazily(
-    r"(?:LaTeX:\s*|\\[(\[]|\$\$?|\\begin\{(?:display)?math\})?(.+?)(?:\\[)\]]|\$\$?|\\end\{(?:display)?math\})?", re.DOTALL
+    r"(?:LaTeX:\s*|\\[(\[]|\$\$?|\\begin\{(?:display)?math\})?(.+?)(?:\\[)\]]|\$\$?|\\end\{(?:display)?math\})?",
+    re.DOTALL,
 )  # what it has around it
 _DISPLAY: Final = lazily(
     r"katex-display|_Display|math-element-block|displayed-|display-math|mode=display|^(?:block|display)$|^true$"

@@ -72,6 +72,7 @@ def test_a_late_picture_has_the_address_that_its_script_loads(name):
             "<p class='swiper-slide swiper-slide-duplicate'><img src=/r.jpg>",
             P,
         ),
+        ("<img src=/p.jpg width=44 height=44 alt='Ana Bo'><p>Ana Bo</p>", "Ana Bo"),
         ("<img src=/avatar-film.jpg>", "![](http://example.com/avatar-film.jpg)"),
     ],
 )

@@ -57,7 +57,10 @@ def text(html):
             "<dl><dt><b>size</b><span class=classifier>int</span><dt><b>a</b><i class=classifier>int</i></dl>",
             "size int\na int",
         ),
+        ("<span class=label>Ticket</span><span class=value>£12</span>", "Ticket £12"),
+        ("<span>Chapter 4</span>Bread", "Chapter 4 Bread"),
         # parts of a word
+        ("<span>Chapter 4</span>B", "Chapter 4B"),
         ("<b>h</b>ello", "hello"),
         ("<span class=dropcap>T</span><span class=first-line>hey were</span>", "They were"),
         ("<span class=char>H</span><span class=char>i</span>", "Hi"),
