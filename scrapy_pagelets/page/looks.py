@@ -186,7 +186,8 @@ _NAMED: Final = (
     "autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
     "pagen bbp-t __cf cloak spamspan mail h-entry hentry type-prod post reply message msg answer question src source "
-    "viewcode ljuser owner-name ownername e-info t-info y-info print read vote helpful journal count odometer material- copy- copied"
+    "viewcode ljuser owner-name ownername e-info t-info y-info print read vote helpful journal count odometer material- "
+    "copy- copied"
 ).split()
 #: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
 _OFFERED: Final = (
