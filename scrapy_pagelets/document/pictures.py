@@ -469,7 +469,7 @@ def name_of(url: str) -> str:
 def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, Ints]:
     """The leaves before and after which the text around each picture stands: its own place, or that of its figure."""
     start, end = nodes.first_leaf[rows], nodes.last_leaf[rows]
-    for figure in (*rows_with(nodes, LANDMARKS["figure"]), *_controlled(nodes, rows)):
+    for figure in (*rows_with(nodes, LANDMARKS["figure"]), *_controlled(nodes, rows, keep)):
         first, last = nodes.first_leaf[figure], nodes.last_leaf[figure]
         if first < last and not keep[first:last].any():
             inside = (rows > figure) & (rows < nodes.end[figure])
@@ -477,11 +477,13 @@ def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, 
     return start, end
 
 
-def _controlled(nodes: NodeTable, rows: Ints) -> Iterator[int]:
-    """The elements with a player and the words of its controls, and nothing else."""
+def _controlled(nodes: NodeTable, rows: Ints, keep: Bools) -> Iterator[int]:
+    """The elements with a player and the words of its controls, and no content."""
     for row in rows.tolist():
         boxes = nodes.above(row) if nodes.elements[row].tag in ("audio", "video") else ()
-        boxes = [*takewhile(lambda box: nodes.words_of(box) <= _CONTROLS, boxes)]
+        boxes = [
+            *takewhile(lambda box: nodes.words_of(box) <= _CONTROLS and not keep[nodes.leaves_of(box)].any(), boxes)
+        ]
         yield from boxes[-1:]
 
 

@@ -276,9 +276,6 @@ class Walk:
                 return self.draft.begin_item(None)
             case "blockquote":
                 return self.draft.begin_group(Block("quote"))
-            case "dl" | "dd" if self.draft.in_term:  # Sphinx sets each parameter of a function in a line of its own
-                self.draft.space()
-                return self.draft.space
             case "dl" if self.has_short_entries(row) or self.is_number(row + 1):  # in laws
                 return self.draft.begin_entries()
             case "dt":  # a term is strong, unless all of it is a link
@@ -307,8 +304,8 @@ class Walk:
 
     def has_short_entries(self, row: int) -> bool:
         """Whether a definition list has nothing but terms and short definitions."""
-        within = range(row + 1, int(self.nodes.end[row]))
-        return not any(self.tags[self.nodes.look[i]] in _IN_ENTRIES for i in within)
+        within = {self.tags[look] for look in self.nodes.look[row + 1 : self.nodes.end[row]].tolist()}
+        return "dt" in within and within.isdisjoint(_IN_ENTRIES)
 
     def separate(self, row: int, tag: str) -> End:
         """Part the text of an element from that around it, as far as its tag, role, class or style does."""

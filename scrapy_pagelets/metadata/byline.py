@@ -162,7 +162,7 @@ _BEGINS_CHANGE: Final = (
 _BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
 #: Classes of the line with author and date, as Drupal and blog engines name it.
 _LINES: Final = lazily(
-    r"(?:^|[\s_-])(?:submitted|byline|author-?line|posted-on|(?:entry|post|article|node)[-_]{1,2}(?:meta(?:data)?|info))(?:$|\s)",
+    r"(?:^|[\s_-])(?:submitted|byline|author-?line|posted-on|(?:entry|post|article|node)[-_]{1,2}(?:meta(?:data)?|info|footers?))(?:$|\s)",
     re.IGNORECASE,
 )
 #: What the address of a blog's post tells: its day.

@@ -31,7 +31,7 @@ _PUBLISHED_CLASS: Final = _class("published|dt-published")
 _UPDATED_CLASS: Final = _class("updated|dt-updated")
 _AUTHOR_CLASS: Final = _class("(?:(?:entry|post)-)?author|p-author")
 _TAGS_CLASS: Final = _class(
-    r"(?:[a-z]{1,4}-){,2}(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}tags?(?:[-_](?:list|links))?|field-{1,2}name-field-tags"
+    r"(?:[a-z]{1,5}-){,2}(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}(?:tags?|terms)(?:[-_](?:list|links))?|field-{1,2}name-field-tags"
 )
 _NAME_CLASS: Final = _class("fn|p-name")
 _LEAVES: Final = 5  # runs of text of a mark
@@ -196,7 +196,8 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
         "breadcrumbs": names,
         "product": product,
     }
-    return Metadata(fields, trail, tuple(told.names()), (*told.prices(), *costs), facts, thread)
+    declared_names = (*(author or "").split(", "),) if told.author else ()
+    return Metadata(fields, trail, (*declared_names, *told.names()), (*told.prices(), *costs), facts, thread)
 
 
 class _Told:
@@ -240,8 +241,7 @@ class _Told:
         return None
 
     def names(self) -> Iterator[str]:
-        """The name of the work and those of its authors."""
-        yield from (self.author or "").split(", ")
+        """The names of the work."""
         names = data.values_of((self._work or {}).get("name"))
         yield from (_cleaned(value) for value in names if isinstance(value, str))
 

@@ -137,6 +137,11 @@ def test_an_author_may_be_elsewhere_in_the_graph():
     assert told(script(graph))["author"] == "Ana"
 
 
+def test_the_line_of_an_author_may_be_in_the_foot_of_a_post():
+    foot = "<p class=entry-footer>Posted by Ana Bo on 4 March 2025 | <a href=/a>Permalink</a>"
+    assert told(article(PARAGRAPH + foot)) == {"author": "Ana Bo", "published": "2025-03-04"}
+
+
 def test_the_day_of_an_event_is_not_that_of_its_page():
     event = "<script type=application/ld+json>%s</script>"
     event %= json.dumps({"@type": "Event", "startDate": "2025-03-04T19:30"})

@@ -59,8 +59,10 @@ def text(html):
         ),
         ("<span class=label>Ticket</span><span class=value>£12</span>", "Ticket £12"),
         ("<span>Chapter 4</span>Bread", "Chapter 4 Bread"),
+        ("A kiln at night.<span class=credit>Jo Kay</span>", "A kiln at night. Jo Kay"),
         # parts of a word
         ("<span>Chapter 4</span>B", "Chapter 4B"),
+        ("the first U.<b>S.</b> kiln", "the first U.S. kiln"),
         ("<b>h</b>ello", "hello"),
         ("<span class=dropcap>T</span><span class=first-line>hey were</span>", "They were"),
         ("<span class=char>H</span><span class=char>i</span>", "Hi"),
