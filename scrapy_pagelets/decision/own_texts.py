@@ -23,17 +23,7 @@ from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.gaps import panels_of
 from scrapy_pagelets.page.looks import FORMULA, HEADING, LANDMARKS
-from scrapy_pagelets.page.nodes import (
-    LINE,
-    TAG,
-    NodeTable,
-    among_tags,
-    attributes_at,
-    beginning,
-    rows_named,
-    rows_tagged,
-    rows_with,
-)
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, among_tags, attributes_at, beginning, rows_named, rows_with
 from scrapy_pagelets.page.roles import THRESHOLD
 from scrapy_pagelets.page.urls import host_of, is_page
 
@@ -104,8 +94,9 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
         return found
     first, last = nodes.last_leaf.item(headline.row), keep.nonzero()[0].item(-1)
     often, lost = alike >= _OFTEN * others, ~keep & (nodes.words > 0)
-    plain = (nodes.words > 0) & ~nodes.anchor[nodes.leaves]
-    plain &= ~nodes.leaves_below(rows_tagged(nodes, TAG["button"]))
+    plain = (nodes.words > 0) & ~(
+        nodes.anchor[nodes.leaves] | nodes.leaves_below(rows_with(nodes, LANDMARKS["button"]))
+    )
     is_label, own = often & plain & (nodes.words <= _NAME), lost & ~often & plain & (nodes.words <= _VALUE)
     torn = is_label[first:last] & (lost[first:last] | lost[first + 1 : last + 1])
     for leaf in (own[first : last + 1 + _BEHIND].nonzero()[0] + first).tolist():

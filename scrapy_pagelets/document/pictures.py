@@ -481,10 +481,8 @@ def _controlled(nodes: NodeTable, rows: Ints, keep: Bools) -> Iterator[int]:
     """The elements with a player and the words of its controls, and no content."""
     for row in rows.tolist():
         boxes = nodes.above(row) if nodes.elements[row].tag in ("audio", "video") else ()
-        boxes = [
-            *takewhile(lambda box: nodes.words_of(box) <= _CONTROLS and not keep[nodes.leaves_of(box)].any(), boxes)
-        ]
-        yield from boxes[-1:]
+        idle = takewhile(lambda box: nodes.words_of(box) <= _CONTROLS and not keep[nodes.leaves_of(box)].any(), boxes)
+        yield from [*idle][-1:]
 
 
 def _is_nearer(nodes: NodeTable, row: int, left: int, right: int, keep: Bools) -> bool:

@@ -183,7 +183,8 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     if told.author and beside.author and _is_no_person(page, told.author):
         author = beside.author
     published = declared or told.posted or first.published or entry.published
-    if not published and (beside.published or "")[:10] not in {*told.starts, ""}:
+    starts = {str(each.get("startDate"))[:10] for each in page.objects}  # of events
+    if not published and str(beside.published)[:10] not in starts:
         published = beside.published
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
@@ -226,12 +227,6 @@ class _Told:
         jobs = (each.get("datePosted") for each in self._page.objects if "JobPosting" in data.types_of(each))
         told = (value for each in (*jobs, self._media.get("uploadDate")) for value in data.values_of(each))
         return next(filter(None, (dates.iso(value) for value in told if isinstance(value, str))), None)
-
-    @property
-    def starts(self) -> Iterator[str]:
-        """The days on which the events begin that it declares."""
-        told = (value for each in self._page.objects for value in data.values_of(each.get("startDate")))
-        yield from (value[:10] for value in told if isinstance(value, str))
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""

@@ -73,9 +73,8 @@ def part_words(nodes: NodeTable) -> None:
 
 
 def _adjoin(before: str, behind: str) -> bool:
-    if not (behind.isalnum() or behind in _CURRENCIES) or not (
-        before.isalnum() or (before in _MARKS + "." and behind.isalpha())
-    ):
+    may_begin = behind.isalnum() or behind in _CURRENCIES
+    if not may_begin or not (before.isalnum() or (before in _MARKS + "." and behind.isalpha())):
         return False
     return (before + behind).isascii() or not _UNSPACED.search(before + behind)
 
@@ -118,15 +117,8 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return not one.endswith("::")
     if both and is_number and (word := _WORD.match(other)) and (len(word[0]) >= _LONG or " " in other):
         return True
-    if (
-        is_upper
-        and ended
-        and one[-1].isdigit()
-        and " " in one
-        and (word := _WORD.match(other))
-        and len(word[0]) > _LONG
-    ):
-        return True  # "Chapter 4" above its title
+    if ended and is_upper and other[1:4].isalpha() and one[-1].isdigit() and " " in one:  # "Chapter 4" and its title
+        return True
     classes, others = _named(ended), _named(begun)
     if classes == others:
         return bool(classes) and are_sentences

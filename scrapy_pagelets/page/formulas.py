@@ -27,10 +27,10 @@ _SOURCES: Final = ("d-math", "math-renderer")  # elements whose text is the sour
 _CODE: Final = ("code", "pre")  # elements whose text may be, as ``data-math-style`` says: of GitLab, Gitea, Forgejo
 _WRITTEN: Final = frozenset(("img", *_SOURCES, *_CODE))
 _ELEMENTS: Final = frozenset((*_SOURCES, "math", "mjx-container"))
+#: What it has around it.
 _AROUND: Final = lazily(
-    r"(?:LaTeX:\s*|\\[(\[]|\$\$?|\\begin\{(?:display)?math\})?(.+?)(?:\\[)\]]|\$\$?|\\end\{(?:display)?math\})?",
-    re.DOTALL,
-)  # what it has around it
+    r"(?:LaTeX:\s*|\\[(\[]|\$\$?|\\begin\{\w*math\})?(.+?)(?:\\[)\]]|\$\$?|\\end\{\w*math\})?", re.S
+)
 _DISPLAY: Final = lazily(
     r"katex-display|_Display|math-element-block|displayed-|display-math|mode=display|^(?:block|display)$|^true$"
 )

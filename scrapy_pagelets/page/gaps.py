@@ -89,7 +89,7 @@ def _gaps_in_code(columns: Mapping[str, Any], gap: Ints) -> Ints:
 _LISTS: Final = ("ul", "ol")
 _LABELS: Final = tags_of("label button")
 _MAIN: Final = tags_of("main h1")
-_LEADS_NOWHERE: Final = lazily(r"#\Z|javascript:")
+_RUNS: Final = lazily(r"#|javascript:")
 _BUTTON: Final = TAG["button"]
 #: Attributes of a tab, or of the link in it, that name the panel.
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "href")
@@ -111,12 +111,8 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     tabs = by_kind["tab"] or [link for row in nodes.outermost(by_kind["links"]) for link in _links_in(nodes, row)]
     found = _by_names(nodes, tabs) if tabs else {}
     hrefs = ((row, nodes.links.href[nodes.links_in(row)]) for row in by_kind["links"])
-    names = {f"#{look[1]}" for look in nodes.looks}
-    running = (
-        row
-        for row, leading in hrefs
-        if all(_LEADS_NOWHERE.match(href) or (href[:1] == "#" and href not in names) for href in leading)
-    )
+    names = {f"#{look[1]}" for look in nodes.looks if look[1]}
+    running = (row for row, leading in hrefs if all(_RUNS.match(href) and href not in names for href in leading))
     labelled = _labelled(nodes, sorted({*by_kind["labels"], *running, *by_kind["buttons"]}))
     for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *labelled):
         has_main = any(np.isin(nodes.tag[row : nodes.end[row]], _MAIN).any() for row in panels)  # then it is a column
