@@ -258,7 +258,7 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
         image = nodes.elements[row]
         if is_tiny(image) or row in icons or (image.tag not in PLAYERS and _is_no_content(image)):
             continue
-        if is_tiny(image, _SMALL) and text_of(image).strip() == nodes.strings[right].strip():
+        if image.get("alt", "").strip() == nodes.strings[right].strip() and is_tiny(image, _SMALL):
             continue  # beside a name
         found[row] = row in teasers or (
             keep[left] if keep[left] == keep[right] else _is_nearer(nodes, row, left, right, keep)
@@ -469,7 +469,7 @@ def name_of(url: str) -> str:
 def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, Ints]:
     """The leaves before and after which the text around each picture stands: its own place, or that of its figure."""
     start, end = nodes.first_leaf[rows], nodes.last_leaf[rows]
-    for figure in (*rows_with(nodes, LANDMARKS["figure"]), *_controlled(nodes, rows, keep)):
+    for figure in (*rows_with(nodes, LANDMARKS["figure"]), *_controlled(nodes, keep)):
         first, last = nodes.first_leaf[figure], nodes.last_leaf[figure]
         if first < last and not keep[first:last].any():
             inside = (rows > figure) & (rows < nodes.end[figure])
@@ -477,10 +477,9 @@ def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, 
     return start, end
 
 
-def _controlled(nodes: NodeTable, rows: Ints, keep: Bools) -> Iterator[int]:
+def _controlled(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     """The elements with a player and the words of its controls, and no content."""
-    for row in rows.tolist():
-        boxes = nodes.above(row) if nodes.elements[row].tag in ("audio", "video") else ()
+    for boxes in map(nodes.above, (*rows_tagged(nodes, TAG["audio"]), *rows_tagged(nodes, TAG["video"]))):
         idle = takewhile(lambda box: nodes.words_of(box) <= _CONTROLS and not keep[nodes.leaves_of(box)].any(), boxes)
         yield from [*idle][-1:]
 

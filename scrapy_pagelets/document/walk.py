@@ -304,8 +304,8 @@ class Walk:
 
     def has_short_entries(self, row: int) -> bool:
         """Whether a definition list has nothing but terms and short definitions."""
-        within = {self.tags[look] for look in self.nodes.look[row + 1 : self.nodes.end[row]].tolist()}
-        return "dt" in within and within.isdisjoint(_IN_ENTRIES)
+        within = range(row + 1, int(self.nodes.end[row]))
+        return not any(self.tags[self.nodes.look[i]] in _IN_ENTRIES for i in within)
 
     def separate(self, row: int, tag: str) -> End:
         """Part the text of an element from that around it, as far as its tag, role, class or style does."""

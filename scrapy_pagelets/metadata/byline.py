@@ -162,7 +162,7 @@ _BEGINS_CHANGE: Final = (
 _BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
 #: Classes of the line with author and date, as Drupal and blog engines name it.
 _LINES: Final = lazily(
-    r"(?:^|[\s_-])(?:submitted|byline|author-?line|posted-on|(?:entry|post|article|node)[-_]{1,2}(?:meta(?:data)?|info|footers?))(?:$|\s)",
+    r"(?:^|[\s_-])(?:submitted|byline|posted-on|(?:entry|post|article|node)[-_]{1,2}(?:meta(?:data)?|info|footers?))(?:$|\s)",
     re.IGNORECASE,
 )
 #: What the address of a blog's post tells: its day.
@@ -201,8 +201,8 @@ class Byline:
         own = (at for at in self._near if at >= start or any(map(announces, strings[at - 1 : at + 1])))
         near = [at for at in own if at not in dated]
         told = signed_name(self._tail) or _author(self._page, near, dated) or self._letter[0]
-        line = _line(self._page.nodes, start) if not told and not self._posts else []
-        told = told or _author(self._page, line, dated)
+        if not told and not self._posts and rows_with(self._page.nodes, BYLINE):
+            told = _author(self._page, _line(self._page.nodes, start), dated)
         return told or self._facts.get("author") or self._above[0]
 
     @property

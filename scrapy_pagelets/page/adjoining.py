@@ -105,7 +105,8 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
     both, are_sentences = bool(ended and begun), " " in one and " " in other
     is_number, is_numbered = _NUMBER.fullmatch(one) is not None, _NUMBER.fullmatch(other) is not None
     if one[-1] == ".":  # a number, or a sentence, as a caption before the name of who took the picture
-        return (both and is_number) or (" " in one and one[-2].islower() and other[0].isupper())
+        is_end = other[0].isupper() and " " in one and one.split()[-1][:-1].isalpha() and one[-2].islower()
+        return (both and is_number) or is_end
     if _CLOCK.fullmatch(one) or _CLOCK.fullmatch(other) or (is_numbered and len(one) > _LONG and one[-4:].islower()):
         return True
     ends_link, begins_link = (any(look[0] == "a" for look in looks) for looks in (ended, begun))

@@ -57,9 +57,7 @@ _LIMITS: Final = Limits()
 _MARKUP: Final = lazily(r"</?(?:p|div|h[1-6]|ul|ol|li|br|blockquote|table|section|article)\b[^<>]*>", re.IGNORECASE)
 _LINES: Final = lazily(r"\s*\n\s*")
 #: A variable that a script sets to an object.
-_ASSIGNED: Final = lazily(
-    r"\s*(?:(?:window|self|globalThis)\.)?[A-Za-z_$][\w$.]{1,100}\s*=\s*(?:JSON\.parse\()?(?=[{\"])"
-)
+_ASSIGNED: Final = lazily(r"\s*[A-Za-z_$][\w$.]{1,100}\s*=\s*(?:JSON\.parse\()?(?=[{\"])")
 #: What a script of Next.js adds to the data of a page: a number, and what React is to show.
 _ADDED: Final = lazily(r"\s*self\.__next_f\.push\(\s*\[1,\s*(?=\")")
 _LONGEST_TITLE: Final = 300

@@ -26,7 +26,7 @@ _DELIMITED: Final = lazily(r"\s*(?:\$.+\$|\\\(.+\\\)|\\\[.+\\\]|\\begin\{.+\\end
 _SOURCES: Final = ("d-math", "math-renderer")  # elements whose text is the source: of Distill, of GitHub
 _CODE: Final = ("code", "pre")  # elements whose text may be, as ``data-math-style`` says: of GitLab, Gitea, Forgejo
 _WRITTEN: Final = frozenset(("img", *_SOURCES, *_CODE))
-_ELEMENTS: Final = frozenset((*_SOURCES, "math", "mjx-container"))
+_ELEMENTS: Final = frozenset((*_SOURCES, *_CODE, "math", "mjx-container"))
 #: What it has around it.
 _AROUND: Final = lazily(
     r"(?:LaTeX:\s*|\\[(\[]|\$\$?|\\begin\{\w*math\})?(.+?)(?:\\[)\]]|\$\$?|\\end\{\w*math\})?", re.S
@@ -60,9 +60,9 @@ def is_formula(element: etree._Element) -> bool:
     tag = element.tag
     if tag in ("span", "div"):
         return _is_set(element)
-    if tag in _CODE:
-        return element.get("data-math-style") is not None
     if tag in _ELEMENTS:
+        if tag in _CODE:
+            return element.get("data-math-style") is not None
         return len(element) == 0 or tag in ("math", "mjx-container")
     if tag == "script":
         before = element.getprevious()  # what has been set as a picture has no text

@@ -90,7 +90,7 @@ _LISTS: Final = ("ul", "ol")
 _LABELS: Final = tags_of("label button")
 _MAIN: Final = tags_of("main h1")
 _RUNS: Final = lazily(r"#|javascript:")
-_BUTTON: Final = TAG["button"]
+_BUTTON, _ITEM = TAG["button"], TAG["li"]
 #: Attributes of a tab, or of the link in it, that name the panel.
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "href")
 
@@ -107,7 +107,7 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     named = np.array([bool(kind) for kind in kinds])[nodes.look] & (nodes.tag != TEXT)
     for row in np.flatnonzero(named).tolist():
         by_kind[kinds[nodes.look.item(row)]].append(row)
-    by_kind["buttons"] = [_around_item(nodes, row) for row in by_kind["buttons"]]
+    by_kind["buttons"] = [next(up for up in nodes.above(row) if nodes.tag[up] != _ITEM) for row in by_kind["buttons"]]
     tabs = by_kind["tab"] or [link for row in nodes.outermost(by_kind["links"]) for link in _links_in(nodes, row)]
     found = _by_names(nodes, tabs) if tabs else {}
     hrefs = ((row, nodes.links.href[nodes.links_in(row)]) for row in by_kind["links"])
@@ -137,12 +137,6 @@ def _kind(tag: str, role: str) -> str:
     if "-" in tag:
         return "tabpanel" if tag.endswith("l") else "tab"
     return "links" if tag in _LISTS else "labels" if tag == "div" else "buttons" if tag == "button" else ""
-
-
-def _around_item(nodes: NodeTable, row: int) -> int:
-    """The element around a button, or around the item of a list with nothing but it."""
-    above = nodes.parent.item(row)
-    return nodes.parent.item(above) if nodes.tag.item(above) == TAG["li"] else above
 
 
 def _links_in(nodes: NodeTable, row: int) -> list[int]:

@@ -153,7 +153,7 @@ _RELATED: Final = _names(
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
 #: Classes of the line with author, date and section of a post, of how long it takes to read, and of whom it has helped.
 _BYLINE: Final = lazily(
-    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}(?:meta(?:data)?|info)|(?:entry|post)-footers?|posted-on|byline|postmeta(?:data)?|"
+    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{,2}(?:meta(?:data)?|info)|(?:entry|post)-footers?|posted-on|byline|"
     r"(?:\S*[-_])?(?:read(?:ing)?-?_?time|time-to-read)|(?:\S*[-_])?(?:votes?|helpful))(?:$|\s)",
     re.IGNORECASE,
 )

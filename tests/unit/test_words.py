@@ -63,6 +63,7 @@ def text(html):
         # parts of a word
         ("<span>Chapter 4</span>B", "Chapter 4B"),
         ("the first U.<b>S.</b> kiln", "the first U.S. kiln"),
+        ("of class tea.cup.<a href=/u>Uji</a>", "of class tea.cup.Uji"),
         ("<b>h</b>ello", "hello"),
         ("<span class=dropcap>T</span><span class=first-line>hey were</span>", "They were"),
         ("<span class=char>H</span><span class=char>i</span>", "Hi"),
