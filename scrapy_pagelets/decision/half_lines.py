@@ -32,7 +32,7 @@ _LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and l
 _AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = lazily(
-    r"(?:^|[\s_-])(?:(?:wp|tr|image|img|picture|photo|media|thumb|lightbox|gallery|jg)-?caption(?:-text)?|gallery-?text)(?:$|\s)"
+    r"(?:^|\s)(?:(?:wp|tr|(?:news-)?im(?:age|g)|thumb|lightbox|gallery)-?caption(?:-text)?|gallery-?text)(?:$|\s)"
 )
 #: Classes of the lines that declare a function, a type or a field in manuals: Javadoc, Sphinx, Doxygen, rustdoc.
 _DECLARATION: Final = lazily(
@@ -106,10 +106,11 @@ def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
 
 def _lines_of_heads(nodes: NodeTable) -> Iterator[int]:
     """The first lines of tables, if they have several heads of columns and nothing else."""
-    for line in dict.fromkeys(map(nodes.parent.item, rows_tagged(nodes, TAG["th"]))):
-        cells = nodes.children_of(line)
-        is_first = nodes.tag.item(line - 1) in (_TABLE, TAG["tbody"])
-        if is_first and len(cells) > 1 and all(nodes.tag[cell] == TAG["th"] for cell in cells):
+    for row in rows_tagged(nodes, _TABLE) if rows_tagged(nodes, TAG["th"]) else ():
+        line, head = row + 1, slice(row + 1, row + 4)
+        line += nodes.tag.item(line) == TAG["tbody"] if nodes.end[row] > line else 0
+        cells = nodes.children_of(line) if TAG["th"] in nodes.tag[head] else []
+        if len(cells) > 1 and all(nodes.tag[cell] == TAG["th"] for cell in cells):
             yield line
 
 

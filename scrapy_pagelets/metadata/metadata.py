@@ -31,7 +31,7 @@ _PUBLISHED_CLASS: Final = _class("published|dt-published")
 _UPDATED_CLASS: Final = _class("updated|dt-updated")
 _AUTHOR_CLASS: Final = _class("(?:(?:entry|post)-)?author|p-author")
 _TAGS_CLASS: Final = _class(
-    r"(?:[a-z]{1,5}-){,2}(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}(?:tags?|terms)(?:[-_](?:list|links))?|field-{1,2}name-field-tags"
+    r"(?:[a-z]{1,4}-){,2}(?:block-)?(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}(?:tags?|terms)(?:[-_](?:list|links))?|field-{1,2}name-field-tags"
 )
 _NAME_CLASS: Final = _class("fn|p-name")
 _LEAVES: Final = 5  # runs of text of a mark
