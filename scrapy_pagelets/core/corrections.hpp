@@ -83,16 +83,23 @@ class Corrections {
     }
 
     // Whether most words around a title are content, and what follows it, but nothing of itself. Titles begin at `starts`.
-    bool is_lost_title(std::size_t row, const Counts &kept, const Counts &starts) const {
+    // `titles` begin at the leaves `starts`. What follows stands below the titles of lower levels right behind the row.
+    bool is_lost_title(std::size_t row, const Counts &kept, const Counts &starts, const std::vector<std::size_t> &titles) const {
         const std::size_t above = around_title(row, kept);
         const std::int64_t others = below(words, above) - below(words, row);
         if (others <= 0 || double(below(kept, above)) < limits.most * double(others) || below(kept, row) != 0) return false;
         if (last(row) < nodes.m && is_kept(last(row))) return true;
-        const auto next = std::lower_bound(starts.begin(), starts.end(), std::int64_t(last(row)));
+        auto next = std::lower_bound(starts.begin(), starts.end(), std::int64_t(last(row)));
+        std::size_t from = last(row);
+        for (; next != starts.end() && std::size_t(*next) == from && is(limits.is_heading, row); ++next) {
+            const std::size_t title = titles[std::size_t(next - starts.begin())];
+            if (!is(limits.is_heading, title) || nodes.tag[title] <= nodes.tag[row]) break;
+            from = last(title);
+        }
         const std::size_t until = std::min(last(above), next == starts.end() ? nodes.m : std::size_t(*next));
-        if (until <= last(row)) return false;
-        const std::int64_t follows = kept[until] - kept[last(row)];
-        return follows > 0 && double(follows) >= limits.most * double(words[until] - words[last(row)]);
+        if (until <= from) return false;
+        const std::int64_t follows = kept[until] - kept[from];
+        return follows > 0 && double(follows) >= limits.most * double(words[until] - words[from]);
     }
 
     bool is_hole(std::size_t row, const Counts &kept) const {
@@ -213,7 +220,7 @@ public:
             starts.push_back(nodes.first_leaf[row]);
         }
         for (const std::size_t row : titles)
-            if (is_lost_title(row, kept, starts)) lost.push_back(row);
+            if (is_lost_title(row, kept, starts, titles)) lost.push_back(row);
         keep_unmarked(lost, marks);
     }
 

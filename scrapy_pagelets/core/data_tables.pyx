@@ -38,7 +38,7 @@ cdef int set_up() except -1:
 
 
 def is_data(table, int64_t row):
-    """Whether a table holds data: at least two lines, one of them with two cells, and few cells with blocks in them.
+    """Whether a table holds data: at least two lines, one of them with text in two cells, and few cells with blocks in them.
 
     A table whose role says that it has no data needs header cells before others.
 
@@ -84,10 +84,10 @@ def holds_data(table, int64_t row, cells):
 
 
 cdef bint have_data(const Nodes &nodes, const vector[int64_t] &cells) noexcept:
-    cdef size_t begin = 0, end, i, lines = 0, widest = 0, with_blocks = 0, shown = 0
+    cdef size_t begin = 0, end, i, lines = 0, widest = 0, with_blocks = 0, shown = 0, before
     cdef bint has_head = True
     while begin < cells.size():
-        end = begin + 1
+        end, before = begin + 1, shown
         while end < cells.size() and nodes.parent[cells[end]] == nodes.parent[cells[begin]]:
             end += 1
         for i in range(begin, end):
@@ -97,7 +97,7 @@ cdef bint have_data(const Nodes &nodes, const vector[int64_t] &cells) noexcept:
             if end - begin > 1:  # a cell alone divides the table
                 with_blocks += has_block(nodes, cells[i])
         lines += 1
-        widest = max(widest, end - begin)
+        widest = max(widest, shown - before)
         begin = end
     if lines < 2 or widest < 2:
         return False

@@ -140,7 +140,7 @@ def _marks_again(nodes: NodeTable) -> set[int]:
         return found
     for leaf in {*nodes.last_leaf[raised].tolist()} & {*nodes.first_leaf[raised].tolist()}:  # one follows another
         again = nodes.strings[leaf - 1 : leaf]
-        while again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED and leaf not in found:
+        while again and again == nodes.strings[leaf : leaf + 1] and nodes.gap[leaf] == GLUED and leaf not in found:
             found.add(leaf)
             leaf += 1
     return found
@@ -233,9 +233,9 @@ def _switches(nodes: NodeTable) -> Iterator[int]:
     tabs = [row for row in rows_with(nodes, looks.TABS) if nodes.looks[nodes.look.item(row)][3] == "tab"]
     panels = attributes_at(nodes, tabs, "aria-controls")
     labels: dict[str, set[str]] = {}
-    for row, panel in zip(tabs, panels, strict=True):
+    for row, panel in reversed([*zip(tabs, panels, strict=True)]):
         label, known = " ".join(nodes.strings[nodes.leaves_of(row)]), labels.setdefault(panel, set())
-        if panel and label in known:  # one for each width of the screen
+        if panel and label in known:  # one for each width of the screen, the last one at the panel
             yield row
         known.add(label)
     yield from (row for row, panel in zip(tabs, panels, strict=True) if panel and len(labels[panel]) > 1)

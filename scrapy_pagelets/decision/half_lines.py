@@ -32,13 +32,13 @@ _LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and l
 _AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = lazily(
-    r"(?:^|\s)(?:wp-caption-text|image-caption|thumbcaption|tr-caption|lightbox-caption|gallery-?text|gallery-caption)(?:$|\s)"
+    r"(?:^|\s)(?:(?:wp|tr|(?:news-)?im(?:age|g)|thumb|lightbox|gallery)-?caption(?:-text)?|gallery-?text)(?:$|\s)"
 )
 #: Classes of the lines that declare a function, a type or a field in manuals: Javadoc, Sphinx, Doxygen, rustdoc.
 _DECLARATION: Final = lazily(
     r"(?:^|\s)(?:(?:member|type|method)-?signature|sig-object|memproto|code-header|structfield)(?:$|\s)", re.IGNORECASE
 )
-_ROW, _TERM, _DEFINITION = (TAG[name] for name in ("tr", "dt", "dd"))
+_ROW, _TERM, _DEFINITION, _TABLE = (TAG[name] for name in ("tr", "dt", "dd", "table"))
 #: What tables of layout have in them: other tables, and what a reader fills in.
 IS_NO_DATA: Final = among_tags("table form input select textarea button")
 
@@ -72,7 +72,7 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     for row in rows_tagged(nodes, TAG["blockquote"]):
         leaves, has_author = nodes.leaves_of(row), TAG["footer"] in nodes.tag[row : nodes.end[row]]
         found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
-    for row, head in _headed_tables(nodes):
+    for row, head in _headed_tables(nodes, up_to(~keep)):
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
         found[leaves] |= 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
     return found & ~keep
@@ -92,14 +92,27 @@ def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]
     yield from map(nodes.leaves_of, rows[(own > 0) & (own < nodes.last_leaf[rows] - nodes.first_leaf[rows])].tolist())
 
 
-def _headed_tables(nodes: NodeTable) -> Iterator[tuple[int, int]]:
-    """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads."""
-    for head in rows_tagged(nodes, TAG["thead"]):
-        row = nodes.parent.item(head)
-        if not IS_NO_DATA[nodes.tag[row + 1 : nodes.end[row]]].any():
+def _headed_tables(nodes: NodeTable, lost: Ints) -> Iterator[tuple[int, int]]:
+    """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads.
+
+    ``lost``: (m + 1,) number of leaves before each one that are no content. A table without such leaves does not count.
+    """
+    heads = {nodes.parent.item(head): head for head in rows_tagged(nodes, TAG["thead"])}
+    for row in rows_tagged(nodes, _TABLE) if heads or rows_tagged(nodes, TAG["th"]) else ():
+        if lost[nodes.first_leaf.item(row)] == lost[nodes.last_leaf.item(row)]:
+            continue
+        head = heads.get(row) or _line_of_heads(nodes, row)
+        if head and not IS_NO_DATA[nodes.tag[row + 1 : nodes.end[row]]].any():
             yield row, nodes.last_leaf.item(head)
     for row, columns in flat_grids(nodes).items():
         yield row, nodes.last_leaf.item(nodes.children_of(row)[columns - 1])
+
+
+def _line_of_heads(nodes: NodeTable, table: int) -> int:
+    """The first line of a table, if it has several heads of columns and nothing else; else 0."""
+    line = table + 1 + (nodes.tag.item(table + 1) == TAG["tbody"])
+    cells = nodes.children_of(line) if TAG["th"] in nodes.tag[line : line + 2] else []
+    return line if len(cells) > 1 and all(nodes.tag[cell] == TAG["th"] for cell in cells) else 0
 
 
 @once

@@ -95,6 +95,8 @@ def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: In
     first, last = nodes.last_leaf.item(headline.row), keep.nonzero()[0].item(-1)
     often, lost = alike >= _OFTEN * others, ~keep & (nodes.words > 0)
     plain = (nodes.words > 0) & ~nodes.anchor[nodes.leaves]
+    if buttons := rows_with(nodes, LANDMARKS["button"]):
+        plain &= ~nodes.leaves_below(buttons)
     is_label, own = often & plain & (nodes.words <= _NAME), lost & ~often & plain & (nodes.words <= _VALUE)
     torn = is_label[first:last] & (lost[first:last] | lost[first + 1 : last + 1])
     for leaf in (own[first : last + 1 + _BEHIND].nonzero()[0] + first).tolist():

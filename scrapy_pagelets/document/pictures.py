@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Final
 from urllib.parse import unquote
 
@@ -212,13 +212,15 @@ _OFTEN: Final = 3  # places of a picture without alternative text from which on 
 _TO_HEADING: Final = 8  # runs of text from a picture to the heading that leads to the same page
 _LEVELS: Final = 6  # levels of the elements of an item of a gallery
 _SHOWING: Final = PICTURES | PLAYERS
+_SMALL: Final = 64  # pixels of a portrait or an icon
+_CONTROLS: Final = 20  # words of the controls of a player
 _TINY: Final = 2  # pictures of at most so many pixels count visits or fill space
 
 
-def is_tiny(image: etree._Element) -> bool:
-    """Whether the attributes of a picture say that nobody can see it."""
+def is_tiny(image: etree._Element, most: int = _TINY) -> bool:
+    """Whether the attributes of a picture say that it has at most some pixels: without, that nobody can see it."""
     sides = ((image.get(side) or "").strip().removesuffix("px") for side in ("width", "height"))
-    return any(side.isascii() and side.isdecimal() and int(side[:9]) <= _TINY for side in sides)
+    return any(side.isascii() and side.isdecimal() and int(side[:9]) <= most for side in sides)
 
 
 def is_emoji(image: etree._Element) -> bool:
@@ -255,6 +257,8 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
         image = nodes.elements[row]
         if is_tiny(image) or row in icons or (image.tag not in PLAYERS and _is_no_content(image)):
             continue
+        if image.get("alt", "").strip() == nodes.strings[right].strip() and is_tiny(image, _SMALL):
+            continue  # beside a name
         found[row] = row in teasers or (
             keep[left] if keep[left] == keep[right] else _is_nearer(nodes, row, left, right, keep)
         )
@@ -464,12 +468,19 @@ def name_of(url: str) -> str:
 def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, Ints]:
     """The leaves before and after which the text around each picture stands: its own place, or that of its figure."""
     start, end = nodes.first_leaf[rows], nodes.last_leaf[rows]
-    for figure in rows_with(nodes, LANDMARKS["figure"]):
+    for figure in (*rows_with(nodes, LANDMARKS["figure"]), *_controlled(nodes, keep)):
         first, last = nodes.first_leaf[figure], nodes.last_leaf[figure]
         if first < last and not keep[first:last].any():
             inside = (rows > figure) & (rows < nodes.end[figure])
             start, end = np.where(inside, first, start), np.where(inside, last, end)
     return start, end
+
+
+def _controlled(nodes: NodeTable, keep: Bools) -> Iterator[int]:
+    """The elements with a player and the words of its controls, and no content."""
+    for boxes in map(nodes.above, (*rows_tagged(nodes, TAG["audio"]), *rows_tagged(nodes, TAG["video"]))):
+        idle = takewhile(lambda box: nodes.words_of(box) <= _CONTROLS and not keep[nodes.leaves_of(box)].any(), boxes)
+        yield from [*idle][-1:]
 
 
 def _is_nearer(nodes: NodeTable, row: int, left: int, right: int, keep: Bools) -> bool:

@@ -153,6 +153,8 @@ _NAMED_CHANGE: Final = lazily(r"(?:^|[\s_-])last-?(?:mod|updat|edit|chang)[a-z]*
 _SHORT_YEAR: Final = lazily(r"(\d[ -][A-Za-z]{3}[ -])(?=[4-9]\d\b(?!:))")
 _ITEMS: Final = frozenset((TAG["li"], TAG["tr"], TAG["dd"]))  # elements of entries of lists
 _WITH_CENTURY: Final = r"\g<1>19"
+#: A year of this one without it, where the day tells that the month is before it.
+_MONTH_AND_DAY: Final = lazily(r"(?<![\d/])((?:0?\d|1[012])/(?:1[3-9]|2\d|3[01])/)(?=[012]\d\b)")
 #: How such a text begins.
 _BEGINS_CHANGE: Final = (
     "tplzadúusoп最更TPLZADÚUSOП", "haueklnsо終后新HAUEKLNSO", "igstlranс更日新IGSTLRAN",
@@ -161,7 +163,7 @@ _BEGINS_CHANGE: Final = (
 _BEGINS_BEHIND_MARK: Final = ("·•|–—-", " ", "lL", "aA")
 #: Classes of the line with author and date, as Drupal and blog engines name it.
 _LINES: Final = lazily(
-    r"(?:^|[\s_-])(?:submitted|byline|posted-on|(?:entry|post|article|node)[-_]{1,2}meta(?:data)?)(?:$|\s)",
+    r"(?:^|[\s_-])(?:submitted|byline|posted-on|(?:entry|post|article|node)[-_]{1,2}(?:meta(?:data)?|info|footers?))(?:$|\s)",
     re.IGNORECASE,
 )
 #: What the address of a blog's post tells: its day.
@@ -200,6 +202,8 @@ class Byline:
         own = (at for at in self._near if at >= start or any(map(announces, strings[at - 1 : at + 1])))
         near = [at for at in own if at not in dated]
         told = signed_name(self._tail) or _author(self._page, near, dated) or self._letter[0]
+        if not told and not self._posts and rows_with(self._page.nodes, BYLINE):
+            told = _author(self._page, _line(self._page.nodes, start), dated)
         return told or self._facts.get("author") or self._above[0]
 
     @property
@@ -491,6 +495,9 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
     # Of several, the link to an author, or the one behind "by".
     for rows in dict.fromkeys(map(frozenset, (called, related, ()))):
         told = {name: leaf for leaf in reversed(near) if (name := _named(page, leaf, near, rows))}
+        parts = [*told][::-1]
+        if len(parts) == 2 and not any(map(str.isspace, "".join(parts))) and _are_parts(nodes, {*told.values()}, rows):
+            return " ".join(parts)
         if len(told) == 1:
             [(name, leaf)] = told.items()
             return ", ".join((name, *_also_named(page, leaf, near)))
@@ -506,6 +513,13 @@ def _author(page: Page, near: list[int], dated: list[int]) -> str | None:
     first = min(found, default=0)  # several full names in one line are of one byline, accounts may be of readers
     together = [found[first], *_also_named(page, first, near)] if found else []
     return ", ".join(together) if names == {*together} and all(" " in name for name in together) else None
+
+
+def _are_parts(nodes: NodeTable, leaves: Set[int], rows: Set[int]) -> bool:
+    """Whether some leaves are all that an element in some rows has, each in an element of its own: parts of a name."""
+    spans = (nodes.leaves_of(row) for row in rows)
+    own = not nodes.anchor[nodes.leaves[[*leaves]]].any() and len({*nodes.parent[nodes.leaves[[*leaves]]].tolist()}) > 1
+    return own and any(leaves == {*range(span.start, span.stop)} for span in spans)
 
 
 def _also_named(page: Page, leaf: int, near: Container[int]) -> Iterator[str]:
@@ -699,7 +713,7 @@ def _changes(page: Page, habits: Habits, has_heading: bool) -> Iterator[str]:
                     yield machine
                     continue
                 rest = strings[leaf + 1][:_LONGEST] if leaf + 1 < len(strings) else ""
-            rest = _SHORT_YEAR.sub(_WITH_CENTURY, rest)
+            rest = _MONTH_AND_DAY.sub(r"\g<1>20", _SHORT_YEAR.sub(_WITH_CENTURY, rest))
             told = dates.find(rest, habits.day_first(page) if dates.has_year(rest) else None)
             if told:
                 yield told[0]

@@ -144,7 +144,7 @@ def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Seq
 
 
 def _rather(page: Page, first_level: _Candidate, best: _Candidate) -> _Candidate:
-    """The only heading of the first level, if it has ``best`` in it, or more of what the title begins with.
+    """The only heading of the first level, if it has ``best`` in it, or as much of what the title begins with.
 
     A title has the words of menus and of boxes as well, but ends with the names of sections and of the site, unless a
     colon is behind these. A heading that leads to another page is the name of the site.
@@ -153,7 +153,7 @@ def _rather(page: Page, first_level: _Candidate, best: _Candidate) -> _Candidate
         return best
     words, own = _words(best.text), _words(first_level.text)
     beginning = set(_words(_ENDS.split(page.title[:_TITLE])[0]))
-    more = len(beginning & set(own)) > len(beginning & set(words))
+    more = len(beginning & set(own)) >= max(1, len(beginning & set(words)))
     return first_level if more or _place(words, own) is not None else best
 
 

@@ -31,7 +31,7 @@ _PUBLISHED_CLASS: Final = _class("published|dt-published")
 _UPDATED_CLASS: Final = _class("updated|dt-updated")
 _AUTHOR_CLASS: Final = _class("(?:(?:entry|post)-)?author|p-author")
 _TAGS_CLASS: Final = _class(
-    r"(?:[a-z]{1,4}-){,2}(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}tags?(?:[-_](?:list|links))?"
+    r"(?:[a-z]{1,4}-){,2}(?:block-)?(?:post|entry|article|item|topic|question|photo|recipe|video|view)[-_]{1,2}(?:tags?|terms)(?:[-_](?:list|links))?|field-{1,2}name-field-tags"
 )
 _NAME_CLASS: Final = _class("fn|p-name")
 _LEAVES: Final = 5  # runs of text of a mark
@@ -183,9 +183,12 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     if told.author and beside.author and _is_no_person(page, told.author):
         author = beside.author
     published = declared or told.posted or first.published or entry.published
+    starts = {str(each.get("startDate"))[:10] for each in page.objects}  # of events
+    if not published and str(beside.published)[:10] not in starts:
+        published = beside.published
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
-        "published": published or beside.published,
+        "published": published,
         "modified": told.date("dateModified", _MODIFIED) or entry.modified or beside.modified,
         "canonical": _web_address(page, page.declared_canonical_url or ""),
         "description": told.text("description", _DESCRIPTION),
@@ -194,7 +197,8 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
         "breadcrumbs": names,
         "product": product,
     }
-    return Metadata(fields, trail, tuple(told.names()), (*told.prices(), *costs), facts, thread)
+    declared_names = (*(author or "").split(", "),) if told.author else ()
+    return Metadata(fields, trail, (*declared_names, *told.names()), (*told.prices(), *costs), facts, thread)
 
 
 class _Told:
@@ -232,8 +236,7 @@ class _Told:
         return None
 
     def names(self) -> Iterator[str]:
-        """The name of the work and those of its authors."""
-        yield from (self.author or "").split(", ")
+        """The names of the work."""
         names = data.values_of((self._work or {}).get("name"))
         yield from (_cleaned(value) for value in names if isinstance(value, str))
 

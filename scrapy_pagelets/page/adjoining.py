@@ -35,6 +35,7 @@ _LINES: Final = lazily(r"(?:^|[\s_-])lines(?:$|\s)", re.IGNORECASE)  # classes o
 _UNSPACED: Final = lazily(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
 )
+_CURRENCIES: Final = "$€£¥"
 _MARKS: Final = ":;!?,)"  # punctuation before a space
 _NUMBER: Final = lazily(r"\d[\d.,]*")
 _LONG: Final = 3  # letters of a word behind a number that is no unit
@@ -72,7 +73,8 @@ def part_words(nodes: NodeTable) -> None:
 
 
 def _adjoin(before: str, behind: str) -> bool:
-    if not behind.isalnum() or not (before.isalnum() or (before in _MARKS + "." and behind.isalpha())):
+    may_begin = behind.isalnum() or behind in _CURRENCIES
+    if not may_begin or not (before.isalnum() or (before in _MARKS + "." and behind.isalpha())):
         return False
     return (before + behind).isascii() or not _UNSPACED.search(before + behind)
 
@@ -102,8 +104,9 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
         return True
     both, are_sentences = bool(ended and begun), " " in one and " " in other
     is_number, is_numbered = _NUMBER.fullmatch(one) is not None, _NUMBER.fullmatch(other) is not None
-    if one[-1] == ".":
-        return both and is_number
+    if one[-1] == ".":  # a number, or a sentence, as a caption before the name of who took the picture
+        is_end = other[0].isupper() and " " in one and one.split()[-1][:-1].isalpha() and one[-2].islower()
+        return (both and is_number) or is_end
     if _CLOCK.fullmatch(one) or _CLOCK.fullmatch(other) or (is_numbered and len(one) > _LONG and one[-4:].islower()):
         return True
     ends_link, begins_link = (any(look[0] == "a" for look in looks) for looks in (ended, begun))
@@ -114,6 +117,8 @@ def _differ(one: str, other: str, ended: list[Look], begun: list[Look], between:
     if (is_upper and one[-1] in _MARKS[:4]) or (both and are_sentences and (is_upper or is_digit)):
         return not one.endswith("::")
     if both and is_number and (word := _WORD.match(other)) and (len(word[0]) >= _LONG or " " in other):
+        return True
+    if ended and is_upper and other[1:4].isalpha() and one[-1].isdigit() and " " in one:  # "Chapter 4" and its title
         return True
     classes, others = _named(ended), _named(begun)
     if classes == others:

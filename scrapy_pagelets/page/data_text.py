@@ -57,7 +57,9 @@ _LIMITS: Final = Limits()
 _MARKUP: Final = lazily(r"</?(?:p|div|h[1-6]|ul|ol|li|br|blockquote|table|section|article)\b[^<>]*>", re.IGNORECASE)
 _LINES: Final = lazily(r"\s*\n\s*")
 #: A variable that a script sets to an object.
-_ASSIGNED: Final = lazily(r"\s*(?:(?:window|self|globalThis)\.)?[A-Za-z_$][\w$.]{1,100}\s*=\s*(?=\{)")
+_ASSIGNED: Final = lazily(r"\s*[A-Za-z_$][\w$.]{1,100}\s*=\s*(?:JSON\.parse\()?(?=[{\"])")
+#: What a script of Next.js adds to the data of a page: a number, and what React is to show.
+_ADDED: Final = lazily(r"\s*self\.__next_f\.push\(\s*\[1,\s*(?=\")")
 _LONGEST_TITLE: Final = 300
 #: Names of texts, and of what no reader sees at once.
 _TEXTS: Final = lazily(r"body|content|text|html|markdown|rendered|cooked|paragraph|article", re.IGNORECASE)
@@ -157,11 +159,20 @@ def _data(page: Page) -> Iterator[Any]:
 
 
 def _in_scripts(page: Page) -> Iterator[str]:
+    added = ""
     for script in page.declared["script"]:
         text, kind = script.text or "", (script.get("type") or "").lower()
-        match = _ASSIGNED.match(text)
-        if match or kind == "application/json":
-            yield text[match.end() if match else 0 :].lstrip()
+        if match := _ADDED.match(text):
+            added += _unquoted(text[match.end() :])
+        elif (match := _ASSIGNED.match(text)) or kind == "application/json":
+            yield _unquoted(text[match.end() if match else 0 :].lstrip())
+    yield from (line.partition(":")[2] for line in added.split("\n"))
+
+
+def _unquoted(text: str) -> str:
+    """The string of JSON that a text begins with; the text itself if it does not."""
+    inner = json_at(text) if text.startswith('"') else text
+    return inner if isinstance(inner, str) else ""
 
 
 def _object(text: str) -> Any:

@@ -24,11 +24,17 @@ _PICTURE: Final = lazily(
 #: Alternative texts that are the source by their delimiters, as converters of LaTeX write them.
 _DELIMITED: Final = lazily(r"\s*(?:\$.+\$|\\\(.+\\\)|\\\[.+\\\]|\\begin\{.+\\end\{[\w*]+\})\s*", re.DOTALL)
 _SOURCES: Final = ("d-math", "math-renderer")  # elements whose text is the source: of Distill, of GitHub
-_ELEMENTS: Final = frozenset((*_SOURCES, "math", "mjx-container"))
-_AROUND: Final = lazily(r"(?:LaTeX:\s*|\\[(\[]|\$\$?)?(.+?)(?:\\[)\]]|\$\$?)?", re.DOTALL)  # what it has around it
-_DISPLAY: Final = lazily(
-    r"katex-display|_Display|math-element-block|displayed-|display-math|mode=display|^block$|^true$"
+_CODE: Final = ("code", "pre")  # elements whose text may be, as ``data-math-style`` says: of GitLab, Gitea, Forgejo
+_WRITTEN: Final = frozenset(("img", *_SOURCES, *_CODE))
+_ELEMENTS: Final = frozenset((*_SOURCES, *_CODE, "math", "mjx-container"))
+#: What it has around it.
+_AROUND: Final = lazily(
+    r"(?:LaTeX:\s*|\\[(\[]|\$\$?|\\begin\{\w*math\})?(.+?)(?:\\[)\]]|\$\$?|\\end\{\w*math\})?", re.S
 )
+_DISPLAY: Final = lazily(
+    r"katex-display|_Display|math-element-block|displayed-|display-math|mode=display|^(?:block|display)$|^true$"
+)
+_APART: Final = ("$$", "\\[", "\\begin{displaymath}")  # how the source of such a formula begins
 _STYLE: Final = lazily(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
 #: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
 PLAIN, INLINE, DISPLAY = range(3)
@@ -55,6 +61,8 @@ def is_formula(element: etree._Element) -> bool:
     if tag in ("span", "div"):
         return _is_set(element)
     if tag in _ELEMENTS:
+        if tag in _CODE:
+            return element.get("data-math-style") is not None
         return len(element) == 0 or tag in ("math", "mjx-container")
     if tag == "script":
         before = element.getprevious()  # what has been set as a picture has no text
@@ -76,8 +84,8 @@ def tex_of(element: etree._Element) -> str:
     """The TeX of a formula; "" if the page does not give it."""
     if element.tag == "script":
         return _folded(element.text or "")
-    if element.tag == "img" or element.tag in _SOURCES:
-        around = _AROUND.fullmatch(_folded(element.get("alt") or element.text or ""))
+    if element.tag in _WRITTEN:
+        around = _AROUND.fullmatch(_folded(element.get("alt") or "".join(map(str, element.itertext()))))
         return around[1] if around else ""
     if (script := _script_of(element)) is not None:
         return _folded(script.text or "")
@@ -103,8 +111,9 @@ def is_display(element: etree._Element) -> bool:
     """Whether a formula stands on a line of its own."""
     script = _script_of(element)
     nodes = [element, *element.iter("math"), *([] if script is None else [script])]
-    named = (node.get(name, "") for node in nodes for name in ("class", "display", "type"))
-    return element.get("block") is not None or any(map(_DISPLAY.search, named))
+    named = (node.get(name, "") for node in nodes for name in ("class", "display", "type", "data-math-style"))
+    is_set_apart = element.get("block") is not None or element.get("alt", "").startswith(_APART)
+    return is_set_apart or any(map(_DISPLAY.search, named))
 
 
 def delimiters(scripts: Iterable[etree._Element]) -> re.Pattern[str] | None:

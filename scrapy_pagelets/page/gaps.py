@@ -89,7 +89,8 @@ def _gaps_in_code(columns: Mapping[str, Any], gap: Ints) -> Ints:
 _LISTS: Final = ("ul", "ol")
 _LABELS: Final = tags_of("label button")
 _MAIN: Final = tags_of("main h1")
-_LEADS_NOWHERE: Final = lazily(r"#\Z|javascript:")
+_RUNS: Final = lazily(r"#|javascript:")
+_BUTTON, _ITEM = TAG["button"], TAG["li"]
 #: Attributes of a tab, or of the link in it, that name the panel.
 _TARGETS: Final = ("aria-controls", "data-bs-target", "data-target", "href")
 
@@ -102,15 +103,17 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
     kinds = [
         _kind(look[0], look[3]) if signs & TABS else "" for look, signs in zip(nodes.looks, nodes.signs, strict=True)
     ]
-    by_kind: dict[str, list[int]] = {"tab": [], "tabpanel": [], "links": [], "labels": []}
+    by_kind: dict[str, list[int]] = {"tab": [], "tabpanel": [], "links": [], "labels": [], "buttons": []}
     named = np.array([bool(kind) for kind in kinds])[nodes.look] & (nodes.tag != TEXT)
     for row in np.flatnonzero(named).tolist():
         by_kind[kinds[nodes.look.item(row)]].append(row)
+    by_kind["buttons"] = [next(up for up in nodes.above(row) if nodes.tag[up] != _ITEM) for row in by_kind["buttons"]]
     tabs = by_kind["tab"] or [link for row in nodes.outermost(by_kind["links"]) for link in _links_in(nodes, row)]
     found = _by_names(nodes, tabs) if tabs else {}
     hrefs = ((row, nodes.links.href[nodes.links_in(row)]) for row in by_kind["links"])
-    running = (row for row, leading in hrefs if all(map(_LEADS_NOWHERE.match, leading)))
-    labelled = _labelled(nodes, sorted((*by_kind["labels"], *running)))
+    names = {f"#{look[1]}" for look in nodes.looks if look[1]}
+    running = (row for row, leading in hrefs if all(_RUNS.match(href) and href not in names for href in leading))
+    labelled = _labelled(nodes, sorted({*by_kind["labels"], *running, *by_kind["buttons"]}))
     for labels, panels in (*_in_order(nodes, tabs, by_kind["tabpanel"]), *labelled):
         has_main = any(np.isin(nodes.tag[row : nodes.end[row]], _MAIN).any() for row in panels)  # then it is a column
         if len(panels) == len(labels) > 1 and found.keys().isdisjoint(panels) and not has_main:
@@ -119,11 +122,12 @@ def panels_of(nodes: NodeTable) -> dict[int, int]:
 
 
 def begins_with(nodes: NodeTable, panel: int, tab: int) -> bool:
-    """Whether a panel begins with the label of its tab, as a heading, or follows another one with the same words."""
+    """Whether a panel begins with the label of its tab, in a line of it, or follows another one with the same words."""
     own, label = nodes.leaves_of(panel), nodes.leaves_of(tab)
     number = label.stop - label.start
     before = slice(max(label.stop, own.start - number), own.start)
-    return nodes.strings[label] in (nodes.strings[own][:number], nodes.strings[before])
+    begins = nodes.strings[label] == nodes.strings[own][:number] and (nodes.gap[own][number : number + 1] >= LINE).all()
+    return bool(begins) or nodes.strings[label] == nodes.strings[before]
 
 
 def _kind(tag: str, role: str) -> str:
@@ -132,7 +136,7 @@ def _kind(tag: str, role: str) -> str:
         return role
     if "-" in tag:
         return "tabpanel" if tag.endswith("l") else "tab"
-    return "links" if tag in _LISTS else "labels" if tag == "div" else ""
+    return "links" if tag in _LISTS else "labels" if tag == "div" else "buttons" if tag == "button" else ""
 
 
 def _links_in(nodes: NodeTable, row: int) -> list[int]:
@@ -152,7 +156,7 @@ def _by_names(nodes: NodeTable, tabs: Sequence[int]) -> dict[int, int]:
                 found.setdefault(panel, []).append(tab)
     # Several choose from what is in one, unless they are one label for each width of the screen.
     texts = {panel: {" ".join(nodes.strings[nodes.leaves_of(tab)]) for tab in own} for panel, own in found.items()}
-    return {panel: own[0] for panel, own in found.items() if len(texts[panel]) == 1}
+    return {panel: own[-1] for panel, own in found.items() if len(texts[panel]) == 1}
 
 
 def _in_order(nodes: NodeTable, tabs: Sequence[int], panels: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
@@ -175,6 +179,8 @@ def _labelled(nodes: NodeTable, rows: Iterable[int]) -> Iterator[tuple[list[int]
         first = [*takewhile(lambda row: nodes.tag.item(row) in _LABELS, labels)]
         if len(first) > 1 and len(labels) == 2 * len(first):
             yield first, labels[len(first) :]
+        if np.array_equal(np.isin(nodes.tag[labels], _LABELS), np.arange(len(labels)) % 2 == 0):  # one by one
+            yield labels[::2], labels[1::2]
         if not all(nodes.tag[label] in _LABELS or _leads_nowhere(nodes, label) for label in labels):
             continue
         is_list = nodes.tag.item(row) != TAG["div"]
@@ -191,5 +197,5 @@ def _leads_nowhere(nodes: NodeTable, row: int) -> bool:
         return True
     if nodes.tag.item(row) != TAG["li"]:
         return nodes.tag.item(row) == TAG["a"] and not (nodes.links.row == row).any()
-    links = _links_in(nodes, row)
-    return len(links) == 1 and nodes.leaves_of(links[0]) == nodes.leaves_of(row)
+    inside = _links_in(nodes, row) or [child for child in nodes.children_of(row) if nodes.tag.item(child) == _BUTTON]
+    return len(inside) == 1 and nodes.leaves_of(inside[0]) == nodes.leaves_of(row)

@@ -153,7 +153,7 @@ _RELATED: Final = _names(
 _SELLING: Final = _names(r"(?:cross|up)-?sell(?:s|ing)?")
 #: Classes of the line with author, date and section of a post, of how long it takes to read, and of whom it has helped.
 _BYLINE: Final = lazily(
-    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?|"
+    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{,2}(?:meta(?:data)?|info)|(?:entry|post)-footers?|posted-on|byline|"
     r"(?:\S*[-_])?(?:read(?:ing)?-?_?time|time-to-read)|(?:\S*[-_])?(?:votes?|helpful))(?:$|\s)",
     re.IGNORECASE,
 )
@@ -186,7 +186,8 @@ _NAMED: Final = (
     "autor auteur byline fn "
     "sr-only screen hidden hideme invisible related yarpp wp_rp meta nav prev editsec signature pager pagin page-n "
     "pagen bbp-t __cf cloak spamspan mail h-entry hentry type-prod post reply message msg answer question src source "
-    "viewcode ljuser owner-name ownername print read vote helpful journal count odometer material- copy- copied"
+    "viewcode ljuser owner-name ownername e-info t-info y-info print read vote helpful journal count odometer "
+    "material- copy- copied post-foot entry-foot"
 ).split()
 #: What the names of prices, of controls to buy and of other products have in them, see `metadata.product_values`.
 _OFFERED: Final = (

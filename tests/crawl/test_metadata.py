@@ -126,6 +126,8 @@ def test_links_in_the_one_list_of_the_tags_of_a_post_are_its_tags():
     tags = "<ul class=post-tags><li><a href=/t/tea>Green Tea</a><li><a href=/t/uji>Uji</a></ul>"
     assert told(article("") + tags)["tags"] == ["Green Tea", "Uji"]
     assert "tags" not in told(article("") + tags * 2)
+    fields = "<div class='field field--name-field-tags field__items'><b>Tags</b> <a href=/t/tea>Green Tea</a></div>"
+    assert told(article("") + fields)["tags"] == ["Green Tea"]  # Drupal
     product = f"<div class='product type-product'>{article('<a rel=tag href=/c>Cups</a>')}</div>"
     assert told(product)["tags"] == ["Cups"]
 
@@ -133,6 +135,18 @@ def test_links_in_the_one_list_of_the_tags_of_a_post_are_its_tags():
 def test_an_author_may_be_elsewhere_in_the_graph():
     graph = {"@graph": [ARTICLE | {"author": {"@id": "#ana"}}, {"@id": "#ana", "@type": "Person", "name": "Ana"}]}
     assert told(script(graph))["author"] == "Ana"
+
+
+def test_the_line_of_an_author_may_be_in_the_foot_of_a_post():
+    foot = "<p class=entry-footer>Posted by Ana Bo on 4 March 2025 | <a href=/a>Permalink</a>"
+    assert told(article(PARAGRAPH + foot)) == {"author": "Ana Bo", "published": "2025-03-04"}
+
+
+def test_the_day_of_an_event_is_not_that_of_its_page():
+    event = "<script type=application/ld+json>%s</script>"
+    event %= json.dumps({"@type": "Event", "startDate": "2025-03-04T19:30"})
+    assert "published" not in told(article("<p>Tue 4 March 2025, 7.30pm") + event)
+    assert told(article("<p>1 March 2025<p>Tue 4 March 2025, 7.30pm") + event)["published"] == "2025-03-01"
 
 
 def test_a_job_tells_when_it_was_posted():
@@ -447,6 +461,9 @@ STAMP = "2026-11-20T10:00:00+00:00"
         (PARAGRAPH + "<dl><dt><code>author</code><dd>Your name</dl>", {}),
         (PARAGRAPH + "<pre><b>Authors</b><i>:</i> <b>Ana</b> <b>Bo</b></pre>", {}),
         (PARAGRAPH + "<table><tr><th class=a>Author<th class=b>Cups<tr><td>1<td>2</table>", {}),
+        ("<h3 class=author><span>Ana</span> <span>Bo</span></h3>", {"author": "Ana Bo"}),
+        ("<p class=author><a href=/a>Ana</a> <a href=/b>Bo</a>", {}),
+        (f"<p>4 March 2025{PARAGRAPH}<p class=byline>By Ana Bo", {"author": "Ana Bo", "published": "2025-03-04"}),
         ("<p>4 March 2025 | Filed under: <a href=/c>Teas</a> and tagged with: <a>Uji</a>", {"published": "2025-03-04"}),
         (
             "<p>Last updated <a href=/h>4 March 2025</a> by <a href=/a class=author>Ana Bo</a>",
@@ -626,6 +643,8 @@ def test_a_footer_tells_of_the_last_change():
     assert "modified" not in told(article("") + "<p>Last modified 20 Nov 26 by ana")
     assert told(article("") + "<p>tea.txt<br>· Last modified: 2026/11/20 by <b>ana</b>")["modified"] == "2026-11-20"
     assert told(article("") + "<footer>Last updated on Nov 20, 2026.")["modified"] == "2026-11-20"
+    assert told(article("") + "<footer>Last updated on 11/20/26.")["modified"] == "2026-11-20"
+    assert "modified" not in told(article("") + "<footer>Last updated on 11/12/26.")
     assert told(article("") + "<p>Last modified: <b>2026-11-20</b>")["modified"] == "2026-11-20"
     assert (
         told(article("") + "<p>Last updated<!-- --> on <b><time datetime=2026-11-20>then")["modified"] == "2026-11-20"

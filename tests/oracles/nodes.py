@@ -92,11 +92,12 @@ def holds_data(nodes: NodeTable, table: int, cells: Ints) -> bool:
     if np.isin(nodes.tag[within], _IN_LAYOUT).any():
         return False
     lines = nodes.parent[cells]
-    if not (np.diff(lines) == 0).any() or not (np.diff(lines) != 0).any():
+    shown = nodes.first_leaf[cells] < nodes.last_leaf[cells]
+    if not (np.diff(lines[shown]) == 0).any() or not (np.diff(lines) != 0).any():
         return False
     blocks = np.cumsum(np.append(0, np.isin(nodes.tag[table : nodes.end[table]], _SELDOM)))
     line = np.cumsum(np.diff(lines, prepend=lines[:1]) != 0)
     alone = np.bincount(line)[line] == 1  # such a cell divides the table
     with_blocks = (blocks[nodes.end[cells] - table] > blocks[cells - table]) & ~alone
     most = _LAYOUT_WITH_HEAD if (nodes.tag[cells[line == 0]] == _HEAD).all() else _LAYOUT
-    return bool(with_blocks.sum() < most * max(1, (nodes.first_leaf[cells] < nodes.last_leaf[cells]).sum()))
+    return bool(with_blocks.sum() < most * max(1, shown.sum()))

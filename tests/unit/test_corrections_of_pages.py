@@ -64,6 +64,12 @@ def test_lists_headings_and_blocks(html, templateness, chosen):
     checked(parse(html), templateness, chosen)
 
 
+def test_a_heading_right_above_another_one_has_what_is_below_it():
+    html = "<h1>Tea</h1><p>one two three four five</p><h2>Ways</h2><h3>Steep</h3><p>six seven eight nine</p>"
+    assert checked(parse(html), [0, 0, 0.7, 0.7, 0], []).max() == 0
+    assert checked(parse(html.replace("h3", "h2")), [0, 0, 0.7, 0.7, 0], []).tolist() == [0, 0, 0.7, 0, 0]
+
+
 def test_a_hole_is_filled():
     root = parse(BLOCKS)
     templateness = [0.0] * 5 + [0.9] * 2 + [0.0] * 12 + [0.9] * 9

@@ -54,6 +54,15 @@ def test_the_data_of_a_shell_have_its_text(data, texts):
     assert added(ROOT, script(data, **NEXT)) == texts
 
 
+def test_scripts_parse_data_or_add_to_it():
+    parsed = f"window.__APOLLO_STATE__ = JSON.parse({json.dumps(json.dumps({'post': POST}))});"
+    assert added(ROOT, script(parsed)) == ["Herring", STORY]
+    shown = '5:["$","article",null,{"children":[["$","p",null,{"children":"%s"}],["$","p",null,{"children":"%s"}]]}]\n'
+    lines = f'1:"$Sreact.fragment"\n{shown % (STORY, SECOND)}'
+    parts = [f"self.__next_f.push([1,{json.dumps(part)}])" for part in (lines[:40], lines[40:])]
+    assert added(ROOT, script("(self.__next_f=self.__next_f||[]).push([0])"), *map(script, parts)) == [STORY, SECOND]
+
+
 @pytest.mark.parametrize("name", ["window.__INITIAL_STATE__", "self.__NUXT__", "window.APP.state"])
 def test_scripts_set_variables_to_data(name):
     assert added(ROOT, script(f"{name} = {json.dumps({'post': POST})};run()")) == ["Herring", STORY]

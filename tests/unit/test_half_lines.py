@@ -197,10 +197,13 @@ def test_a_permalink_is_no_content_beside_its_heading(classes):
         ("<p>tea</p><figure><img src=a><figcaption>LEAF</figcaption></figure><p>tea", "LEAF"),
         ("<div><p>tea</p><figure><figcaption>LEAF</figcaption></figure><p>X</p><p>tea</p></div>", "LEAF"),
         ("<p>tea</p><figure><figcaption>LEAF</figcaption></figure><p>X", ""),
+        ("<p>tea</p><img src=a><p class=news-img-caption>LEAF</p><p>tea", "LEAF"),
         ("<p>tea</p><figure><figcaption><a href=/l>LEAF</a></figcaption></figure><p>tea", ""),
         ("<div class=member-signature><i>PUBLIC</i> <b>pour</b></div>", "PUBLIC"),
         ("<h3>tea <i>IN TIN</i> <a href=/e>EDIT</a></h3>", "IN TIN"),
         ("<table><thead><tr><th><a href=?by=1>SIZE</a></thead><tr><td>2 cm</table>", "SIZE"),
+        ("<table><tr><th>SIZE<th>FORM<tr><td>2 cm<td>tall</table>", "SIZE FORM"),
+        ("<table><tr><td>cups<td>all<tr><th>SIZE<th>FORM<tr><td>X<td>Y</table>", ""),  # no heads of the table
         ("<code><i>PUBLIC</i> pour(<b>INT</b> cup)</code><code>BREW</code>", "PUBLIC INT"),
         ("<h4 class=code-header>PUB FN <a href=#pour>pour</a></h4>", "PUB FN"),
     ],

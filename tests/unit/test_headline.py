@@ -156,6 +156,14 @@ def test_the_only_heading_of_the_first_level_has_what_the_title_begins_with(titl
     assert headline.text == expected
 
 
+def test_the_heading_of_the_first_level_says_as_much_of_the_title_as_another_one_but_for_its_label():
+    html = "<title>Tea | Cups 2</title><h1>Class Tea Type</h1><p>All about it<h4>Returns <a href=/tea>Tea</a></h4>"
+    page = Page.parse(html.encode(), "http://tea.test/a")
+    alike = np.array([9 * (text.strip() == "Returns") for text in page.nodes.strings], np.int64)
+    assert (headline := headline_of(page, alike, 9)) is not None
+    assert headline.text == "Class Tea Type"
+
+
 @pytest.mark.parametrize(
     ("html", "is_found"),
     [

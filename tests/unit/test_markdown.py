@@ -163,6 +163,7 @@ def read(text):
         ("<table><caption>T</caption><tr><th>a<th>b<tr><td>c<td></table>", "T\n\n| a | b |\n| --- | --- |\n| c |  |"),
         ("<table><tr><td>a<td><tr><td><td></table><table><tr><td><td>-<tr><td><td></table>", "a"),
         ("<table><tr><td>a<td><ul><li>b</ul></table>", "a\n\n- b"),  # a layout
+        ("<table><tr><td colspan=2>Note<tr><td> <td>a</table>", "Note\n\na"),
         (
             "<table><tr><th>a<th>b<tr><td>c<td>d<tr><td colspan=2><h3>H</h3><tr><td>e<td>f</table>",
             "| a | b |\n| --- | --- |\n| c | d |\n\n# H\n\n|  |  |\n| --- | --- |\n| e | f |",
@@ -221,6 +222,12 @@ def read(text):
             "so `$\\pi$` is",
         ),
         ("<p>so <img class=latex src=x.png alt='a^2'> is", "so `$a^2$` is"),
+        ("<p>so <code data-math-style=inline>a^2</code> is", "so `$a^2$` is"),
+        ("<p>so<pre data-math-style=display><code>a^2</code></pre>", "so\n\n```math\na^2\n```"),
+        (
+            "<p>so<p><img src=x.png alt='\\begin{displaymath}a^2\\end{displaymath}'>",
+            "so\n\n```math\na^2\n```",
+        ),
         ("<p>so <math><b>bold</b></math> is", "so **bold** is"),
         (
             "<script src=/mathjax.js></script><h1>On \\(E_8\\)</h1><p>It is \\(a * b\\) for $5 or $6: $$x_1$$ <table>"

@@ -7,6 +7,7 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.chunking import chunk_records, chunks_of
 from scrapy_pagelets.document.markdown import markdown, markdown_of
+from scrapy_pagelets.document.pictures import shown_with
 from scrapy_pagelets.page.page import Page
 from tests.trees import every
 
@@ -78,11 +79,19 @@ def test_a_late_picture_has_the_address_that_its_script_loads(name):
             "<p class='swiper-slide swiper-slide-duplicate'><img src=/r.jpg>",
             P,
         ),
+        ("<img src=/p.jpg width=44 height=44 alt='Ana Bo'><p>Ana Bo</p>", "Ana Bo"),
         ("<img src=/avatar-film.jpg>", "![](http://example.com/avatar-film.jpg)"),
     ],
 )
 def test_each_picture_is_written_once(html, shown):
     assert pictures(html) == shown
+
+
+def test_the_words_of_controls_are_not_those_around_a_player():
+    html = "<p>Tea<div><button>Play</button><audio src=/s.mp3></audio><i>00:00</i></div><p>Cups"
+    nodes = Page.parse(html.encode(), URL).nodes
+    keep = np.array([text in ("Tea", "Cups") for text in nodes.strings])
+    assert [nodes.elements[row].tag for row in np.flatnonzero(shown_with(nodes, keep))] == ["audio"]
 
 
 @pytest.mark.parametrize(

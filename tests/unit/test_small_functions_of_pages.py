@@ -1,6 +1,7 @@
 """What small functions return: of addresses, looks, dates, prices, names of pictures, links and tokens."""
 
 import numpy as np
+import pytest
 from lxml import etree
 
 from scrapy_pagelets import Page
@@ -74,6 +75,30 @@ def test_gaps_panels_of():
         "/html/body/div[1]": "/html/body/p[1]",
         "/html/body/div[2]": "/html/body/p[2]",
     }
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div class=sd-tab-set><input><label>A</label><div>A b</div><input><label>B</label><div>b</div></div>",
+        "<div><ul><li><button class=nav-tab>A</button><li><button class=nav-tab>B</button></ul></div><p>a<p>b",
+        "<div><ul class=tabs><li><a href=#A>A</a><li><a href=#B>B</a></ul></div><p>a<p>b",
+        "<b role=tab aria-controls=a>x</b><b role=tab aria-controls=b>y</b>"
+        "<b role=tab aria-controls=a>x</b><p id=a>a</p><b role=tab aria-controls=b>y</b><p id=b>b</p>",
+    ],
+)
+def test_labels_stand_before_their_panels(html):
+    nodes = Page.parse(f"<div>{html}</div>".encode(), "http://a/").nodes
+    pairs = [*gaps.panels_of(nodes).items()]
+    assert len(pairs) == 2
+    assert not any(gaps.begins_with(nodes, *pair) for pair in pairs)
+    assert all(tab < panel for panel, tab in pairs)
+
+
+def test_links_to_places_of_the_page_are_no_tabs():
+    html = b"<div><ul class=tabs><li><a href=#A>A</a><li><a href=#B>B</a></ul><p id=C>a<p>b</div><p id=A>c<p id=B>d"
+    nodes = Page.parse(html, "http://a/").nodes
+    assert [nodes.strings[nodes.first_leaf[panel]] for panel in gaps.panels_of(nodes)] == ["c", "d"]
 
 
 def test_looks_placing():
@@ -356,6 +381,8 @@ def test_posts_is_forum():
     odd = b"<body><p class=thread-odd>Hello"
     assert posts.is_forum(Page.parse(odd, "http://a/topics"))
     assert not posts.is_forum(Page.parse(odd, "http://a/1"))
+    for address in ("issues/52.html", "pull/7", "browse/TEA-12"):
+        assert posts.is_forum(Page.parse(b"<p>Hello", f"http://a/{address}"))
 
 
 def test_etdm_in_order():

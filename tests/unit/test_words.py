@@ -57,7 +57,13 @@ def text(html):
             "<dl><dt><b>size</b><span class=classifier>int</span><dt><b>a</b><i class=classifier>int</i></dl>",
             "size int\na int",
         ),
+        ("<span class=label>Ticket</span><span class=value>£12</span>", "Ticket £12"),
+        ("<span>Chapter 4</span>Bread", "Chapter 4 Bread"),
+        ("A kiln at night.<span class=credit>Jo Kay</span>", "A kiln at night. Jo Kay"),
         # parts of a word
+        ("<span>Chapter 4</span>B", "Chapter 4B"),
+        ("the first U.<b>S.</b> kiln", "the first U.S. kiln"),
+        ("of class tea.cup.<a href=/u>Uji</a>", "of class tea.cup.Uji"),
         ("<b>h</b>ello", "hello"),
         ("<span class=dropcap>T</span><span class=first-line>hey were</span>", "They were"),
         ("<span class=char>H</span><span class=char>i</span>", "Hi"),
