@@ -140,13 +140,12 @@ def link_sections_of(page: Page, told: Floats, alike: Ints, pages: int, *, cards
         card = min((one.begin for one in titles if text <= one.begin < end), default=end)
         share = _share_of_links(words[text:end], leading[text:card] + [True] * (end - card))
         is_section = share >= _LINKED
-        if is_section and told[heading.begin] < THRESHOLD:
-            is_section = not _lead_elsewhere(page, heading, end)
+        if is_section and told[text] < THRESHOLD and _lead_elsewhere(page, heading, end):
+            is_section = _is_template(nodes, told, text, end)
         elif not is_section and (linked or share >= _SOME) and told[heading.begin] >= THRESHOLD:
             end = _end_of(nodes, heading, headings, linked)
-            own = slice(heading.begin, end)
-            is_section = _share_of_links(words[text:end], leading[text:end]) >= _SOME
-            is_section = is_section and bool(np.average(told[own], weights=nodes.words[own]) >= THRESHOLD)
+            share = _share_of_links(words[text:end], leading[text:end])
+            is_section = share >= _SOME and _is_template(nodes, told, heading.begin, end)
         if is_section:
             section = slice(nodes.leaves.item(text) - 1, nodes.leaves.item(end - 1))
             found[heading.begin : end] |= not (nodes.tag[section] == _HEAD).any()  # a table with heads has data
@@ -156,6 +155,11 @@ def link_sections_of(page: Page, told: Floats, alike: Ints, pages: int, *, cards
 def _share_of_links(words: list[int], linked: list[bool]) -> float:
     """The share of some words that lead to other pages; 0 for less than two runs of text."""
     return sum(compress(words, linked)) / max(1, sum(words)) if linked.count(True) >= _LINKS else 0
+
+
+def _is_template(nodes: NodeTable, told: Floats, first: int, end: int) -> bool:
+    """Whether the model takes some leaves for template on average."""
+    return bool(np.average(told[first:end], weights=nodes.words[first:end]) >= THRESHOLD)
 
 
 def _lead_elsewhere(page: Page, heading: _Heading, end: int) -> bool:

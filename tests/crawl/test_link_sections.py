@@ -61,9 +61,9 @@ def test_cards_with_more_than_links_are_a_section_if_the_model_takes_them_for_te
 
 
 @pytest.mark.parametrize(("told", "expected"), [(0.6, 3), (0.4, 0)])
-def test_links_to_other_sites_are_content_unless_the_model_takes_their_heading_for_template(told, expected):
+def test_links_to_other_sites_are_content_unless_the_model_takes_them_for_template(told, expected):
     found = page("<div><h3>More</h3><a href=http://b.test/>Black tea</a><p><a href=http://w.test/>White tea</a></div>")
-    assert link_sections_of(found, np.full(3, told), np.array([9, 1, 1]), 9).sum() == expected
+    assert link_sections_of(found, np.array([0.9, told, told]), np.array([9, 1, 1]), 9).sum() == expected
 
 
 def test_a_site_of_few_pages_tells_nothing():
