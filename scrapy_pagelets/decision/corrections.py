@@ -133,12 +133,14 @@ def link_sections_of(page: Page, told: Floats, alike: Ints, pages: int, *, cards
     links = nodes.links
     is_other = (links.key != 0) & (links.key != page.key) & ~files_among(links.href)
     leading = nodes.leaves_below(links.row[is_other].tolist()).tolist()
-    linked = {one for one in headings if all(leading[one.begin : one.text])}
+    may_be = (one for one in headings if one.begin == one.text or leading[one.begin])
+    linked = {one for one in may_be if all(leading[one.begin : one.text])}
     titles, words = linked if cards else set(), nodes.words.tolist()
     for heading in repeated:
         text, end = heading.text, _end_of(nodes, heading, headings, titles)
         card = min((one.begin for one in titles if text <= one.begin < end), default=end)
-        share = _share_of_links(words[text:end], leading[text:card] + [True] * (end - card))
+        leads = leading[text:card] + [True] * (end - card) if cards else leading[text:end]
+        share = _share_of_links(words[text:end], leads)
         is_section = share >= _LINKED
         if is_section and told[text] < THRESHOLD and _lead_elsewhere(page, heading, end):
             is_section = _is_template(nodes, told, text, end)
