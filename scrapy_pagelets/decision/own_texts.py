@@ -199,9 +199,9 @@ def _of_records(nodes: NodeTable, leaves: Ints, keep: Bools) -> list[int]:
 
 
 def _is_amid(content: Ints, leaf: int) -> bool:
-    """Whether content stands a few leaves before a leaf, and a few behind it or nothing behind it."""
+    """Whether a leaf is in a short stretch between content, or behind all of it."""
     place = int(np.searchsorted(content, leaf))
-    return leaf - content[place - 1] <= _AMID and (place == len(content) or content[place] - leaf <= _AMID)
+    return place == len(content) or content[place] - content[place - 1] <= _AMID + 1
 
 
 def _beside_heading(nodes: NodeTable, row: int, last: int) -> slice:
@@ -250,9 +250,12 @@ def _facts(
     has_colon = [nodes.strings[label].rstrip()[-1:] in COLONS for label, _ in told]
     terms = [nodes.tag[part_of(nodes, label)[0]] in _TERMS for label, _ in told]
     named = all(map(max, has_colon, terms))
-    linked = sum(bool(nodes.anchor[nodes.leaves[value]].all()) for _, value in told)
-    is_steady = not any(has_colon) and often[[label for label, _ in told]].all()
-    are_facts = named or (not is_article and (2 * linked <= len(told) or is_steady))
+    linked = sum(bool(nodes.anchor[nodes.leaves[value]].any()) for _, value in told)
+    is_steady = bool(often[[label for label, _ in told]].all())
+    is_plain = 2 * linked <= len(told)
+    if not (named or is_steady or is_plain):
+        return  # boxes of links, whose labels move
+    are_facts = named or (not is_article and (is_plain or not any(has_colon)))
     for pair, label, value in zip(pairs, labels, values, strict=True):
         is_control = (nodes.anchor[nodes.leaves[value]] & often[value]).any()
         is_fact = not is_control and ((named and keep[label]) or (is_varied and are_facts))
