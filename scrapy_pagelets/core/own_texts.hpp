@@ -18,7 +18,7 @@ using Integers = std::vector<std::int64_t>;
 struct OfOwnTexts {
     double threshold, most_of_value, most_behind, often, nearly_all, most_of_list, mostly, linked, most_of_table;
     std::int64_t sentence, paragraphs, note, amid, behind, label, value, near, far;
-    std::int64_t code, definition, table, no_note;
+    std::int64_t code, definition, table, heading, no_note;
     Flags is_paragraph, is_value, is_list, is_inline, is_no_data, is_cell;
 };
 
@@ -237,6 +237,7 @@ public:
     }
 
     // Add each value near content whose label, of a few words, most pages have there: a term, or the first part of two.
+    // Below a heading, links alone are a menu.
     void add_values() {
         const auto is_near = [&](std::int64_t i) { return at.before[i] <= of.near && told[i] < of.most_of_value; };
         const Integers near = sums(is_near);
@@ -254,6 +255,8 @@ public:
             if (!(is_second || is_definition) || leaves.first == leaves.last || words_of(leaves) > of.value) continue;
             if (nodes.words[label] < 1 || nodes.words[label] > of.label || rare[label] || nodes.linked(label)) continue;
             if (near[leaves.last] == near[leaves.first] || own[leaves.last] == own[leaves.first]) continue;
+            const bool is_heading = nodes.signs[nodes.look[nodes.leaves[label]]] & of.heading;
+            if (is_heading && words_if(leaves, [&](std::int64_t i) { return !nodes.linked(i); }) == 0) continue;
             // A link that many pages have there is a control.
             add_if(leaves, [&](std::int64_t i) { return rare[i] || !nodes.linked(i); });
         }
@@ -314,15 +317,20 @@ public:
         }
     }
 
-    // Add what stands between content, no more words than a sentence, without links and what nearly all pages have.
+    // Add what stands between content, no more words than a sentence, without links and what nearly all pages have, there
+    // or elsewhere on the page.
     void add_between() {
         Flags kept(nodes.m);
-        for (std::int64_t i = 0; i < count(); i++) kept[i] = keep[i] || found[i];
+        std::unordered_set<std::int64_t> controls;
+        for (std::int64_t i = 0; i < count(); i++) {
+            kept[i] = keep[i] || found[i];
+            if (!kept[i] && double(alike[i]) >= of.nearly_all * others) controls.insert(nodes.text[i]);
+        }
         for (std::int64_t first = 1, last; first < count(); first = last + 1) {
             for (last = first; last < count() && !kept[last]; last++) {}
             if (last == first || last == count() || !kept[first - 1] || words_of({first, last}) > of.sentence) continue;
             const auto is_control = [&](std::int64_t i) {
-                return nodes.linked(i) || double(alike[i]) >= of.nearly_all * others;
+                return nodes.linked(i) || controls.count(nodes.text[i]);
             };
             if (!any({first, last}, is_control)) add({first, last});
         }

@@ -14,7 +14,7 @@ cdef extern from "own_texts.hpp" nogil:
     cppclass OfOwnTexts:
         double threshold, most_of_value, most_behind, often, nearly_all, most_of_list, mostly, linked
         double most_of_table
-        int64_t sentence, paragraphs, note, amid, behind, label, value, near, far, code, definition, table, no_note
+        int64_t sentence, paragraphs, note, amid, behind, label, value, near, far, code, definition, table, heading, no_note
         vector[uint8_t] is_paragraph, is_value, is_list, is_inline, is_no_data, is_cell
     cppclass Span:
         int64_t first, last
@@ -62,6 +62,7 @@ cdef int set_up() except -1:
     limits.label, limits.value = given["LABEL"], given["VALUE"]
     limits.code, limits.definition, limits.no_note = given["CODE"], given["DEFINITION"], given["NO_NOTE"]
     limits.is_list, limits.is_inline, limits.is_no_data = given["IS_LIST"], given["IS_INLINE"], given["IS_NO_DATA"]
+    limits.heading = given["HEADING"]
     limits.table, limits.is_cell = given["TABLE"], given["IS_CELL"]
     limits.linked, limits.most_of_table = given["LINKED"], given["MOST_OF_TABLE"]
     limits.paragraphs, limits.is_paragraph = given["PARAGRAPHS"], given["IS_PARAGRAPH"]

@@ -458,7 +458,8 @@ def signed_posts(page: Page, thread: Thread, keep: Bools) -> tuple[Bools, Bools]
 def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
     """Leaves of what most posts of a page have in lines of links or of its own: to reply, to quote, to report.
 
-    Of texts without a link, only those in an element with a class are no words of the posts.
+    Of texts without a link, only those are no words of the posts that stand in an element with a class, where hardly a
+    post says another one: a post may be a word of thanks.
     """
     if len(thread.posts) < _FEWEST_POSTS:
         return []
@@ -476,7 +477,15 @@ def controls_of_posts(nodes: NodeTable, thread: Thread) -> list[int]:
     said = [{leaf: NUMBERED.sub("#", nodes.strings[leaf].strip()) for leaf in leaves} for leaves in own]
     often = Counter(text for each in said for text in {*each.values()} - {post.author for post in thread.posts})
     least = max(_FEWEST_POSTS, len(said) / 2)
-    return [leaf for each in said for leaf, text in each.items() if often[text] >= least]
+    shapes = nodes.shape[nodes.leaves].tolist()
+    of_shape = Counter(shapes[leaf] for post in thread.posts for leaf in post.leaves)
+    alike = Counter((shapes[leaf], text) for each in said for leaf, text in each.items())
+    return [
+        leaf
+        for each in said
+        for leaf, text in each.items()
+        if often[text] >= least and (linked[leaf] or alike[shapes[leaf], text] >= _MOST * of_shape[shapes[leaf]])
+    ]
 
 
 def _sections(nodes: NodeTable) -> list[int]:

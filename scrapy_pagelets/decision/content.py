@@ -12,6 +12,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.corrections import corrected as corrected
 from scrapy_pagelets.core.text import permalinks as permalinks
+from scrapy_pagelets.decision.half_lines import COLONS
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.metadata.product_values import BRAND_LABELS
 from scrapy_pagelets.page.looks import HEADING
@@ -35,7 +36,6 @@ _WHOLE: Final = 0.8  # share of the words of a list from which on all of its ite
 #: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
 _ANNOUNCING: Final = 5
 _IN_DOUBT: Final = 0.65  # up to this templateness, a list right below a heading of content belongs to it
-_COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 #: Leaves before and after the own heading that may say of the page what it declares, their words; those to a price.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE_BEFORE: Final = 30
@@ -120,7 +120,7 @@ def facts_of(page: Page, headline: Headline | None, facts: Sequence[str], keep: 
         saying = [leaf for leaf in range(len(mask)) if _has_fact(nodes, leaf, fact)]
         if not _is_number(fact):
             labels = {leaf: nodes.strings[leaf - 1].strip() if leaf else "" for leaf in saying}
-            brands = {leaf for leaf, label in labels.items() if label[-1:] in _COLONS and BRAND_LABELS.fullmatch(label)}
+            brands = {leaf for leaf, label in labels.items() if label[-1:] in COLONS and BRAND_LABELS.fullmatch(label)}
             saying = [leaf for leaf in saying if leaf in of_names or leaf in brands]
         if saying and not keep[saying].any():
             mask[saying[0]] = True
@@ -154,6 +154,6 @@ give(
     "corrections", CELL=CELL, LINE=LINE, TEXT=TEXT, HEADING=HEADING, THRESHOLD=THRESHOLD, OF_LINE=THRESHOLD,
     WHOLE=_WHOLE, ANNOUNCING=_ANNOUNCING, MOST=_MOST, CERTAIN=_CERTAIN,
     BYLINE=_BYLINE, IN_DOUBT=_IN_DOUBT, IS_LIST=_IS_LIST, IS_ITEM=_IS_ITEM,
-    IS_HEADING=_IS_HEADING, COLONS=_COLONS, permalinks=permalinks, is_label=_is_label,
+    IS_HEADING=_IS_HEADING, COLONS=COLONS, permalinks=permalinks, is_label=_is_label,
 )  # fmt: skip
 give("corrections", SHARE=_SHARE, LEAST=_LEAST, HALF=_HALF, LINKS=_LINKS, IS_BLOCK=_IS_BLOCK)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints, mix, up_to
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix, up_to
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.small_corrections import decided_together as decided_together
 from scrapy_pagelets.core.small_corrections import has_copies as has_copies
@@ -17,7 +17,7 @@ from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, among_tags, below, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD
-from scrapy_pagelets.page.urls import files_among
+from scrapy_pagelets.page.urls import files_among, site_of
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _IS_LAYOUT: Final = among_tags("div section article aside main header footer form")
@@ -33,6 +33,7 @@ _QUOTED, _MOST = 5, 0.5
 _OFTEN, _FEWEST = 0.5, 4
 #: Share of the words below the heading that lead to other pages, and runs of text in which they are.
 _LINKED, _LINKS = 0.7, 2
+_SOME: Final = 0.4  # the least share of a section that the model takes for template, too
 
 
 def repeats_of(nodes: NodeTable, keep: Bools, *, is_thread: bool = False) -> Bools:
@@ -98,14 +99,25 @@ def _quotations(nodes: NodeTable, keep: Bools, is_thread: bool) -> Iterator[int]
             yield row
 
 
-def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False) -> Bools:
+class _Heading(NamedTuple):
+    """A heading, and the leaves with which it and the text behind it begin."""
+
+    row: int
+    level: int  # its tag
+    begin: int
+    text: int
+
+
+def link_sections_of(page: Page, told: Floats, alike: Ints, pages: int, *, cards: bool = False) -> Bools:
     """(m,) leaves of headings that half of the pages of a site have, and of what follows them if it is links.
 
     Links to places of the page itself do not count, as they are its table of contents, nor do those to files. A section
-    ends at the next heading, or with the element that the heading is in.
+    ends at the next heading, or with the element that the heading is in. Where the words beside links are more, as in
+    cards with a price, or all links lead to other sites, it is one only if the model takes it for template.
 
-    ``alike``: (m,) number of other pages with the same text at the same place, see `Site.pages_alike`. ``pages``:
-    number of other pages that are known. ``cards``: whether what stands below a linked heading is the card of a page.
+    ``told``: (m,) templateness as the model sees it. ``alike``: (m,) number of other pages with the same text at the
+    same place, see `Site.pages_alike`. ``pages``: number of other pages that are known. ``cards``: whether what stands
+    below a linked heading is the card of a page.
     """
     nodes = page.nodes
     found = np.zeros(len(nodes.leaves), np.bool_)
@@ -118,28 +130,47 @@ def link_sections_of(page: Page, alike: Ints, pages: int, *, cards: bool = False
     repeated = [one for one in headings if often[one.text] - often[one.begin] == one.text - one.begin > 0]
     if not repeated:
         return found
-    links, words = nodes.links, nodes.words.tolist()
+    links = nodes.links
     is_other = (links.key != 0) & (links.key != page.key) & ~files_among(links.href)
     leading = nodes.leaves_below(links.row[is_other].tolist()).tolist()
-    titles = {one for one in headings if cards and all(leading[one.begin : one.text])}
+    may_be = (one for one in headings if one.begin == one.text or leading[one.begin])
+    linked = {one for one in may_be if all(leading[one.begin : one.text])}
+    titles, words = linked if cards else set(), nodes.words.tolist()
     for heading in repeated:
         text, end = heading.text, _end_of(nodes, heading, headings, titles)
         card = min((one.begin for one in titles if text <= one.begin < end), default=end)
-        leading[card:end] = [True] * (end - card)
-        linked = leading[text:end]
-        if linked.count(True) >= _LINKS and sum(compress(words[text:end], linked)) >= _LINKED * sum(words[text:end]):
+        leads = leading[text:card] + [True] * (end - card) if cards else leading[text:end]
+        share = _share_of_links(words[text:end], leads)
+        is_section = share >= _LINKED
+        if is_section and told[text] < THRESHOLD and _lead_elsewhere(page, heading, end):
+            is_section = _is_template(nodes, told, text, end)
+        elif not is_section and (linked or share >= _SOME) and told[heading.begin] >= THRESHOLD:
+            end = _end_of(nodes, heading, headings, linked)
+            share = _share_of_links(words[text:end], leading[text:end])
+            is_section = share >= _SOME and _is_template(nodes, told, heading.begin, end)
+        if is_section:
             section = slice(nodes.leaves.item(text) - 1, nodes.leaves.item(end - 1))
             found[heading.begin : end] |= not (nodes.tag[section] == _HEAD).any()  # a table with heads has data
     return found
 
 
-class _Heading(NamedTuple):
-    """A heading, and the leaves with which it and the text behind it begin."""
+def _share_of_links(words: list[int], linked: list[bool]) -> float:
+    """The share of some words that lead to other pages; 0 for less than two runs of text."""
+    return sum(compress(words, linked)) / max(1, sum(words)) if linked.count(True) >= _LINKS else 0
 
-    row: int
-    level: int  # its tag
-    begin: int
-    text: int
+
+def _is_template(nodes: NodeTable, told: Floats, first: int, end: int) -> bool:
+    """Whether the model takes some leaves for template on average."""
+    return bool(np.average(told[first:end], weights=nodes.words[first:end]) >= THRESHOLD)
+
+
+def _lead_elsewhere(page: Page, heading: _Heading, end: int) -> bool:
+    """Whether all links below a heading lead to other sites."""
+    rows, targets = page.nodes.links.row, page.nodes.links.target
+    link, stop = int(np.searchsorted(rows, page.nodes.end[heading.row])), page.nodes.leaves[end - 1]
+    while link < len(rows) and rows[link] < stop and targets[link] and site_of(targets[link]) != page.site:
+        link += 1
+    return link == len(rows) or bool(rows[link] >= stop)
 
 
 def _is_in_item(nodes: NodeTable, heading: _Heading) -> bool:

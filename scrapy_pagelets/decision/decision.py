@@ -10,7 +10,7 @@ from scrapy_pagelets.decision import asides, corrections
 from scrapy_pagelets.decision.content import corrected, facts_of, marks_in_cells, permalinks, said_of_itself
 from scrapy_pagelets.decision.cut import OF_ARTICLE
 from scrapy_pagelets.decision.half_lines import companions, opening_alone, signs_with_words
-from scrapy_pagelets.decision.own_texts import data_tables, labelled, own_texts
+from scrapy_pagelets.decision.own_texts import Seen, data_tables, labelled, own_texts
 from scrapy_pagelets.decision.page_features import declared
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.headline import Headline, headline_of
@@ -65,14 +65,14 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         is_article = may_be and not (told.thread.is_thread or is_discussion(page))
         seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
-        seen = np.where(own, 0, seen)
-        found = corrected(page.nodes, corrections.decided_together(page.nodes, seen), headline)
-        found[labelled(page.nodes, headline, ~is_template(found), alike, others)] = 0
+        found = corrected(page.nodes, corrections.decided_together(page.nodes, np.where(own, 0, seen)), headline)
+        texts = Seen(alike, others, lambda: (site.pages_with_text(page), site.pages_with_place(page)))
+        found[labelled(page.nodes, headline, ~is_template(found), texts, is_article=bool(is_article))] = 0
         found[told.trail] = 1
         kept = ~is_template(found)
         is_reviewed = kinds["product"] or (sells and bool(told.thread.posts))
         comments = asides.comments_of(page, kept, is_product=is_reviewed, is_discussion=kinds["discussion"])
-        sections = corrections.link_sections_of(page, alike, others, cards=sells)
+        sections = corrections.link_sections_of(page, seen, alike, others, cards=sells)
         tags = asides.own_tags(page.nodes, kept)
         signatures = asides.signatures_of(page, kept, is_discussion=kinds["discussion"])
         profiles, lines = asides.signed_posts(page, told.thread, kept & ~comments)

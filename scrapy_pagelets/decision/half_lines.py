@@ -29,6 +29,7 @@ from scrapy_pagelets.page.nodes import (
 )
 
 _LABEL, _VALUE = 3, 30  # words of a label, and of its value but in tables and lists of terms
+COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 _AROUND: Final = 4  # elements around a caption that may be those of the text
 #: Classes of captions that are in no element of their own kind.
 _CAPTION: Final = lazily(
@@ -46,7 +47,8 @@ IS_NO_DATA: Final = among_tags("table form input select textarea button")
 def companions(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves without which others say little: labels of values and of tabs, captions, words of declarations.
 
-    A label is the first of the two parts of an element, of the cells of a row, or a term, if what follows is content.
+    A label is the first of the two parts of an element, of the cells of a row, one of two by turns, or a term, if what
+    follows is content.
     ``keep``: (m,) the leaves that are content so far.
     """
     found = np.zeros(len(keep), np.bool_)
@@ -144,15 +146,28 @@ def _value_of(nodes: NodeTable, leaf: int) -> int:
     """The end of the leaves of which a leaf is the label; the leaf itself if it is none."""
     row, above = part_of(nodes, leaf)
     end, is_term = nodes.last_leaf.item(above), nodes.tag[row] == _TERM
-    if nodes.signs[nodes.look[row]] & HEADING or leaf + 1 >= end or not (is_term or nodes.first_leaf[above] == leaf):
+    if nodes.signs[nodes.look[row]] & HEADING or leaf + 1 >= end:
         return leaf
     value = nodes.leaves.item(leaf + 1)
     while nodes.parent.item(value) != above:
         value = nodes.parent.item(value)
+    behind = nodes.last_leaf.item(value)
     if is_term:
-        return nodes.last_leaf.item(value) if nodes.tag[value] == _DEFINITION else leaf
-    is_pair = nodes.last_leaf[value] == end and nodes.words[leaf + 1 : end].sum() <= _VALUE
-    return end if is_pair or nodes.tag[above] == _ROW else leaf
+        return behind if nodes.tag[value] == _DEFINITION else leaf
+    if _in_pairs(nodes, above, row):
+        return behind
+    is_whole = nodes.tag[above] == _ROW or (behind == end and nodes.words[leaf + 1 : end].sum() <= _VALUE)
+    return end if nodes.first_leaf[above] == leaf and is_whole else leaf
+
+
+def _in_pairs(nodes: NodeTable, above: int, row: int) -> bool:
+    """Whether an element has nothing but short elements of two looks by turns, and a row is one of the first look."""
+    children = nodes.children_of(above)
+    first, second = children[::2], children[1::2]
+    is_even = (
+        row in first and len(first) == len(second) and len({*nodes.look[first]}) == len({*nodes.look[second]}) == 1
+    )
+    return is_even and max(map(nodes.words_of, children)) <= _VALUE and min(map(nodes.words_of, children)) > 0
 
 
 def part_of(nodes: NodeTable, leaf: int) -> tuple[int, int]:

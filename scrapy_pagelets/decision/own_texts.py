@@ -8,8 +8,8 @@ The model doubts more far down a long page: paragraphs stay where half of those 
 """
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.own_texts import data_tables as data_tables
 from scrapy_pagelets.core.own_texts import own_texts as own_texts
-from scrapy_pagelets.decision.half_lines import IS_NO_DATA, captions_of, part_of
+from scrapy_pagelets.decision.half_lines import COLONS, IS_NO_DATA, captions_of, part_of
 from scrapy_pagelets.metadata.dates import has_year
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.gaps import panels_of
@@ -39,6 +39,7 @@ _NO_NOTE: Final = LANDMARKS["nav"] | LANDMARKS["footer"]
 _AMID, _BEHIND = 6, 3
 #: Words of a label and of a value, and leaves from content to a value.
 _LABEL, _VALUE, _NEAR = 3, 12, 12
+_SAME: Final = 0.8  # share of the pages with a place from which on they have the same text there
 _MOST_OF_VALUE, _MOST_BEHIND = 0.98, 0.9  # the most templateness of a value, and of a text right behind content
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
@@ -65,7 +66,17 @@ _LEADING: Final = frozenset("tag category prev previous next author bookmark".sp
 _FACT: Final = lazily(r"\s*[^\W\d_](?:[^:：\d]{1,30}[:：]|[^:：]{1,30}[:：]\s)\s*\S")  # a label with its value
 #: An amount with the sign of a currency, which looks like those on other pages: they differ in their digits alone.
 _PRICE: Final = lazily(r"(?:[A-Z]{0,3}\s?[$€£¥₹₽₺₩]\s?\d[\d.,'’\s]{0,14}|\d[\d.,'’\s]{0,14}(?:[$€£¥₹₽₺₩]|zł|Kč|kr))")
-_TERMS, _COLONS = (TAG["dt"], TAG["th"]), (":", "\N{FULLWIDTH COLON}")
+_TERMS: Final = (TAG["dt"], TAG["th"])
+
+
+class Seen(NamedTuple):
+    """On how many of the other pages of a site that are known the text of each leaf is."""
+
+    alike: Ints  # (m,) at the same place, see `Site.pages_alike`
+    others: int
+    #: (m,) those with the text at any place, and those with any text at its place: where some pages lack an attribute,
+    #: the labels below it move
+    elsewhere: Callable[[], tuple[Ints, Ints]]
 
 
 def _boxes(nodes: NodeTable) -> list[int]:
@@ -78,55 +89,129 @@ def _boxes(nodes: NodeTable) -> list[int]:
     return nodes.outermost((*rows_named(nodes, _FACTS), *np.flatnonzero(notes).tolist(), *nodes.parent[said].tolist()))
 
 
-def labelled(nodes: NodeTable, headline: Headline | None, keep: Bools, alike: Ints, others: int) -> Bools:
+def labelled(
+    nodes: NodeTable, headline: Headline | None, keep: Bools, seen: Seen, *, is_article: bool = False
+) -> Bools:
     """(m,) leaves of labels and of values that belong to what is content, between the own heading and its end.
 
     In a list of pairs all are content if half of them are, or if the values of most differ from page to page and tag or
     colon tell the labels. So are a value of which the label is content, a line from a label to a value, a number to
     call, the first price near the heading, and a text that is a label and a value, no sentence and without a year,
     which few pages have; such a text may stand right behind content in an element with it. What leads to other pages is
-    not.
+    not. On pages that are no articles, labels need no colon, and any short text is a fact that differs from page to
+    page at its place, beside the heading and amid content.
 
-    ``keep``: (m,) the leaves that are content so far. ``alike``, ``others``: as of `own_texts`.
+    ``keep``: (m,) the leaves that are content so far.
     """
     found = np.zeros(len(keep), np.bool_)
-    if headline is None or others < _KNOWN or not keep.any():
+    if headline is None or seen.others < _KNOWN or not keep.any():
         return found
-    first, last = nodes.last_leaf.item(headline.row), keep.nonzero()[0].item(-1)
-    often, lost = alike >= _OFTEN * others, ~keep & (nodes.words > 0)
-    plain = (nodes.words > 0) & ~nodes.anchor[nodes.leaves]
+    first, content = nodes.last_leaf.item(headline.row), keep.nonzero()[0]
+    last = content.item(-1)
+    plain = nodes.words > 0
+    lost, plain = plain & ~keep, plain & ~nodes.anchor[nodes.leaves]
     if buttons := rows_with(nodes, LANDMARKS["button"]):
         plain &= ~nodes.leaves_below(buttons)
-    is_label, own = often & plain & (nodes.words <= _NAME), lost & ~often & plain & (nodes.words <= _VALUE)
-    torn = is_label[first:last] & (lost[first:last] | lost[first + 1 : last + 1])
+    for link in beginning(nodes.links.href, _CONTACTS[1]):
+        leaves = nodes.leaves_of(nodes.links.row.item(link))
+        is_own = (seen.alike[leaves] < _OFTEN * seen.others).all()
+        found[leaves] |= first <= leaves.start < last + _BEHIND and is_own
+    own, behind, begin = lost & plain, slice(last, last + _BEHIND), max(0, first - _AMID)
+    is_behind = (seen.alike[behind][own[behind]] < _SAME * seen.others).any()
+    if not (is_behind or own[begin:last].any() or (lost[first:last] & plain[first - 1 : last - 1]).any()):
+        return found & ~keep  # neither texts nor links behind labels
+    half, (anywhere, place) = _OFTEN * seen.others, seen.elsewhere()
+    often = seen.alike >= np.maximum(half, _SAME * place)
+    own &= ~often & (nodes.words <= _VALUE)
+    is_label = (np.maximum(seen.alike, anywhere) >= half) & plain & (nodes.words <= _NAME)
+    if not is_article:
+        slots = own & (np.maximum(seen.alike, anywhere) < np.minimum(half, _SAME * np.maximum(place, 1)))
+        found |= _slots(nodes, slots, lost & ~plain, content, headline.row)
     for leaf in (own[first : last + 1 + _BEHIND].nonzero()[0] + first).tolist():
         text = nodes.strings[leaf].rstrip()
-        if (":" in text or _COLONS[1] in text) and _FACT.match(text) and not (has_year(text) or text[-1] == "."):
-            around = part_of(nodes, leaf)[1]
-            around = nodes.parent.item(around) if _IS_LIST[nodes.tag[around]] else around
-            found[leaf] = leaf < last or keep[nodes.leaves_of(around)].any()
+        if (":" in text or COLONS[1] in text) and _FACT.match(text) and not (has_year(text) or text[-1] == "."):
+            found[leaf] |= leaf < last or _has_content(nodes, leaf, keep)
     for leaf in (lost[first : min(first + _NEAR, last)].nonzero()[0] + first).tolist():
         text = nodes.strings[leaf].strip()
         if any(map(str.isdigit, text[:1] + text[-1:])) and _PRICE.fullmatch(text):
-            found[leaf] = plain[leaf]
+            found[leaf] |= plain[leaf]
             break
-    for link in beginning(nodes.links.href, _CONTACTS[1]):
-        leaves = nodes.leaves_of(nodes.links.row.item(link))
-        found[leaves] |= first <= leaves.start < last and not often[leaves].any()
+    torn = is_label[:-1] & (lost[:-1] | lost[1:])
+    torn[last:] &= own[last + 1 :]
     lists: dict[tuple[int, int], None] = {}
-    for leaf in (torn.nonzero()[0] + first).tolist():
+    for leaf in (torn[first : last + _BEHIND].nonzero()[0] + first).tolist():
         found[_line(nodes, leaf, last, keep, often)] = True
         row, around = part_of(nodes, leaf)
         if nodes.tag.item(row) == _TERMS[0]:
             lists[around, -1] = None
-        elif nodes.first_leaf.item(around) == leaf:
+        elif leaf in (nodes.first_leaf.item(around), nodes.last_leaf.item(around) - 1):
             while nodes.leaves_of(nodes.parent.item(around)) == nodes.leaves_of(around):
                 around = nodes.parent.item(around)  # what holds the pair alone
             lists[nodes.parent.item(around), nodes.look.item(around)] = None
+            value = _value_of(nodes, leaf, nodes.leaves_of(around))
+            found[leaf] |= value.start >= first and bool(((keep[value] | found[value]) & ~often[value]).all())
     for above, look in [*lists][:_MOST_LISTS]:
-        for pair in _facts(nodes, _pairs(nodes, above, look), keep, is_label, often):
+        for pair in _facts(nodes, _pairs(nodes, above, look), keep | found, is_label, often, is_article):
             found[pair] = True
     return found & ~keep
+
+
+def _value_of(nodes: NodeTable, leaf: int, pair: slice) -> slice:
+    """The few words of a pair of which a leaf is the label: several texts behind its colon, or one before it."""
+    value = slice(leaf - 1, leaf) if pair == slice(leaf - 1, leaf + 1) else slice(leaf + 1, pair.stop)
+    has_colon = nodes.strings[leaf].rstrip().endswith(COLONS) and pair.stop > leaf + 2  # one link alone leads on
+    is_value = (value.stop == leaf or has_colon) and nodes.words[value].sum() <= _PAIR
+    return value if is_value else slice(-1, -1)
+
+
+def _slots(nodes: NodeTable, slots: Bools, linked: Bools, content: Ints, heading: int) -> Bools:
+    """(m,) leaves of facts among some that differ from page to page: lines beside the heading, and texts amid content.
+
+    ``linked``: (m,) the links that are no content; with one in it, a line is a menu. ``heading``: row.
+    """
+    found, first = np.zeros(len(slots), np.bool_), nodes.last_leaf.item(heading)
+    text = content.item(min(int(np.searchsorted(content, first)), len(content) - 1))
+    slots[first:text] &= slots[first:text].sum() > 1  # one alone may be the time that reading takes
+    if not slots.any():
+        return found
+    keep = np.isin(np.arange(len(slots)), content)
+    slots[_of_records(nodes, slots.nonzero()[0], keep)] = False
+    beside = _beside_heading(nodes, heading, content.item(-1))
+    line = np.cumsum(nodes.gap[beside] >= LINE)
+    found[beside] = (
+        np.isin(line, line[slots[beside]]) & ~np.isin(line, line[linked[beside]]) & (nodes.words[beside] > 0)
+    )
+    for leaf in (slots[first : content[-1] + 1 + _BEHIND].nonzero()[0] + first).tolist():
+        found[leaf] |= _is_amid(content, leaf) and (leaf < content[-1] or _has_content(nodes, leaf, keep))
+    return found
+
+
+def _has_content(nodes: NodeTable, leaf: int, keep: Bools) -> bool:
+    """Whether the element around a text, or around its list, has content."""
+    around = part_of(nodes, leaf)[1]
+    return bool(keep[nodes.leaves_of(nodes.parent.item(around) if _IS_LIST[nodes.tag[around]] else around)].any())
+
+
+def _of_records(nodes: NodeTable, leaves: Ints, keep: Bools) -> list[int]:
+    """Those of some leaves that each record of a list has and none has as content, such as the dates of posts."""
+    shapes = nodes.shape[nodes.leaves]
+    alike = {shape: shapes == shape for shape in {*shapes[leaves].tolist()}}
+    often = {shape for shape, same in alike.items() if same.sum() >= _FEWEST and not keep[same].any()}
+    return [leaf for leaf in leaves.tolist() if shapes[leaf] in often]
+
+
+def _is_amid(content: Ints, leaf: int) -> bool:
+    """Whether a leaf is in a short stretch between content, or behind all of it."""
+    place = int(np.searchsorted(content, leaf))
+    return place == len(content) or content[place] - content[place - 1] <= _AMID + 1
+
+
+def _beside_heading(nodes: NodeTable, row: int, last: int) -> slice:
+    """The leaves of the element of a heading that stand right before it, and some behind it."""
+    first, behind = nodes.first_leaf.item(row), nodes.last_leaf.item(row)
+    while row > 0 and nodes.first_leaf.item(row) == first and nodes.last_leaf.item(row) == behind:
+        row = nodes.parent.item(row)  # passes by what holds the heading alone
+    return slice(max(nodes.first_leaf.item(row), first - _AMID), min(behind + _NEAR, last))
 
 
 def _line(nodes: NodeTable, leaf: int, stop: int, keep: Bools, often: Bools) -> slice:
@@ -149,28 +234,42 @@ def _pairs(nodes: NodeTable, above: int, look: int) -> list[slice]:
     return [pair for pair in pairs if pair.stop > pair.start + 1]
 
 
-def _facts(nodes: NodeTable, pairs: list[slice], keep: Bools, is_label: Bools, often: Bools) -> Iterator[slice]:
+def _facts(
+    nodes: NodeTable, pairs: list[slice], keep: Bools, is_label: Bools, often: Bools, is_article: bool
+) -> Iterator[slice]:
     """The pairs that are content: the short ones of a list of facts, or one whose label alone is content."""
-    values = [slice(pair.start + 1, pair.stop) for pair in pairs if is_label[pair.start]]
-    labels = [value.start - 1 for value in values]
-    if not labels or _leads_on(nodes, labels[0], np.concatenate([np.r_[value] for value in values])):
+    begin = 2 * sum(bool(is_label[pair.start]) for pair in pairs) >= len(pairs)  # or labels stand behind their values
+    labels = [pair.start if begin else pair.stop - 1 for pair in pairs]
+    values = [slice(pair.start + begin, pair.stop - (not begin)) for pair in pairs]
+    told = [(label, value) for label, value in zip(labels, values, strict=True) if is_label[label]]
+    is_list = len(told) >= max(_FEWEST, _PAIRS * len(pairs))
+    if not told or not (is_list or any(keep[label] for label, _ in told)):
         return
-    is_list = len(values) >= max(_FEWEST, _PAIRS * len(pairs))
-    is_kept = is_list and 2 * sum(bool(keep[value].any()) for value in values) >= len(values)
-    is_varied = is_list and sum(not often[value].all() for value in values) >= _VARIED * len(values)
-    named = all(nodes.strings[i].rstrip()[-1:] in _COLONS or nodes.tag[part_of(nodes, i)[0]] in _TERMS for i in labels)
-    for label, value in zip(labels, values, strict=True):
+    if _leads_on(nodes, told[0][0], np.concatenate([np.r_[value] for _, value in told])):
+        return
+    is_kept = is_list and 2 * sum(bool(keep[value].any()) for _, value in told) >= len(told)
+    is_varied = is_list and sum(not often[value].all() for _, value in told) >= _VARIED * len(told)
+    has_colon = [nodes.strings[label].rstrip()[-1:] in COLONS for label, _ in told]
+    terms = [nodes.tag[part_of(nodes, label)[0]] in _TERMS for label, _ in told]
+    named = all(map(max, has_colon, terms))
+    linked = sum(bool(nodes.anchor[nodes.leaves[value]].any()) for _, value in told)
+    is_steady = bool(often[[label for label, _ in told]].all())
+    is_plain = 2 * linked <= len(told)
+    if not (named or is_steady or is_plain):
+        return  # boxes of links, whose labels move
+    are_facts = named or (not is_article and (is_plain or not any(has_colon)))
+    for pair, label, value in zip(pairs, labels, values, strict=True):
         is_control = (nodes.anchor[nodes.leaves[value]] & often[value]).any()
-        is_fact = named and not is_control and (keep[label] or is_varied)
-        if (is_fact or is_kept) and nodes.words[label : value.stop].sum() <= _PAIR:
-            yield slice(label, value.stop)
+        is_fact = not is_control and ((named and keep[label]) or (is_varied and are_facts))
+        if (is_fact or is_kept) and nodes.words[pair].sum() <= _PAIR:
+            yield pair
 
 
 def _leads_on(nodes: NodeTable, label: int, values: Ints) -> bool:
     """Whether values lead to other pages: all of them behind a colon, or one by its relation."""
     linked = values[nodes.anchor[nodes.leaves[values]]]
     links = nodes.links.row[np.searchsorted(nodes.links.row, nodes.leaves[linked]) - 1].tolist()
-    is_menu = len(linked) == len(values) and nodes.strings[label].rstrip()[-1:] in _COLONS
+    is_menu = len(linked) == len(values) and nodes.strings[label].rstrip()[-1:] in COLONS
     return is_menu or not _LEADING.isdisjoint(" ".join(attributes_at(nodes, links, "rel")).lower().split())
 
 
@@ -179,8 +278,9 @@ give("own_texts", captions_of=lambda nodes: [*captions_of(nodes), *rows_with(nod
 #: A query may end with the name of a file: "?file=plan.pdf".
 give("own_texts", is_page=lambda href: is_page(href) and ("?" not in href or is_page(href.rpartition("=")[2])))
 give(
-    "own_texts", KNOWN=_KNOWN, SENTENCE=_SENTENCE, NOTE=_NOTE, NO_NOTE=HEADING | _NO_NOTE, AMID=_AMID, BEHIND=_BEHIND,
-    LABEL=_LABEL, VALUE=_VALUE, NEAR=_NEAR, FAR=_FAR, MOST_OF_VALUE=_MOST_OF_VALUE, MOST_BEHIND=_MOST_BEHIND,
+    "own_texts", KNOWN=_KNOWN, SENTENCE=_SENTENCE, NOTE=_NOTE, HEADING=HEADING, NO_NOTE=HEADING | _NO_NOTE,
+    AMID=_AMID, BEHIND=_BEHIND, LABEL=_LABEL, VALUE=_VALUE, NEAR=_NEAR, FAR=_FAR, MOST_OF_VALUE=_MOST_OF_VALUE,
+    MOST_BEHIND=_MOST_BEHIND,
     OFTEN=_OFTEN, NEARLY_ALL=_NEARLY_ALL, MOST_OF_LIST=_MOST_OF_LIST, MOSTLY=_MOSTLY, THRESHOLD=THRESHOLD,
     CONTACTS=_CONTACTS, CODE=TAG["pre"], DEFINITION=TAG["dd"], IS_VALUE=_IS_VALUE.tolist(), IS_LIST=_IS_LIST.tolist(),
     IS_INLINE=_IS_INLINE.tolist(), IS_NO_DATA=IS_NO_DATA.tolist(), boxes_of=_boxes, has_year=has_year,

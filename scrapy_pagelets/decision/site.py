@@ -171,8 +171,15 @@ class Site(Unsaved[Observation]):
 
     def pages_with_text(self, page: Page) -> Ints:
         """(m,) number of other pages that have the text of each leaf, at any place."""
+        return self._other_pages("text", keys_of(page).text, page)
+
+    def pages_with_place(self, page: Page) -> Ints:
+        """(m,) number of other pages that have any text at the path of each leaf."""
+        return self._other_pages("path", page.nodes.path[page.nodes.leaves], page)
+
+    def _other_pages(self, table: str, keys: Ints, page: Page) -> Ints:
         with self.lock:
-            pages = self.counts.tables["text"].pages(keys_of(page).text) - self.learnt.knows(page)
+            pages = self.counts.tables[table].pages(keys) - self.learnt.knows(page)
             return np.rint(np.maximum(pages, 0)).astype(np.int64)
 
     def repeated_pictures(self, page: Page) -> Ints:

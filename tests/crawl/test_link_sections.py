@@ -31,7 +31,7 @@ CARDS = "<div><h4><a href=/black>Black tea</a></h4><p>Of the hills in the spring
 def test_what_is_a_section_of_links(html, expected):
     found = page(html)
     often = np.array([9 if text == "More" else 1 for text in found.nodes.strings])
-    mask = link_sections_of(found, often, 9)
+    mask = link_sections_of(found, np.zeros(len(found.nodes.leaves)), often, 9)
     assert [text for text, links in zip(found.nodes.strings, mask, strict=True) if links] == expected
 
 
@@ -47,13 +47,28 @@ def test_what_is_a_section_of_links(html, expected):
 def test_cards_below_linked_headings_are_links(html, expected):
     found = page(html)
     often = np.array([9 if text == "More" else 1 for text in found.nodes.strings])
-    assert link_sections_of(found, often, 9, cards=True).sum() == expected
-    assert not link_sections_of(found, often, 9).any()
+    assert link_sections_of(found, np.zeros(len(found.nodes.leaves)), often, 9, cards=True).sum() == expected
+    assert not link_sections_of(found, np.zeros(len(found.nodes.leaves)), often, 9).any()
+
+
+@pytest.mark.parametrize(("told", "expected"), [(0.6, 5), (0.2, 0)])
+def test_cards_with_more_than_links_are_a_section_if_the_model_takes_them_for_template(told, expected):
+    cards = "".join(f"<div><h4><a href=/{name}>{name} tea</a></h4>4 euros</div>" for name in ("Black", "White"))
+    found = page(f"<div><h3>More</h3>{cards}</div><p>Green")
+    often = np.array([9 if text == "More" else 1 for text in found.nodes.strings])
+    templateness = np.array([0.9, *[told] * 4, 0.1])
+    assert link_sections_of(found, templateness, often, 9).sum() == expected
+
+
+@pytest.mark.parametrize(("told", "expected"), [(0.6, 3), (0.4, 0)])
+def test_links_to_other_sites_are_content_unless_the_model_takes_them_for_template(told, expected):
+    found = page("<div><h3>More</h3><a href=http://b.test/>Black tea</a><p><a href=http://w.test/>White tea</a></div>")
+    assert link_sections_of(found, np.array([0.9, told, told]), np.array([9, 1, 1]), 9).sum() == expected
 
 
 def test_a_site_of_few_pages_tells_nothing():
     found = page(f"<h3>More</h3>{LINKS}")
-    assert not link_sections_of(found, np.full(3, 3), 3).any()
+    assert not link_sections_of(found, np.zeros(len(found.nodes.leaves)), np.full(3, 3), 3).any()
 
 
 def post(number):

@@ -588,6 +588,27 @@ def test_links_beside_the_date_and_menus_that_most_posts_have_are_controls():
     assert [read.nodes.strings[leaf] for leaf in found] == ["Copy Link", "Only him"] * 3
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"), [("Thanks Bump Thanks Thanks", []), ("More More More More", ["More"] * 4)]
+)
+def test_a_word_that_most_posts_have_is_no_control_where_another_one_says_something_else(words, expected):
+    post = "<div id=post_{0}><a class=username href=/u/{0}>user{0}</a> <em>2018-11-1{0}</em><div class=text>{1}"
+    html = "".join(f"{post.format(number, word)}</div></div>" for number, word in enumerate(words.split(), 1))
+    read = Page.parse(f"<h1>Tea</h1>{html}".encode(), "http://tea.test/forum/a")
+    found = controls_of_posts(read.nodes, thread_of(read, Habits()))
+    assert [read.nodes.strings[leaf] for leaf in found] == expected
+
+
+def test_links_below_a_heading_are_no_value_and_a_control_that_the_page_has_elsewhere_is_none():
+    read = page(
+        "<h1>Tea</h1><p>Green<div><h2>More</h2><div><a href=/b>Cups</a></div></div>"
+        "<p>Black<i>Like</i><p>White<i>Like</i><p>Blue"
+    )
+    rated = np.array([0, 0, 0.9, 0.8, 0, 0.9, 0, 0.9, 0])
+    found = own_texts(read, Headline(2, "Tea"), rated, np.array([0, 0, 8, 0, 0, 8, 0, 4, 0]), 8)
+    assert not found.any()
+
+
 CARD = "<div><h4><a href=/{0}>{0}</a></h4><p>{1}</p><p class=price>$24.50</p></div>"
 
 
@@ -743,7 +764,9 @@ def test_heads_and_cells_of_a_table_go_with_most_of_its_words(cell, is_kept):
 def test_cards_of_other_products_are_a_section_of_links_and_tables_are_none(section, is_found):
     read = page(f"<h1>Tea</h1><div>{section}</div>")
     alike = np.array([0, 9, *[0] * (len(read.nodes.leaves) - 2)])
-    assert link_sections_of(read, alike, 9, cards=True)[1:].tolist() == [is_found] * (len(alike) - 1)
+    assert link_sections_of(read, np.zeros(len(alike)), alike, 9, cards=True)[1:].tolist() == [is_found] * (
+        len(alike) - 1
+    )
 
 
 @pytest.mark.parametrize(("facts", "are_kept"), [("Uji, Japan", True), ("Ana Bo</p><p>2 May 2024", False)])

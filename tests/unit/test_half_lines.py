@@ -8,7 +8,7 @@ import pytest
 from scrapy_pagelets.decision.content import facts_of, permalinks, said_of_itself
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.half_lines import companions, opening_alone, signs_with_words
-from scrapy_pagelets.decision.own_texts import labelled
+from scrapy_pagelets.decision.own_texts import Seen, labelled
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.metadata.headline import headline_of
@@ -62,6 +62,11 @@ LISTS = [
 ]
 
 
+def seen(alike, others=8, anywhere=None, place=None):
+    """A text is nowhere else than at its place, and the place is on as many pages, if nothing else is given."""
+    return Seen(alike, others, lambda: (alike if anywhere is None else anywhere, alike if place is None else place))
+
+
 @pytest.mark.parametrize(("facts", "expected"), LISTS)
 @pytest.mark.parametrize("others", [8, 3])
 def test_labels_go_with_their_values(facts, expected, others):
@@ -71,7 +76,7 @@ def test_labels_go_with_their_values(facts, expected, others):
     keep = np.array(["!" not in text for text in nodes.strings])
     alike = np.array([8 * ("(" in text) for text in nodes.strings])
     texts = [re.sub(r"[!()]", "", text).strip() for text in nodes.strings]
-    found = labelled(nodes, headline_of(page), keep, alike, others)
+    found = labelled(nodes, headline_of(page), keep, seen(alike, others), is_article=True)
     assert not (found & keep).any()
     assert others == 8 or not found.any()
     kept = [text for text, one in zip(texts, keep | found, strict=True) if one]
@@ -83,9 +88,9 @@ def test_labels_are_those_between_the_heading_and_content():
     keep, alike = np.array([False, True, True, True, False, True]), np.array([8, 0, 0, 0, 8, 0])
     nodes, headline = page.nodes, headline_of(page)
     assert headline is not None
-    assert not labelled(nodes, headline, keep, alike, 8).any()
-    assert not labelled(nodes, None, keep, alike, 8).any()
-    assert not labelled(nodes, headline, np.zeros(6, np.bool_), alike, 8).any()
+    assert not labelled(nodes, headline, keep, seen(alike), is_article=True).any()
+    assert not labelled(nodes, None, keep, seen(alike)).any()
+    assert not labelled(nodes, headline, np.zeros(6, np.bool_), seen(alike)).any()
 
 
 @pytest.mark.parametrize(
@@ -96,7 +101,7 @@ def test_a_fact_right_behind_content_stands_in_an_element_with_it(around, expect
     fact = around.format("<p>Entry: 5 euros</p>")
     page = Page.parse(f"<h1>Tea</h1><div><p>{BODY}</p>{fact}</div>".encode(), "http://a.example/tea")
     keep = np.arange(len(page.nodes.leaves)) < 2
-    found = labelled(page.nodes, headline_of(page), keep, np.zeros(len(keep), np.int64), 8)
+    found = labelled(page.nodes, headline_of(page), keep, seen(np.zeros(len(keep), np.int64)), is_article=True)
     assert [page.nodes.strings[leaf] for leaf in found.nonzero()[0]] == expected
 
 
@@ -112,7 +117,7 @@ def test_the_first_price_below_the_heading_is_content_though_others_have_one_the
     page = Page.parse(f"<h1>Tea</h1><p>{texts}</p><p>{BODY}</p>".encode(), "http://a.example/tea")
     keep = np.zeros(len(page.nodes.leaves), np.bool_)
     keep[[0, -1]] = True
-    found = labelled(page.nodes, headline_of(page), keep, np.full(len(keep), 8), 8)
+    found = labelled(page.nodes, headline_of(page), keep, seen(np.full(len(keep), 8)), is_article=True)
     assert [page.nodes.strings[leaf] for leaf in found.nonzero()[0]] == expected
 
 
@@ -190,6 +195,8 @@ def test_a_permalink_is_no_content_beside_its_heading(classes):
         ("<dl><dt>SIZE</dt><dd>2 cm</dd><dt>SHARE</dt><dd>X</dd></dl>", "SIZE"),
         ("<div><b class=label>SIZE</b><div>2 cm</div></div>", "SIZE"),
         ("<div><b>SIZE</b><i>2 cm</i><i>3 cm</i></div>", ""),  # the first of three is no label
+        ("<div><b>SIZE</b><i>2 cm</i><b>AGE</b><i>3 years</i></div>", "SIZE AGE"),  # by turns
+        ("<div><b>SIZE</b><i>2 cm</i><u>AGE</u><i>3 years</i></div>", ""),
         ("<div><a href=/s>SIZE</a><i>2 cm</i></div>", ""),
         ("<div><h2>SIZE</h2><p>2 cm</p></div>", ""),
         (f"<div><b>NEWS</b><p>{'all about tea ' * 20}</p></div>", ""),
@@ -217,3 +224,38 @@ def test_labels_captions_and_declarations_go_with_what_they_are_of(html, expecte
 def test_a_mark_of_a_footnote_is_no_permalink():
     page = Page.parse(f"<p>{BODY}Tea<sup><a href=#n>†</a></sup> and more<p id=n>† As we say".encode(), "http://a/")
     assert not permalinks(page.nodes).any()
+
+
+#: The same on pages that are no articles. What has "?" is on other pages at other places.
+FACTS = [
+    # labels without colons, which move where pages lack some; linked values; labels behind their values
+    ("<ul><li><b>(!No)</b> A12!<li><b>?!Maker</b> Ana!<li><b>?!Stock</b> 14!</ul>", "No A12 Maker Ana Stock 14"),
+    (
+        "<ul><li><b>(!By)</b> <a href=/a>Ana!</a><li><b>(!For)</b> <a href=/b>Bo!</a><li><b>(!In)</b> "
+        "<a href=/c>Uji!</a></ul>",
+        "By Ana For Bo In Uji",
+    ),
+    ("<ul><li><i>12 km!</i> <b>(!Way)</b><li><i>9 t!</i> <b>(!Load)</b><li><i>2!</i> <b>(!Seats)</b></ul>",
+     "12 km Way 9 t Load 2 Seats"),
+    ("<div><i>12 km</i> <b>(!Way)</b></div>", "12 km Way"),
+    ("<div><b>(!Subjects):</b> <a href=/a>Tea</a> <a href=/b>Cups</a></div>", "Subjects: Tea Cups"),
+    # short texts beside the heading, in whole lines without links; one alone may be the time that reading takes
+    ("<p>Porto!</p><p>Half past two!</p><p>Hidden <a href=/b>menu!</a></p>", "Porto Half past two Hidden"),
+    ("<p>Two minutes!</p><a href=/a>(Share!)</a>", ""),
+    ("<p>(Call us!)</p><p>(All of it!)</p>", ""),
+    # what each record of a list has
+    ("<p>Tea</p>" + "<div><a href=/{0}>Cup</a> <i>May!</i></div>" * 3, "Tea Cup Cup Cup"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("facts", "expected"), FACTS)
+def test_what_differs_from_page_to_page_is_a_fact_on_pages_that_are_no_articles(facts, expected):
+    html = f"<title>Tea</title><h1>Tea</h1>{facts}<p>{BODY * 2}</p><p>(All rights!)</p>"
+    page = Page.parse(html.encode(), "http://a.example/tea")
+    nodes = page.nodes
+    keep = np.array(["!" not in text for text in nodes.strings])
+    alike = np.array([8 * ("(" in text) for text in nodes.strings])
+    anywhere = np.array([8 * ("(" in text or "?" in text) for text in nodes.strings])
+    found = labelled(nodes, headline_of(page), keep, seen(alike, 8, anywhere, np.full(len(keep), 8)))
+    kept = [re.sub(r"[!?()]", "", t).strip() for t, one in zip(nodes.strings, keep | found, strict=True) if one]
+    assert " ".join(kept[1:-1]) == expected

@@ -276,3 +276,13 @@ def test_sites_of_one_host_do_not_witness_against_each_other(names, number):
             found, expected = together.templateness(page), alone.templateness(page)
             assert ((found >= 0.5) == (expected >= 0.5)).all()
             assert number > 1 or found.tolist() == expected.tolist()
+
+
+def test_the_pages_with_a_place_are_those_with_any_text_there_but_the_page_itself():
+    texts = ["<b>Size</b><b>3 cm</b>", "<b>Weight</b>", "<b>Size</b>"]
+    pages = [Page.parse(f"<p>{text}".encode(), f"http://a.test/{n}") for n, text in enumerate(texts)]
+    site = Site("a.test")
+    for page in pages:
+        site.learn(page)
+    assert site.pages_with_place(pages[0]).tolist() == [2, 0]
+    assert site.pages_with_text(pages[0]).tolist() == [1, 0]
