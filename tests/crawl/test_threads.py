@@ -95,6 +95,7 @@ def test_a_short_function_does_not_wait_for_ever():
 
     assert asyncio.run(run()) != HERE
 
+
 def test_a_page_begins_after_the_functions_of_those_that_have_begun():
     done = list[str]()
 
