@@ -183,9 +183,9 @@ def metadata_of(page: Page, headline: Headline | None, habits: Habits = NOTHING_
     if told.author and beside.author and _is_no_person(page, told.author):
         author = beside.author
     published = declared or told.posted or first.published or entry.published
-    starts = {str(each.get("startDate"))[:10] for each in page.objects}  # of events
-    if not published and str(beside.published)[:10] not in starts:
-        published = beside.published
+    if not published and (shown := beside.published):
+        begins = any(str(each.get("startDate"))[:10] == shown[:10] for each in page.objects)  # an event
+        published = None if begins else shown
     fields = {
         "author": author if told.author or headline is None or author != headline.text else None,
         "published": published,
