@@ -421,10 +421,8 @@ cdef class Doubles:
         return self.converted_from(<const float*>data, size) if is_single else <const double*>data
 
     cdef const double *converted_from(self, const float *single, size_t size) except? NULL:
-        cdef size_t i
-        self.converted.push_back(vector[double](size))
-        for i in range(size):
-            self.converted.back()[i] = single[i]
+        self.converted.push_back(vector[double]())
+        self.converted.back().assign(single, single + size)
         return self.converted.back().data()
 
 

@@ -408,8 +408,6 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
 
 def unsaid(nodes: NodeTable, comments: Bools, in_forms: Bools) -> Bools:
     """(m,) of the leaves of comments, those that nobody said: of a form to write one, and all if few words are left."""
-    if not comments.any():
-        return comments
     forms = (row for row in rows_tagged(nodes, TAG["form"]) if comments[nodes.leaves_of(row)].all())
     found = comments & (in_forms | nodes.leaves_below(forms))
     return found if nodes.words[comments & ~found].sum() > _ASKING else comments

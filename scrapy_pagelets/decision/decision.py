@@ -101,7 +101,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
             own = page.nodes.leaves_below((headline.row,) if headline else ())
             found[corrections.lone_headings_of(page.nodes, kept, alike, site.pages_with_text(page), others) & ~own] = 1
     likely = site.roles(page, found)
-    named[asides.unsaid(page.nodes, named == ROLES.index(COMMENTS), likely == ROLES.index(FORMS))] = 0
+    if (comments := named == ROLES.index(COMMENTS)).any():
+        named[asides.unsaid(page.nodes, comments, likely == ROLES.index(FORMS))] = 0
     roles = np.where(is_template(found), np.where(named > 0, named, likely), 0)
     if also := [ROLES.index(role) for role in keep if role != CONTENT]:
         found = np.where(np.isin(roles, also), 0, found)

@@ -69,12 +69,13 @@ def companions(nodes: NodeTable, keep: Bools) -> Bools:
     for captions in _galleries(nodes):  # the last one may have nothing of content behind it
         own = np.concatenate([np.r_[nodes.leaves_of(row)] for row in captions])
         found[own] |= 2 * (keep[own] | found[own]).sum() >= len(own)
-    for leaves in _halves(nodes, up_to(keep), rows_with(nodes, HEADING)):
+    kept = up_to(keep)
+    for leaves in _halves(nodes, kept, rows_with(nodes, HEADING)):
         found[leaves] |= ~nodes.anchor[nodes.leaves[leaves]]
     for row in rows_tagged(nodes, TAG["blockquote"]):
         leaves, has_author = nodes.leaves_of(row), TAG["footer"] in nodes.tag[row : nodes.end[row]]
         found[leaves] |= has_author and 2 * (nodes.words[leaves] * keep[leaves]).sum() > nodes.words[leaves].sum()
-    for row, head in _headed_tables(nodes, up_to(~keep)):
+    for row, head in _headed_tables(nodes, kept):
         leaves, body = nodes.leaves_of(row), slice(head, nodes.last_leaf.item(row))
         found[leaves] |= 2 * (nodes.words[body] * (keep | found)[body]).sum() > nodes.words[body].sum()
     return found & ~keep
@@ -94,14 +95,15 @@ def _halves(nodes: NodeTable, kept: Ints, of_rows: list[int]) -> Iterator[slice]
     yield from map(nodes.leaves_of, rows[(own > 0) & (own < nodes.last_leaf[rows] - nodes.first_leaf[rows])].tolist())
 
 
-def _headed_tables(nodes: NodeTable, lost: Ints) -> Iterator[tuple[int, int]]:
+def _headed_tables(nodes: NodeTable, kept: Ints) -> Iterator[tuple[int, int]]:
     """The tables with heads of columns and nothing to fill in, each with the leaf behind its heads.
 
-    ``lost``: (m + 1,) number of leaves before each one that are no content. A table without such leaves does not count.
+    ``kept``: (m + 1,) number of leaves before each one that are content. Tables that have these alone do not count.
     """
     heads = {nodes.parent.item(head): head for head in rows_tagged(nodes, TAG["thead"])}
     for row in rows_tagged(nodes, _TABLE) if heads or rows_tagged(nodes, TAG["th"]) else ():
-        if lost[nodes.first_leaf.item(row)] == lost[nodes.last_leaf.item(row)]:
+        first, last = nodes.first_leaf.item(row), nodes.last_leaf.item(row)
+        if kept.item(last) - kept.item(first) == last - first:
             continue
         head = heads.get(row) or _line_of_heads(nodes, row)
         if head and not IS_NO_DATA[nodes.tag[row + 1 : nodes.end[row]]].any():

@@ -110,8 +110,6 @@ def labelled(
     last = content.item(-1)
     plain = nodes.words > 0
     lost, plain = plain & ~keep, plain & ~nodes.anchor[nodes.leaves]
-    if buttons := rows_with(nodes, LANDMARKS["button"]):
-        plain &= ~nodes.leaves_below(buttons)
     for link in beginning(nodes.links.href, _CONTACTS[1]):
         leaves = nodes.leaves_of(nodes.links.row.item(link))
         is_own = (seen.alike[leaves] < _OFTEN * seen.others).all()
@@ -120,6 +118,9 @@ def labelled(
     is_behind = (seen.alike[behind][own[behind]] < _SAME * seen.others).any()
     if not (is_behind or own[begin:last].any() or (lost[first:last] & plain[first - 1 : last - 1]).any()):
         return found & ~keep  # neither texts nor links behind labels
+    if buttons := rows_with(nodes, LANDMARKS["button"]):
+        plain &= ~nodes.leaves_below(buttons)
+        own &= plain
     half, (anywhere, place) = _OFTEN * seen.others, seen.elsewhere()
     often = seen.alike >= np.maximum(half, _SAME * place)
     own &= ~often & (nodes.words <= _VALUE)

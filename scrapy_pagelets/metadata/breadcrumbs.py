@@ -117,8 +117,8 @@ def unnamed(page: Page, headline: Headline | None) -> tuple[list[str], slice]:
     strings, own = page.nodes.strings, page.nodes.leaves_of(headline.row)
     heading = headline.text.casefold()[:_LONGEST]
     before = range(own.start - 1, max(own.start - 1 - _BEFORE, -1), -1)
-    ends = (at for at in before if heading in (text := strings[at].casefold()) or (text and heading.endswith(text)))
-    for end in ends:
+    last_word = heading.rpartition(" ")[2]
+    for end in [at for at in before if strings[at].casefold().endswith(last_word)]:
         leaf = _begin(strings, end, heading)
         names, first = _names_before(page, leaf) if leaf >= 0 else ([], 0)
         if names:

@@ -1,8 +1,8 @@
 """Read the byline of a page, the short texts around its heading: who wrote it, and when."""
 
 import re
-from collections.abc import Container, Iterable, Iterator, Set
-from functools import cached_property
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import Final
 
@@ -441,7 +441,8 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     found = dates.find_all(text, habits.day_first(page)) if dates.has_year(text) else []
     if not found:
         is_age = nodes.tag.item(row) in _DATED and any(map(str.isdecimal, text))  # "3 years ago"
-        moment = (_moment(nodes, row) or _moment(nodes, nodes.parent.item(row))) if is_age else None
+        around, own = _moments(nodes, [nodes.parent.item(row), row]) if is_age else (None, None)
+        moment = own or around
         return [(moment, 0)] if moment else []
     words = [_BY_LAST.sub("", each) for each in _words_around(text, found)]
     if not _AROUND_DATE.issuperset(_WORD.findall(" ".join(words).lower())):
@@ -454,12 +455,13 @@ def dates_told(page: Page, leaf: int, habits: Habits) -> list[tuple[str, int]]:
     return [(date, _BY_WORDS * change) for (date, *_), change in zip(found, changes, strict=True) if told_apart]
 
 
-def _moment(nodes: NodeTable, row: int) -> str | None:
-    """The moment in the title or data of an element, which says "3 years ago"; None without one."""
-    told = " ".join(attributes_at(nodes, [row], name)[0] for name in ("title", "data-datetime", "data-date"))
-    match = dates.MOMENT.search(told)
-    found = dates.find(told) if ":" in told and not match else None
-    return dates.iso(match[0]) if match else found and found[0]
+def _moments(nodes: NodeTable, rows: Sequence[int]) -> Iterator[str | None]:
+    """The moment in the title or data of each of some elements, which says "3 years ago"; None without one."""
+    values = (attributes_at(nodes, rows, name) for name in ("title", "data-datetime", "data-date"))
+    for told in map(" ".join, zip(*values, strict=True)):
+        match = dates.MOMENT.search(told)
+        found = dates.find(told) if ":" in told and not match else None
+        yield dates.iso(match[0]) if match else found and found[0]
 
 
 def machine_date(page: Page, row: int) -> tuple[str, int] | None:
@@ -467,7 +469,7 @@ def machine_date(page: Page, row: int) -> tuple[str, int] | None:
     nodes = page.nodes
     if row < 0 or (name := _ATTRIBUTES.get(nodes.tag.item(row))) is None:
         return None
-    told = dates.iso(attributes_at(nodes, [row], name)[0]) or _moment(nodes, row)
+    told = dates.iso(attributes_at(nodes, [row], name)[0]) or next(_moments(nodes, [row]))
     classes = nodes.looks[nodes.look.item(row)][2].lower()
     return (told, _BY_CLASS * (bool(_CHANGED.search(classes)) and "publi" not in classes)) if told else None
 
@@ -677,9 +679,10 @@ def _behind(page: Page, leaf: int) -> str | None:
     near = range(leaf + 1, min(leaf + 3, len(nodes.strings)))
     stop = next((each for each in near if not is_between(nodes.strings[each])), leaf)
     end = nodes.leaves.item(stop) + 1 if stop > leaf else len(nodes)
-    rows = range(nodes.leaves.item(leaf) + 1, min(end, nodes.leaves.item(leaf) + _LONG))
-    told = (machine_date(page, row) or (_moment(nodes, row), 0) for row in rows if nodes.tag[row] != TEXT)
-    return next((date for date, _ in told if date), None)
+    behind = range(nodes.leaves.item(leaf) + 1, min(end, nodes.leaves.item(leaf) + _LONG))
+    rows = [row for row in behind if nodes.tag[row] != TEXT]
+    told = zip(map(partial(machine_date, page), rows), _moments(nodes, rows), strict=True)
+    return next((date[0] if date else moment for date, moment in told if date or moment), None)
 
 
 def _fact(text: str) -> str | None:
