@@ -321,16 +321,17 @@ public:
     // or elsewhere on the page.
     void add_between() {
         Flags kept(nodes.m);
-        std::unordered_set<std::int64_t> controls;
+        Integers controls;
         for (std::int64_t i = 0; i < count(); i++) {
             kept[i] = keep[i] || found[i];
-            if (!kept[i] && double(alike[i]) >= of.nearly_all * others) controls.insert(nodes.text[i]);
+            if (!kept[i] && double(alike[i]) >= of.nearly_all * others) controls.push_back(nodes.text[i]);
         }
+        std::sort(controls.begin(), controls.end());
         for (std::int64_t first = 1, last; first < count(); first = last + 1) {
             for (last = first; last < count() && !kept[last]; last++) {}
             if (last == first || last == count() || !kept[first - 1] || words_of({first, last}) > of.sentence) continue;
             const auto is_control = [&](std::int64_t i) {
-                return nodes.linked(i) || controls.count(nodes.text[i]);
+                return nodes.linked(i) || std::binary_search(controls.begin(), controls.end(), nodes.text[i]);
             };
             if (!any({first, last}, is_control)) add({first, last});
         }

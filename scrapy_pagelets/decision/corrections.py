@@ -161,7 +161,8 @@ def _share_of_links(words: list[int], linked: list[bool]) -> float:
 
 def _is_template(nodes: NodeTable, told: Floats, first: int, end: int) -> bool:
     """Whether the model takes some leaves for template on average."""
-    return bool(np.average(told[first:end], weights=nodes.words[first:end]) >= THRESHOLD)
+    words = nodes.words[first:end]
+    return bool(told[first:end] @ words >= THRESHOLD * words.sum())
 
 
 def _lead_elsewhere(page: Page, heading: _Heading, end: int) -> bool:

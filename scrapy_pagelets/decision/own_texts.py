@@ -115,8 +115,8 @@ def labelled(
         is_own = (seen.alike[leaves] < _OFTEN * seen.others).all()
         found[leaves] |= first <= leaves.start < last + _BEHIND and is_own
     own, behind, begin = lost & plain, slice(last, last + _BEHIND), max(0, first - _AMID)
-    is_behind = (seen.alike[behind][own[behind]] < _SAME * seen.others).any()
-    if not (is_behind or own[begin:last].any() or (lost[first:last] & plain[first - 1 : last - 1]).any()):
+    may_be = own[begin:last].any() or (lost[first:last] & plain[first - 1 : last - 1]).any()
+    if not (may_be or (seen.alike[behind][own[behind]] < _SAME * seen.others).any()):
         return found & ~keep  # neither texts nor links behind labels
     if buttons := rows_with(nodes, LANDMARKS["button"]):
         plain &= ~nodes.leaves_below(buttons)
