@@ -9,6 +9,7 @@ The model doubts more far down a long page: paragraphs stay where half of those 
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -115,7 +116,7 @@ def labelled(
         is_own = (seen.alike[leaves] < _OFTEN * seen.others).all()
         found[leaves] |= first <= leaves.start < last + _BEHIND and is_own
     own, behind, begin = lost & plain, slice(last, last + _BEHIND), max(0, first - _AMID)
-    may_be = own[begin:last].any() or (lost[first:last] & plain[first - 1 : last - 1]).any()
+    may_be = own[begin:last].any() or (lost[first:last] & plain[first - 1 : max(0, last - 1)]).any()
     if not (may_be or (seen.alike[behind][own[behind]] < _SAME * seen.others).any()):
         return found & ~keep  # neither texts nor links behind labels
     if buttons := rows_with(nodes, LANDMARKS["button"]):
@@ -128,15 +129,11 @@ def labelled(
     if not is_article:
         slots = own & (np.maximum(seen.alike, anywhere) < np.minimum(half, _SAME * np.maximum(place, 1)))
         found |= _slots(nodes, slots, lost & ~plain, content, headline.row)
-    for leaf in (own[first : last + 1 + _BEHIND].nonzero()[0] + first).tolist():
-        text = nodes.strings[leaf].rstrip()
-        if (":" in text or COLONS[1] in text) and _FACT.match(text) and not (has_year(text) or text[-1] == "."):
-            found[leaf] |= leaf < last or _has_content(nodes, leaf, keep)
-    for leaf in (lost[first : min(first + _NEAR, last)].nonzero()[0] + first).tolist():
-        text = nodes.strings[leaf].strip()
-        if any(map(str.isdigit, text[:1] + text[-1:])) and _PRICE.fullmatch(text):
-            found[leaf] |= plain[leaf]
-            break
+    found[[*_with_labels(nodes, own, keep, first, last)]] = True
+    prices = (leaf for leaf in (lost[first : min(first + _NEAR, last)].nonzero()[0] + first).tolist()
+              if _PRICE.fullmatch(nodes.strings[leaf].strip()))  # fmt: skip
+    price = [*islice(prices, 1)]
+    found[price] |= plain[price]
     torn = is_label[:-1] & (lost[:-1] | lost[1:])
     torn[last:] &= own[last + 1 :]
     lists: dict[tuple[int, int], None] = {}
@@ -155,6 +152,14 @@ def labelled(
         for pair in _facts(nodes, _pairs(nodes, above, look), keep | found, is_label, often, is_article):
             found[pair] = True
     return found & ~keep
+
+
+def _with_labels(nodes: NodeTable, own: Bools, keep: Bools, first: int, last: int) -> Iterator[int]:
+    """Those of some leaves that are a label and a value, no sentence and without a year."""
+    for leaf in (own[first : last + 1 + _BEHIND].nonzero()[0] + first).tolist():
+        text = nodes.strings[leaf].rstrip()
+        if (":" in text or COLONS[1] in text) and _FACT.match(text) and not (has_year(text) or text[-1] == "."):
+            yield from [leaf] if leaf < last or _has_content(nodes, leaf, keep) else ()
 
 
 def _value_of(nodes: NodeTable, leaf: int, pair: slice) -> slice:

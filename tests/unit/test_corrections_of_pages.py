@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.decision.content import corrected, permalinks
+from scrapy_pagelets.decision.own_texts import Seen, labelled
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.page import decode, parse
@@ -56,6 +57,20 @@ def checked(root, templateness, chosen):
 @example("<ul><li>a<li>b</ul><h1>c</h1><ul></ul>", [0.5, 0.0], [])
 def test_any_page(html, templateness, chosen):
     checked(parse(html), templateness, chosen)
+
+
+@given(soups, values, st.integers(0, 200), st.booleans())
+@example("<h1>a</h1><p>b<p>c<p>d", [0.0, 0.7, 0.7, 0.7], 0, False)  # the heading alone is content
+@example(LISTS, [0.7, 0.3, 0.7], 1, False)
+@example(LISTS, [0.3, 0.7], 0, True)
+def test_labels_of_any_page(html, templateness, chosen, is_article):
+    nodes = build(parse(html), "http://example.com/")
+    m = len(nodes.leaves)
+    keep, alike = np.resize(np.array(templateness), m) < THRESHOLD, np.arange(m) % 9
+    rows = [row for row in range(len(nodes)) if nodes.first_leaf[row] < nodes.last_leaf[row] < m]
+    headline = Headline(rows[chosen % len(rows)], "") if rows else None
+    found = labelled(nodes, headline, keep, Seen(alike, 8, lambda: (alike[::-1], alike)), is_article=is_article)
+    assert not (found & keep).any()
 
 
 @pytest.mark.parametrize("html", [LISTS, BLOCKS], ids=["lists", "blocks"])
