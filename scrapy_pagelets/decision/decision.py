@@ -66,7 +66,12 @@ def decided(page: Page, site: Site, by_method: Floats | None = None, keep: Colle
         seen = site.templateness(page, OF_ARTICLE if is_article and others else 0.0)
         own = own_texts(page, headline, seen, alike, others) | data_tables(page.nodes, headline, seen, alike, others)
         found = corrected(page.nodes, corrections.decided_together(page.nodes, np.where(own, 0, seen)), headline)
-        texts = Seen(alike, others, lambda: (site.pages_with_text(page), site.pages_with_place(page)))
+        texts = Seen(
+            alike,
+            others,
+            elsewhere=lambda: (site.pages_with_text(page), site.pages_with_place(page)),
+            differing=lambda: site.differing(page),
+        )
         found[labelled(page.nodes, headline, ~is_template(found), texts, is_article=bool(is_article))] = 0
         found[told.trail] = 1
         kept = ~is_template(found)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.characters import lazily
 from scrapy_pagelets.core import give
 from scrapy_pagelets.core.own_texts import data_tables as data_tables
@@ -41,6 +41,7 @@ _AMID, _BEHIND = 6, 3
 #: Words of a label and of a value, and leaves from content to a value.
 _LABEL, _VALUE, _NEAR = 3, 12, 12
 _SAME: Final = 0.8  # share of the pages with a place from which on they have the same text there
+_DIFFERING: Final = 0.1  # how likely the texts of two other pages differ at a place for data
 _MOST_OF_VALUE, _MOST_BEHIND = 0.98, 0.9  # the most templateness of a value, and of a text right behind content
 _FAR: Final = 20  # more than these: how far content is that a page has not
 _OFTEN: Final = 0.5  # share of the other pages that have a label
@@ -78,6 +79,7 @@ class Seen(NamedTuple):
     #: (m,) those with the text at any place, and those with any text at its place: where some pages lack an attribute,
     #: the labels below it move
     elsewhere: Callable[[], tuple[Ints, Ints]]
+    differing: Callable[[], Floats]  # (m,) see `Site.differing`
 
 
 def _boxes(nodes: NodeTable) -> list[int]:
@@ -126,8 +128,9 @@ def labelled(
     often = seen.alike >= np.maximum(half, _SAME * place)
     own &= ~often & (nodes.words <= _VALUE)
     is_label = (np.maximum(seen.alike, anywhere) >= half) & plain & (nodes.words <= _NAME)
-    if not is_article:
-        slots = own & (np.maximum(seen.alike, anywhere) < np.minimum(half, _SAME * np.maximum(place, 1)))
+    slots = own & (np.maximum(seen.alike, anywhere) < np.minimum(half, _SAME * np.maximum(place, 1)))
+    if not is_article and slots.any():
+        slots &= seen.differing() >= _DIFFERING
         found |= _slots(nodes, slots, lost & ~plain, content, headline.row)
     found[[*_with_labels(nodes, own, keep, first, last)]] = True
     prices = (leaf for leaf in (lost[first : min(first + _NEAR, last)].nonzero()[0] + first).tolist()

@@ -13,7 +13,7 @@ from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.decision.page_features import site_features
 from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
-from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pages_alike, pictures_of
+from scrapy_pagelets.evidence.evidence import Column, Counts, SiteEvidence, keys_of, pages_alike, pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
 from scrapy_pagelets.metadata.dates import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
@@ -225,12 +225,21 @@ class Site(Unsaved[Observation]):
 
         ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers.
         """
+        evidence, classmates = self._of_others(page, odds)
+        return evidence.pages, site_features(page, evidence, odds, min(classmates, evidence.pages))
+
+    def differing(self, page: Page) -> Floats:
+        """(m,) how likely two other pages differ in the text at the path of each leaf, 0 to 1, digits as they are."""
+        with self.lock:
+            return self._of_others(page, self.model.page_evidence(page).odds)[0].values
+
+    def _of_others(self, page: Page, odds: Floats) -> tuple[SiteEvidence, int]:
         page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class
         number = page_class.number if page_class else 0
         keys, mixed = keys_of(page), self.learnt.full
         evidence = self.counts.evidence(page.nodes, keys, odds, number, of_class, known, mixed=mixed)
-        return evidence.pages, site_features(page, evidence, odds, min(of_class - known, evidence.pages))
+        return evidence, of_class - known
 
     def arrays(self) -> dict[str, Column]:
         """Everything learnt, as columns."""

@@ -69,7 +69,9 @@ def test_labels_of_any_page(html, templateness, chosen, is_article):
     keep, alike = np.resize(np.array(templateness), m) < THRESHOLD, np.arange(m) % 9
     rows = [row for row in range(len(nodes)) if nodes.first_leaf[row] < nodes.last_leaf[row] < m]
     headline = Headline(rows[chosen % len(rows)], "") if rows else None
-    found = labelled(nodes, headline, keep, Seen(alike, 8, lambda: (alike[::-1], alike)), is_article=is_article)
+    found = labelled(
+        nodes, headline, keep, Seen(alike, 8, lambda: (alike[::-1], alike), lambda: alike / 9), is_article=is_article
+    )
     assert not (found & keep).any()
 
 

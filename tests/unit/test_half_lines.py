@@ -64,7 +64,8 @@ LISTS = [
 
 def seen(alike, others=8, anywhere=None, place=None):
     """A text is nowhere else than at its place, and the place is on as many pages, if nothing else is given."""
-    return Seen(alike, others, lambda: (alike if anywhere is None else anywhere, alike if place is None else place))
+    elsewhere = (alike if anywhere is None else anywhere, alike if place is None else place)
+    return Seen(alike, others, lambda: elsewhere, lambda: np.ones(len(alike)))
 
 
 @pytest.mark.parametrize(("facts", "expected"), LISTS)
