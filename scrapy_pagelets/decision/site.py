@@ -13,12 +13,14 @@ from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.decision.page_features import site_features
 from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
-from scrapy_pagelets.evidence.evidence import Column, Counts, SiteEvidence, keys_of, pages_alike, pictures_of
+from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pages_alike, pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
 from scrapy_pagelets.metadata.dates import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
 
 _ALIKE: Final = 3  # other pages with a picture from which on it may be template
+
+_PAGES, _VALUE, _SQUARE = 0, 5, 6  # columns of the table of paths
 
 
 class Site(Unsaved[Observation]):
@@ -177,6 +179,16 @@ class Site(Unsaved[Observation]):
         """(m,) number of other pages that have any text at the path of each leaf."""
         return self._other_pages("path", page.nodes.path[page.nodes.leaves], page)
 
+    def differing(self, page: Page) -> Floats:
+        """(m,) how likely two other pages differ in the text at the path of each leaf, as `SiteEvidence.values`."""
+        with self.lock:
+            known = float(self.learnt.knows(page))
+            sums = self.counts.tables["path"][page.nodes.path[page.nodes.leaves]].astype(np.float64)
+        count, value = sums[:, _PAGES] - known, known * keys_of(page).value
+        several = np.maximum(count, 2)
+        mean, square = (sums[:, _VALUE] - value) / several, (sums[:, _SQUARE] - value**2) / several
+        return np.asarray(np.where(count < 2, 0, 3 * (square - mean**2) * several / (several - 1)))
+
     def _other_pages(self, table: str, keys: Ints, page: Page) -> Ints:
         with self.lock:
             pages = self.counts.tables[table].pages(keys) - self.learnt.knows(page)
@@ -225,21 +237,12 @@ class Site(Unsaved[Observation]):
 
         ``odds``: (n, CLASSIFIERS) log odds of the page-level classifiers.
         """
-        evidence, classmates = self._of_others(page, odds)
-        return evidence.pages, site_features(page, evidence, odds, min(classmates, evidence.pages))
-
-    def differing(self, page: Page) -> Floats:
-        """(m,) how likely two other pages differ in the text at the path of each leaf, 0 to 1, digits as they are."""
-        with self.lock:
-            return self._of_others(page, self.model.page_evidence(page).odds)[0].values
-
-    def _of_others(self, page: Page, odds: Floats) -> tuple[SiteEvidence, int]:
         page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class
         number = page_class.number if page_class else 0
         keys, mixed = keys_of(page), self.learnt.full
         evidence = self.counts.evidence(page.nodes, keys, odds, number, of_class, known, mixed=mixed)
-        return evidence, of_class - known
+        return evidence.pages, site_features(page, evidence, odds, min(of_class - known, evidence.pages))
 
     def arrays(self) -> dict[str, Column]:
         """Everything learnt, as columns."""
