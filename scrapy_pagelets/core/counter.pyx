@@ -588,6 +588,21 @@ def pages_alike(dict tables, table, keys, bint known):
     return found
 
 
+def differing(Table paths, table, keys, bint known):
+    """(m,) how likely two other pages differ in the text at the path of each leaf, see `Site.differing`."""
+    cdef Nodes nodes = columns_of(table).nodes
+    of_values = np.ascontiguousarray(keys.value, np.float64)
+    cdef const double *value = <const double*>pointer(of_values)
+    cdef Py_ssize_t m = nodes.m, i
+    if of_values.size != m:
+        raise ValueError("there are not values of each leaf")
+    found = np.empty(m)
+    cdef double *out = <double*>pointer(found)
+    for i in range(m):
+        out[i] = difference(paths.counter.of(nodes.path[nodes.leaves[i]]), value[i], known)
+    return found
+
+
 def commonest(Table table, keys, words):
     """(k,) number of pages with each distinct key of the leaves that have words, the most common one first."""
     cdef Integers key = integers(keys), count = integers(words)

@@ -104,7 +104,8 @@ def labelled(
     not. On pages that are no articles, labels need no colon, and any short text is a fact that differs from page to
     page at its place, beside the heading and amid content.
 
-    ``keep``: (m,) the leaves that are content so far.
+    ``keep``: (m,) the leaves that are content so far. ``seen``: on how many other pages the texts of the leaves are.
+    ``is_article``: whether the page is one.
     """
     found = np.zeros(len(keep), np.bool_)
     if headline is None or seen.others < _KNOWN or not keep.any():

@@ -13,14 +13,12 @@ from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.decision.page_features import site_features
 from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
-from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of, pages_alike, pictures_of
+from scrapy_pagelets.evidence.evidence import Column, Counts, differing, keys_of, pages_alike, pictures_of
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
 from scrapy_pagelets.metadata.dates import Habits, keys_asked
 from scrapy_pagelets.page.page import Page
 
 _ALIKE: Final = 3  # other pages with a picture from which on it may be template
-
-_PAGES, _VALUE, _SQUARE = 0, 5, 6  # columns of the table of paths
 
 
 class Site(Unsaved[Observation]):
@@ -182,12 +180,7 @@ class Site(Unsaved[Observation]):
     def differing(self, page: Page) -> Floats:
         """(m,) how likely two other pages differ in the text at the path of each leaf, as `SiteEvidence.values`."""
         with self.lock:
-            known = float(self.learnt.knows(page))
-            sums = self.counts.tables["path"][page.nodes.path[page.nodes.leaves]].astype(np.float64)
-        count, value = sums[:, _PAGES] - known, known * keys_of(page).value
-        several = np.maximum(count, 2)
-        mean, square = (sums[:, _VALUE] - value) / several, (sums[:, _SQUARE] - value**2) / several
-        return np.asarray(np.where(count < 2, 0, 3 * (square - mean**2) * several / (several - 1)))
+            return differing(self.counts.tables["path"], page.nodes, keys_of(page), self.learnt.knows(page))
 
     def _other_pages(self, table: str, keys: Ints, page: Page) -> Ints:
         with self.lock:

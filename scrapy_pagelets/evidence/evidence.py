@@ -20,6 +20,7 @@ from scrapy_pagelets.core.counter import LossyCounter as LossyCounter
 from scrapy_pagelets.core.counter import commonest as commonest
 from scrapy_pagelets.core.counter import count_page as count_page
 from scrapy_pagelets.core.counter import countable_parts as countable_parts
+from scrapy_pagelets.core.counter import differing as differing
 from scrapy_pagelets.core.counter import evidence_of as evidence_of
 from scrapy_pagelets.core.counter import link_sets as link_sets
 from scrapy_pagelets.core.counter import mostly_links as mostly_links

@@ -37,7 +37,9 @@ _FORUM: Final = lazily(
     re.IGNORECASE,
 )
 #: Addresses of reports of bugs and requests.
-_TRACKER: Final = lazily(r"(?<![a-z])(?:bugs?|tickets?|(?:issues|pull|browse)/[a-z-]*\d+(?:\.html)?/?$)(?![a-z])", re.I)
+_TRACKER: Final = lazily(
+    r"(?<![a-z])(?:bugs?|tickets?|(?:issues|pull|browse)/[a-z-]*\d+(?:\.html)?/?$)(?![a-z])", re.IGNORECASE
+)
 _COMMENTS_ALONE: Final = lazily(r"/comments(?:/|$)", re.IGNORECASE)
 #: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
 _WEAK_SIGNS: Final = 2

@@ -29,7 +29,7 @@ _WRITTEN: Final = frozenset(("img", *_SOURCES, *_CODE))
 _ELEMENTS: Final = frozenset((*_SOURCES, *_CODE, "math", "mjx-container"))
 #: What it has around it.
 _AROUND: Final = lazily(
-    r"(?:LaTeX:\s*|\\[(\[]|\$\$?|\\begin\{\w*math\})?(.+?)(?:\\[)\]]|\$\$?|\\end\{\w*math\})?", re.S
+    r"(?:LaTeX:\s*|\\[(\[]|\$\$?|\\begin\{\w*math\})?(.+?)(?:\\[)\]]|\$\$?|\\end\{\w*math\})?", re.DOTALL
 )
 _DISPLAY: Final = lazily(
     r"katex-display|_Display|math-element-block|displayed-|display-math|mode=display|^(?:block|display)$|^true$"

@@ -191,9 +191,15 @@ class SharedResponses:
     def put(self, key: str, response: Response) -> None:
         """Store a response."""
         prefix, content = self._server.key, zlib.compress(packed(response), 1)
+
+        def put(redis: Any) -> None:
+            with redis.pipeline() as pipe:  # both or none: what nothing names would stay
+                pipe.hset(prefix + "responses", key, content)
+                pipe.sadd(prefix + "probed", fingerprint_in(key))
+                pipe.execute()
+
         try:
-            self._server.call(lambda redis: redis.hset(prefix + "responses", key, content))
-            self._server.call(lambda redis: redis.sadd(prefix + "probed", fingerprint_in(key)))
+            self._server.call(put)
         except RedisProblem as error:
             self._failed(f"a page that was loaded for a template cannot be stored and will be fetched again: {error}")
 
@@ -202,6 +208,7 @@ class SharedResponses:
         prefix = self._server.key
         self._expected.discard(fingerprint_in(key))
         try:
+            # No transaction: Redis refuses those when it is full. No other process asks for this response.
             content: Any = self._server.call(lambda redis: redis.hget(prefix + "responses", key))
             self._server.call(lambda redis: redis.hdel(prefix + "responses", key))
             return None if content is None else unpacked(zlib.decompress(content))
